@@ -26,7 +26,7 @@ var (
 	// before it.
 	layers = []string{
 		"handle", "internal/mem", "internal/slots", "internal/queue", "internal/store", "shard",
-		"internal/drive", "internal/wheel", "stats", "world", "internal/driver", "scheduler", "internal/figures",
+		"internal/drive", "internal/wheel", "stats", "internal/refresh", "world", "internal/driver", "scheduler", "internal/figures",
 	}
 
 	// thirdParty are the modules that the library may import, commands and

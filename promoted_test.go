@@ -26,7 +26,6 @@ var promotes = map[string]string{
 	"near.Index.viewable":     "it exports nothing",
 	"prefab.Prefab.part":      "it exports nothing",
 	"world.Answer.Completion": "an answer is waited for as a completion is",
-	"world.Port.endpoint":     "it exports nothing",
 	"world.Port.sender":       "it exports nothing",
 	"world.Writer.Reader":     "who may write may read",
 }

@@ -100,7 +100,7 @@ func (a asker) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, to mem.Pointe
 // notifyAnswer makes an answer's Completion get the outcome of the next request.
 func (p *Port) notifyAnswer(c *Completion) *Port {
 	if p.notify != nil {
-		panic(fmt.Sprintf("world: Port.Notify before Component.Ask or Question.Ask on port %d; leave Notify out: the Answer has the outcome", p.number))
+		panic(fmt.Sprintf("world: Port.Notify before Component.Ask or Question.Ask on port %d; leave Notify out: the Answer has the outcome", p.endpoint.Number))
 	}
 	return p.Notify(c)
 }

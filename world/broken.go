@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/refresh"
 )
 
 // BrokenError says what broke a world: a panic, in a refresh or when a tick began, after changes
@@ -43,7 +44,7 @@ func (w *World) Err() error {
 	if e := w.cause.Load(); e != nil {
 		return e
 	}
-	if w.closed.Load() {
+	if w.engine.Closed.Load() {
 		return ErrClosed
 	}
 	return nil
@@ -53,16 +54,18 @@ func newBroken(w *World, during string, value any) *BrokenError {
 	if value == nil {
 		value = errGoexit
 	}
-	return &BrokenError{Tick: w.tick.Load(), During: during, Value: value, Stack: debug.Stack()}
+	return &BrokenError{Tick: w.engine.Tick.Load(), During: during, Value: value, Stack: debug.Stack()}
 }
 
-// asBroken is newBroken for a value recovered in a refresh, which may be a *BrokenError
-// already.
+// asBroken is newBroken for a value recovered in a refresh.
 func asBroken(w *World, v any) *BrokenError {
-	if e, ok := v.(*BrokenError); ok { // made on another goroutine
-		return e
+	p, ok := v.(*refresh.Panic)
+	if !ok {
+		return newBroken(w, w.engine.Extensions.During(), v)
 	}
-	return newBroken(w, w.extensions.during(), v)
+	e := newBroken(w, p.During, p.Value)
+	e.Stack = p.Stack
+	return e
 }
 
 // fail breaks the world, unless it is broken.
@@ -75,10 +78,12 @@ func (w *World) fail(e *BrokenError) {
 	w.phase.Store(phaseOver)
 	w.frames.close(e)
 	w.capturing = nil
-	w.closed.Store(true) // before the queues are emptied: senders look here after they have sent
-	w.ports.abandonAll(w, w.refresh.ports)
-	w.extensions.all, w.extensions.late, w.extensions.parts, w.extensions.derived = nil, nil, nil, nil
-	w.hooks.all, w.recording = nil, nil
+	w.engine.Closed.Store(true) // before the queues are emptied: senders look here after they have sent
+	w.engine.Abandon()
+	w.engine.Extensions.Drop()
+	w.engine.Record(nil)
+	w.parts, w.changed = nil, nil
+	w.dropHooks()
 	w.space.EndAll()
 	w.drop()
 	if check.Enabled {

@@ -32,7 +32,11 @@ var breakers = map[string]struct {
 		require.NoError(f.t, r.Send(f.port(), h, 1))
 	}},
 	"a step": {"the refresh", func(f *fixture, _ handle.Handle, fail func()) {
-		world.ReplaceApply(f.World, func(int) { fail() })
+		r := drive.NewDirect(driver.Of(f.World), "vows", func(int, *int) world.Outcome { fail(); return world.Applied })
+		p := f.port()
+		for i := range 1000 { // so many that workers share the step
+			require.NoError(f.t, r.SendShard(p, i%f.Shards(), i))
+		}
 	}},
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/refresh"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -60,7 +61,7 @@ func (w *World) capture(parallel drive.Parallel, waiting []*waiter) {
 	}
 	c := w.capturing
 	c.union, c.cloning = store.Set{}, false
-	c.extensions = append(c.extensions[:0], make([]bool, len(w.extensions.framed))...)
+	c.extensions = append(c.extensions[:0], make([]bool, len(w.framed))...)
 	for _, y := range waiting {
 		c.union = c.union.Union(y.view.components)
 		for _, i := range y.view.extensions {
@@ -71,8 +72,8 @@ func (w *World) capture(parallel drive.Parallel, waiting []*waiter) {
 		c.cloning = c.cloning || w.components[id].cloned
 	}
 	x, alone := c.begin(w)
-	if w.refresh.sum((*store.Shard).Alive) < walkAlone {
-		serial(len(w.shards), c.walk)
+	if w.entities() < walkAlone {
+		refresh.Serial(len(w.shards), c.walk)
 	} else {
 		parallel(len(w.shards), c.walk)
 	}
@@ -84,19 +85,19 @@ func (w *World) capture(parallel drive.Parallel, waiting []*waiter) {
 		c.copies.Drop(x.frame)
 		c.copies.Forget()
 		c.forgetCopies()
-		serial(len(w.shards), c.walk)
+		refresh.Serial(len(w.shards), c.walk)
 		bytes, ok = c.planAll(w, x)
 	}
 	var err error
 	if ok {
 		c.failed.Store(nil)
 		if parts := c.rows + len(c.jobs); bytes < copyAlone {
-			serial(parts, c.copy)
+			refresh.Serial(parts, c.copy)
 		} else {
 			parallel(parts, c.copy)
 		}
 		if e := c.failed.Load(); e != nil {
-			e.Tick = w.tick.Load()
+			e.Tick = w.engine.Tick.Load()
 			err = e
 		}
 	} else {
@@ -143,7 +144,7 @@ func (c *capturing) begin(w *World) (x *image, alone bool) {
 	} else {
 		x = &image{of: f}
 	}
-	x.frame = c.copies.Begin(old, &c.union, w.tick.Load(), held, indexed, lost)
+	x.frame = c.copies.Begin(old, &c.union, w.engine.Tick.Load(), held, indexed, lost)
 	c.frame = x.frame
 	if len(c.names) != len(w.components) {
 		c.names = slices.Clone(w.components)
@@ -155,7 +156,7 @@ func (c *capturing) begin(w *World) (x *image, alone bool) {
 	if len(x.w.components) != len(c.names) {
 		x.w.components, x.w.componentID = c.names, maps.Clone(w.componentID)
 	}
-	x.w.tick.set(w.tick.Load())
+	x.w.engine.Tick.Set(w.engine.Tick.Load())
 	return x, len(held) == 0
 }
 
@@ -166,21 +167,21 @@ func (c *capturing) copyPart(i int) {
 		c.copies.Copy(i, &component)
 		return
 	}
-	var a aside
-	a.init(func() { c.copies.Copy(i, &component) })
-	if !a.call() {
-		v := a.value
+	var a refresh.Aside
+	a.Bind(func() { c.copies.Copy(i, &component) })
+	if !a.Call() {
+		v := a.Value
 		if v == nil {
 			v = errGoexit
 		}
-		c.failed.CompareAndSwap(nil, &PanicError{In: inClone, Name: c.names[component].name, Shard: AllShards, Value: v, Stack: a.stack})
+		c.failed.CompareAndSwap(nil, &PanicError{In: inClone, Name: c.names[component].name, Shard: AllShards, Value: v, Stack: a.Stack})
 	}
 }
 
 // end gives the frame to those that wait for it, or the error.
 func (c *capturing) end(w *World, x *image, waiting []*waiter, err error) {
 	f := c.f
-	f.last = w.tick.Load() + 1
+	f.last = w.engine.Tick.Load() + 1
 	clear(c.jobs)
 	if err != nil {
 		c.copies.Drop(x.frame)

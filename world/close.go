@@ -2,9 +2,9 @@ package world
 
 import (
 	"runtime"
-	"slices"
 
 	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/refresh"
 )
 
 // Close ends the world: it destroys every entity, as Clear does, and gives the memory of its tables
@@ -37,19 +37,18 @@ func (w *World) Close() {
 func (w *World) close() {
 	w.frames.close(ErrClosed)
 	w.capturing = nil
-	w.closed.Store(true) // before the queues are emptied: senders look here after they have sent
-	for _, e := range w.ports.collect(nil) {
-		w.ports.abandon(w, e)
+	w.engine.Closed.Store(true) // before the queues are emptied: senders look here after they have sent
+	w.engine.Ports.AbandonActive(queue.Closed)
+	w.engine.MarkAll()
+	w.doRefresh(refresh.Serial, false)
+	w.engine.Extensions.Drop()
+	w.parts = nil
+	if w.engine.MarkAll() > 0 { // extensions have spared some
+		w.doRefresh(refresh.Serial, false)
 	}
-	w.markAll()
-	w.refresh.run(serial)
-	w.extensions.all, w.extensions.late, w.extensions.parts, w.extensions.derived = nil, nil, nil, nil
-	if w.markAll() > 0 { // extensions have spared some
-		w.refresh.run(serial)
-	}
-	w.hooks.all = nil
-	if w.markAll() > 0 { // hooks have created some
-		w.refresh.run(serial)
+	w.dropHooks()
+	if w.engine.MarkAll() > 0 { // hooks have created some
+		w.doRefresh(refresh.Serial, false)
 	}
 	w.drop()
 }
@@ -65,7 +64,7 @@ func (w *World) drop() {
 		s.Drop()
 	}
 	w.space.Drop()
-	w.ports.notifyAbandoned()
+	w.engine.Ports.NotifyAbandoned()
 	w.closing.Lock()
 	calls := w.closing.calls
 	w.closing.calls, w.closing.done = nil, true
@@ -73,15 +72,6 @@ func (w *World) drop() {
 	for _, f := range calls {
 		f()
 	}
-}
-
-// markAll marks every entity and returns how many were not marked before.
-func (w *World) markAll() int {
-	n := 0
-	for _, s := range w.shards {
-		n += s.MarkAll()
-	}
-	return n
 }
 
 // unusable returns why nothing can be sent, or nil.
@@ -93,67 +83,21 @@ func (p *Port) unusable() error {
 }
 
 // unusual reports whether a request needs the slow path.
-func (p *Port) unusual() bool { return p.special || p.w.closed.Load() }
+func (p *Port) unusual() bool { return p.special || p.w.engine.Closed.Load() }
 
 // sent is called when requests were published. It puts the port among those whose queues the
 // refresh reads. If the world is closed by now, Close may have emptied the queue before the
 // requests came.
 func (p *Port) sent() {
-	p.activate()
-	if p.w.closed.Load() {
-		p.w.ports.abandon(p.w, p.endpoint)
+	p.endpoint.Activate()
+	if p.w.engine.Closed.Load() {
+		outcome := Closed
+		if p.w.cause.Load() != nil {
+			outcome = Broken
+		}
+		p.w.engine.Ports.Abandon(p.endpoint, outcome)
 	}
 	runtime.KeepAlive(p) // a port that is not used any more may be closed by its cleanup
-}
-
-// abandon empties the queue of a port and decides its requests as Closed, or Broken in a broken
-// world. Senders are notified when all entities are dead. It is called by Close, or by a sender
-// whose request came too late for Close; the lock keeps the two apart.
-func (t *ports) abandon(w *World, e *endpoint) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	l := e.queue.Load()
-	if l == nil {
-		return // it has sent nothing
-	}
-	outcome := queue.Closed
-	if w.cause.Load() != nil {
-		outcome = queue.Broken
-	}
-	l.Drain(l.Sent(), w.epoch.Load()+1, &queue.Drained{Creates: make([][]queue.PendingRequest, len(w.shards))})
-	l.DecideAll(outcome)
-	l.Release()
-	if t.mu.over {
-		l.Notify()
-	} else {
-		t.mu.toNotify = append(t.mu.toNotify, l)
-	}
-	e.wake()
-}
-
-// abandonAll abandons all ports of a world that broke, and those of the refresh that broke it,
-// which may have closed some. Requests taken from their queues get the same outcome.
-func (t *ports) abandonAll(w *World, of []*endpoint) {
-	t.mu.Lock()
-	all := slices.Concat(t.mu.byNumber, of)
-	t.mu.Unlock()
-	for _, p := range all {
-		if p != nil {
-			t.abandon(w, p)
-		}
-	}
-}
-
-// notifyAbandoned notifies senders at the end of Close: when a sender gets the outcome, all
-// entities are dead.
-func (t *ports) notifyAbandoned() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.mu.over = true
-	for _, l := range t.mu.toNotify {
-		l.Notify()
-	}
-	t.mu.toNotify = nil
 }
 
 // drop forgets the messages of all shards.

@@ -63,7 +63,7 @@ func (c *Context) world() *World {
 }
 
 // Tick returns the number of the tick, from 0.
-func (c *Context) Tick() uint64 { return c.w.tick.Load() }
+func (c *Context) Tick() uint64 { return c.w.engine.Tick.Load() }
 
 // Delta returns the simulated time from one run of the system to the next, in seconds: the time
 // of one tick, or of several for a system that does not run in every tick.

@@ -8,9 +8,8 @@ import (
 func (d *driven) Derive(x drive.Derived, name string) any {
 	w := d.w()
 	w.mustIdle("an index")
-	w.extensions.w = w
-	w.extensions.derived = append(w.extensions.derived, x)
-	return w.extensions.view(x, name)
+	w.engine.Extensions.Derived = append(w.engine.Extensions.Derived, x)
+	return w.view(x, name)
 }
 
 func (d *driven) Tables(query any, f func(*store.Table)) store.Filter {
@@ -29,30 +28,23 @@ func (d *driven) Tables(query any, f func(*store.Table)) store.Filter {
 
 func (d *driven) TakesTurns(query any) bool { return query.(*Query).turns.n != 0 }
 
-// derive brings up to date what is derived from rows.
-func (w *World) derive(step drive.Step) {
-	for _, x := range w.extensions.derived {
-		x.Update(w.tick.Load(), step)
-	}
-}
-
 func (d *driven) AddMeasured(x drive.Measurable) {
-	d.extensions.measured = append(d.extensions.measured, x)
+	d.measured = append(d.measured, x)
 }
 
 func (d *driven) Measure(add func(drive.Measured)) {
 	d.MustIdle("a measurement")
-	for _, x := range d.extensions.parts {
+	for _, x := range d.parts {
 		if m, ok := x.(drive.Measurable); ok {
 			m.Measure(add)
 		}
 	}
-	for _, x := range d.extensions.derived {
+	for _, x := range d.engine.Extensions.Derived {
 		if m, ok := x.(drive.Measurable); ok {
 			m.Measure(add)
 		}
 	}
-	for _, x := range d.extensions.measured {
+	for _, x := range d.measured {
 		x.Measure(add)
 	}
 }

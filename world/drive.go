@@ -14,16 +14,12 @@ import (
 
 // This file is what a world offers to this module's other packages. Package drive has the comments.
 
-// driven is a world as a drive.World, and running one whose tick runs, as a drive.Tick. They are
-// types of their own, so that programs cannot call the methods.
-type (
-	driven  World
-	running World
-)
+// driven is a world as a drive.World. It is a type of its own, so that programs cannot call the
+// methods.
+type driven World
 
 var (
 	_ drive.World[*Build, *Context, *PanicError] = (*driven)(nil)
-	_ drive.Tick[*PanicError]                    = (*running)(nil)
 	_ drive.Survey                               = (*survey)(nil)
 )
 
@@ -64,8 +60,8 @@ func (d *driven) Replayed(f func()) {
 	d.replayed = true
 	defer func() { d.replayed = false }()
 	f()
-	if x := d.recording; x != nil && d.Idle() {
-		x.leave()
+	if d.Idle() {
+		d.w().leave()
 	}
 }
 
@@ -125,26 +121,6 @@ func (d *driven) ResourceName(id int) string { return d.resources[id].resourceNa
 
 func (d *driven) MergeResource(id int) { d.resources[id].mergeParts() }
 
-func (d *driven) BeginTick() drive.Tick[*PanicError] {
-	w := d.w()
-	w.enterPhase(beginTick, phaseTick)
-	w.refresh.by(drive.ByTick)
-	if w.misrouted {
-		w.forward()
-	}
-	begun := false
-	defer w.guard(&begun)
-	w.extensions.begin()
-	w.derive(drive.Alone)
-	begun = true
-	return (*running)(w)
-}
-
-// beginTick is what messages call the begin of a tick.
-const beginTick = "a new tick"
-
-func (t *running) Number() uint64 { return t.tick.Load() }
-
 func (d *driven) Context(shard int) *Context {
 	if shard == AllShards {
 		shard = len(d.shards)
@@ -153,44 +129,6 @@ func (d *driven) Context(shard int) *Context {
 }
 
 func (d *driven) Acting(c *Context) *drive.Acting { return &c.acting }
-
-func (t *running) Entities(shard int) int { return t.shards[shard].Alive() }
-
-func (t *running) Transfer(transfers []drive.Transfer) { (*World)(t).decide(transfers) }
-
-func (t *running) End(parallel drive.Parallel) {
-	w := (*World)(t)
-	if !w.phase.CompareAndSwap(phaseTick, phaseRefresh) {
-		if w.phase.Load() == phaseOver {
-			w.mustIdle("the end of a tick")
-		}
-		panic("world: the end of a tick that is over; end each tick once")
-	}
-	w.refresh.run(parallel)
-	w.leavePhase()
-}
-
-func (t *running) Break(value any) error {
-	w := (*World)(t)
-	w.fail(newBroken(w, "the scheduler", value))
-	return w.Err()
-}
-
-func (t *running) Failures() (all []*PanicError, omitted int, err error) {
-	w := (*World)(t)
-	omitted, err = w.omitted()
-	return w.failures(), omitted, err
-}
-
-func (t *running) FailedHooks() []*PanicError { return (*World)(t).failedHooks() }
-
-func (t *running) DisableHook(e *PanicError, shard int) {
-	if shard == AllShards {
-		e.hook.off = true
-		return
-	}
-	(*drivenHook)(e.hook).Disable(shard)
-}
 
 // drivenHook is a hook as a drive.Hook.
 type drivenHook Hook
@@ -201,26 +139,20 @@ func (h *drivenHook) Enabled(shard int) bool { return (*Hook)(h).enabledOn(shard
 
 func (h *drivenHook) Disable(shard int) { h.parts[shard].off = true }
 
-func (t *running) FailedRecorder() *PanicError { return t.recorderErr }
-
 func (d *driven) Extend(x drive.Extension) any {
 	w := d.w()
-	d.MustRegister("an extension", drive.NameOf(x, len(w.extensions.all)))
-	w.extensions.w = w
-	v := w.extensions.view(x, drive.NameOf(x, len(w.extensions.all)))
-	w.extensions.all = append(w.extensions.all, extended{Extension: x})
-	w.extensions.parts = append(w.extensions.parts, x)
-	for _, s := range w.shards {
-		s.HoldDestroys = true
-	}
-	return v
+	name := drive.NameOf(x, w.engine.Extensions.Len())
+	d.MustRegister("an extension", name)
+	w.engine.Extensions.Add(x)
+	w.parts = append(w.parts, x)
+	return w.view(x, name)
 }
 
 func (d *driven) ExtendLate(x drive.Late) {
 	w := d.w()
-	d.MustRegister("an extension", drive.NameOf(x, len(w.extensions.parts)))
-	w.extensions.late = append(w.extensions.late, late{x, x.Collect, w.refresh.in("deliver", x.Deliver)})
-	w.extensions.parts = append(w.extensions.parts, x)
+	d.MustRegister("an extension", drive.NameOf(x, len(w.parts)))
+	w.engine.Extensions.AddLate(x)
+	w.parts = append(w.parts, x)
 }
 
 func (d *driven) Acts(actor any, extension, call string) (home int, err error) {
@@ -264,13 +196,13 @@ func (d *driven) Delivers(message any) drive.Deliver {
 func (d *driven) Liveness() *drive.Liveness {
 	w := d.w()
 	mustBe(w, "a reference")
-	if a := w.liveness.Load(); a != nil {
+	if a := w.engine.Liveness.Load(); a != nil {
 		return a
 	}
 	of := w.space.Liveness()
 	a := drive.NewLiveness(of)
-	if !w.liveness.CompareAndSwap(nil, a) {
-		return w.liveness.Load()
+	if !w.engine.Liveness.CompareAndSwap(nil, a) {
+		return w.engine.Liveness.Load()
 	}
 	runtime.AddCleanup(w, func(a *slots.Liveness) { a.Cut() }, of)
 	return a
@@ -291,7 +223,7 @@ func (d *driven) MustActOn(actor any, extension string) {
 }
 
 func (d *driven) Open(actor any, extension string, h handle.Handle, size uint32) (q *queue.Queue, epoch uint32, done queue.Finisher, err error) {
-	epoch = d.epoch.Load()
+	epoch = d.engine.Epoch.Load()
 	var s *sender
 	switch by := actor.(type) {
 	case *Port:
@@ -361,7 +293,7 @@ func (d *driven) Publish(actor any) {
 	}
 }
 
-func (d *driven) Run(extension any) { d.extensions.running = extension }
+func (d *driven) Run(extension any) { d.engine.Extensions.Running(extension) }
 
 func (d *driven) Scatter(run int) { d.runLeast, d.run = run, run }
 

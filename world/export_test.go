@@ -8,6 +8,7 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/refresh"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -18,7 +19,7 @@ func (w *World) Enter(i int, who string) (leave func()) {
 }
 
 // LookedAt returns how many ports the last refresh looked at.
-func (w *World) LookedAt() int { return len(w.refresh.ports) }
+func (w *World) LookedAt() int { return w.engine.Senders() }
 
 // filler is the type of the components that FillComponents registers.
 type filler struct{}
@@ -32,9 +33,6 @@ func FillComponents(w *World, n int) {
 	}
 }
 
-// ReplaceApply has f run in place of the apply step of refreshes, for each shard.
-func ReplaceApply(w *World, f func(int)) { w.refresh.apply = f }
-
 // AwaitCaptures waits until so many goroutines wait for a frame.
 func AwaitCaptures(w *World, n int32) {
 	for w.frames.asked.Load() < n {
@@ -43,16 +41,15 @@ func AwaitCaptures(w *World, n int32) {
 }
 
 // QueueOf returns a weak pointer to a port's queue.
-func QueueOf(p *Port) weak.Pointer[queue.Queue] { return weak.Make(p.queue.Load()) }
+func QueueOf(p *Port) weak.Pointer[queue.Queue] { return weak.Make(p.endpoint.Queue.Load()) }
 
 // CacheMax is how many handles a port has in hand.
-const CacheMax = cacheMax
+const CacheMax = refresh.CacheMax
 
 // Ports returns how many ports are open.
 func (w *World) Ports() int {
-	w.ports.mu.Lock()
-	defer w.ports.mu.Unlock()
-	return len(w.ports.mu.byNumber) - len(w.ports.mu.free)
+	n, _ := w.engine.Ports.Count()
+	return n
 }
 
 // Finish tells a Completion an outcome, as the refresh does.

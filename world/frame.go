@@ -64,7 +64,7 @@ func (w *World) NewView(of ...Viewable) (*View, error) {
 		for id := range w.components {
 			v.components.Add(id)
 		}
-		for i := range w.extensions.framed {
+		for i := range w.framed {
 			v.extensions = append(v.extensions, i)
 		}
 	}
@@ -219,7 +219,7 @@ func (f *Frame) bind(call string) binding {
 // Tick returns the number of refreshes that the world had made by then.
 func (f *Frame) Tick() uint64 {
 	f.must("Frame.Tick")
-	return f.image.w.tick.Load()
+	return f.image.w.engine.Tick.Load()
 }
 
 // Query selects the frame's entities that match the terms, as World.Query does.

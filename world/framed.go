@@ -15,10 +15,10 @@ type extensionView struct {
 }
 
 // view returns the Viewable of an extension, if frames can have it.
-func (e *extensions) view(x any, name string) *extensionView {
-	v := &extensionView{e.w, len(e.framed), name}
+func (w *World) view(x any, name string) *extensionView {
+	v := &extensionView{w, len(w.framed), name}
 	if of, ok := x.(drive.Framed); ok {
-		e.framed = append(e.framed, of)
+		w.framed = append(w.framed, of)
 	}
 	return v
 }
@@ -72,7 +72,7 @@ type extensionJob struct {
 
 // survey finds out which copies frames have. frames.mu is held.
 func (c *capturing) survey(w *World) {
-	for _, of := range w.extensions.framed[len(c.framed):] {
+	for _, of := range w.framed[len(c.framed):] {
 		c.framed = append(c.framed, framed{of: of})
 	}
 	c.number++

@@ -200,7 +200,7 @@ func (f *frames) now(v *View) (*Frame, error) {
 	}
 	v.w.phase.Store(phaseRefresh) // for functions of CloneBy
 	defer v.w.phase.Store(phaseIdle)
-	v.w.derive(drive.Alone)
+	v.w.engine.Extensions.Derive(drive.Alone)
 	v.w.capture(concurrently, []*waiter{x})
 	return (<-x.done).frame(v)
 }
@@ -208,7 +208,7 @@ func (f *frames) now(v *View) (*Frame, error) {
 // refresh captures the frames that callers wait for, at the end of a refresh.
 func (f *frames) refresh(w *World, parallel drive.Parallel) {
 	if f.asked.Load() == 0 {
-		if f.last > 0 && w.tick.Load() >= f.last+framesIdle {
+		if f.last > 0 && w.engine.Tick.Load() >= f.last+framesIdle {
 			w.forgetFrames()
 		}
 		return

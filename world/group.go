@@ -124,7 +124,7 @@ func (d *driven) Extension(viewable any) any {
 	if w != d.w() {
 		return nil
 	}
-	return w.extensions.framed[number]
+	return w.framed[number]
 }
 
 func (d *driven) Components(of any) store.Set { return of.(ComponentSet).components(d.w()) }
@@ -352,13 +352,13 @@ func (p *Port) reserve(g *group, dst []handle.Handle) ([]handle.Handle, error) {
 			return dst, err
 		}
 	}
-	if len(p.cache) < len(g.of) {
+	if len(p.endpoint.Cache) < len(g.of) {
 		if err := p.draw(len(g.of)); err != nil {
 			return dst, err
 		}
 	}
 	for i := range g.of {
-		dst = append(dst, p.cache[len(p.cache)-1-i])
+		dst = append(dst, p.endpoint.Cache[len(p.endpoint.Cache)-1-i])
 	}
 	return dst, nil
 }
@@ -370,7 +370,7 @@ func (b *bundle) createFor(p *Port, shard int, v mem.Address) {
 		defer p.leave()
 	}
 	done := p.finisher() // may panic, so before the handle is taken
-	r, to := b.creating.Push(p.out, p.take(), p.w.epoch.Load(), queue.Create, done)
+	r, to := b.creating.Push(p.out, p.take(), p.w.engine.Epoch.Load(), queue.Create, done)
 	r.Place(shard)
 	b.of.Copy(to.Address, v, 1)
 }

@@ -4,6 +4,7 @@ import (
 	"runtime/debug"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/refresh"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -17,6 +18,9 @@ type hooks struct {
 	callers []hookCaller
 }
 
+// dropHooks forgets all hooks.
+func (w *World) dropHooks() { w.hooks.all, w.engine.Hooked = nil, false }
+
 // add adds a hook and makes the shards record its events.
 func (k *hooks) add(h *Hook) {
 	if k.w == nil {
@@ -26,6 +30,7 @@ func (k *hooks) add(h *Hook) {
 		}
 	}
 	k.all = append(k.all, h)
+	k.w.engine.Hooked = true
 	k.on |= h.on
 	k.watch()
 }
@@ -63,7 +68,7 @@ func (k *hooks) due() int {
 //
 // Ownership: the shard's worker.
 type hookCaller struct {
-	aside
+	refresh.Aside
 	of    *hooks
 	shard *store.Shard
 	next  int // event and hook
@@ -72,7 +77,7 @@ type hookCaller struct {
 
 func (x *hookCaller) init(of *hooks, i int) {
 	x.of, x.shard = of, of.w.shards[i]
-	x.aside.init(func() {
+	x.Bind(func() {
 		for x.next < events*len(of.all) {
 			on, hook := Event(1)<<(x.next/len(of.all)), of.all[x.next%len(of.all)]
 			x.next++ // before the call: if a hook ends the goroutine, the next run goes on after it
@@ -88,7 +93,7 @@ func (x *hookCaller) call() {
 	}
 	x.shard.BeginNotify()
 	for x.next = 0; x.next < events*len(x.of.all); {
-		x.mustCall(x.of.w)
+		x.MustCall()
 	}
 	x.shard.EndNotify()
 }

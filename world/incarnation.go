@@ -1,6 +1,7 @@
 package world
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/atoll-sim/atoll/internal/slots"
@@ -29,13 +30,17 @@ func (w *World) Reincarnate(n uint32) error {
 	if err := w.idle("World.Reincarnate"); err != nil {
 		return err
 	}
-	w.ports.mu.Lock()
-	defer w.ports.mu.Unlock()
-	if open := len(w.ports.mu.byNumber) - len(w.ports.mu.free); open > 0 || w.replayer != nil {
-		return fmt.Errorf("world: Reincarnate while %d ports are open, or a log is played; open ports when it has returned", open)
+	if w.engine.Replay != nil {
+		return errors.New("world: Reincarnate while a log is played; call it before, or when the Player is closed")
 	}
-	if now := w.Incarnation(); n < now {
-		return fmt.Errorf("world: Reincarnate with %d, while the world is incarnation %d; take a higher number", n, now)
+	open, err := w.engine.Ports.Alone(func() error {
+		if now := w.Incarnation(); n < now {
+			return fmt.Errorf("world: Reincarnate with %d, while the world is incarnation %d; take a higher number", n, now)
+		}
+		return w.engine.PortSlots.Reincarnate(n)
+	})
+	if open > 0 {
+		return fmt.Errorf("world: Reincarnate while %d ports are open; open ports when it has returned", open)
 	}
-	return w.portSlots.Reincarnate(n)
+	return err
 }

@@ -14,8 +14,8 @@ import (
 
 func (s *survey) State() drive.State {
 	x := drive.State{
-		Tick: s.tick.Load(), Incarnation: s.space.Incarnation(), Shard: s.cursor, Run: s.run, Misrouted: s.misrouted,
-		Pinned: s.Pinned(), Ports: s.portSlots.Image(), Hooks: make([][]bool, len(s.hooks.all)),
+		Tick: s.engine.Tick.Load(), Incarnation: s.space.Incarnation(), Shard: s.cursor, Run: s.run, Misrouted: s.engine.Mail.Misrouted,
+		Pinned: s.Pinned(), Ports: s.engine.PortSlots.Image(), Hooks: make([][]bool, len(s.hooks.all)),
 	}
 	x.Moves, x.Gathered = s.space.MovesOf()
 	for i, h := range s.hooks.all {
@@ -41,18 +41,16 @@ func (d *driven) Load(call string) (drive.Loader, error) {
 	if err := w.idle(call); err != nil {
 		return nil, err
 	}
-	if n := w.tick.Load(); n > 0 {
+	if n := w.engine.Tick.Load(); n > 0 {
 		return nil, fmt.Errorf("it is at tick %d", n)
 	}
-	for _, m := range w.mailboxes {
-		if len(m.boxes) > 0 {
-			return nil, errors.New("messages were sent")
-		}
+	if !w.engine.Mail.Empty() {
+		return nil, errors.New("messages were sent")
 	}
-	if w.ports.sent() {
+	if w.engine.Ports.Sent() {
 		return nil, errors.New("a port has sent something")
 	}
-	l, err := slots.NewLoad(w.portSlots)
+	l, err := slots.NewLoad(w.engine.PortSlots)
 	if err != nil {
 		return nil, err
 	}
@@ -76,17 +74,17 @@ func (l *loader) World(x drive.State) error {
 	if err := l.slots.Incarnation(x.Incarnation); err != nil {
 		return err
 	}
-	w.pinned = store.Set{}
+	w.engine.Pinned = store.Set{}
 	for _, c := range x.Pinned {
 		if c < 0 || c >= len(w.components) {
 			return fmt.Errorf("%w: component %d is pinned, of %d", slots.ErrImage, c, len(w.components))
 		}
-		w.pinned.Add(c)
+		w.engine.Pinned.Add(c)
 	}
-	w.tick.set(x.Tick)
+	w.engine.Tick.Set(x.Tick)
 	w.space.SetTick(x.Tick)
 	w.space.LoadMoves(x.Moves, x.Gathered)
-	w.cursor, w.run, w.misrouted = x.Shard, x.Run, x.Misrouted
+	w.cursor, w.run, w.engine.Mail.Misrouted = x.Shard, x.Run, x.Misrouted
 	return l.slots.Ports(x.Ports)
 }
 
@@ -155,7 +153,7 @@ func (l *loader) Request(from, kind int, flags queue.Flags, h handle.Handle) (me
 	if !q.Room(1, size) {
 		return mem.Cells{}, s.refuse(q, 1, size)
 	}
-	return w.space.Kinds().Resend(q, kind, flags, h, w.epoch.Load())
+	return w.space.Kinds().Resend(q, kind, flags, h, w.engine.Epoch.Load())
 }
 
 func (l *loader) Finish() error {
@@ -173,5 +171,5 @@ func (l *loader) Finish() error {
 }
 
 func (l *loader) Fail(err error) {
-	l.w.fail(&BrokenError{Tick: l.w.tick.Load(), During: "a load that failed", Value: err})
+	l.w.fail(&BrokenError{Tick: l.w.engine.Tick.Load(), During: "a load that failed", Value: err})
 }

@@ -7,51 +7,6 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// mailboxes lists the boxes of one shard that hold messages, of any type.
-//
-// Ownership: the shard's owner.
-type mailboxes struct {
-	boxes []mailbox
-	_     [64]byte // other shards' mail is changed by other workers
-}
-
-// swap swaps the boxes of a shard and keeps those that still hold messages.
-func (m *mailboxes) swap(s *store.Shard) {
-	kept := m.boxes[:0]
-	for _, box := range m.boxes {
-		if box.swap(s) {
-			kept = append(kept, box)
-		}
-	}
-	clear(m.boxes[len(kept):])
-	m.boxes = kept
-}
-
-// forward moves the messages of this tick to the shards where their entities are now, after the
-// messages that are there already.
-func (w *World) forward() {
-	w.misrouted = false
-	for i := range w.mailboxes {
-		for _, box := range w.mailboxes[i].boxes {
-			box.forward(i)
-		}
-	}
-}
-
-// mailbox is a messageBox of any type.
-type mailbox interface {
-	// swap makes the messages of the next tick those of this one, and wakes their receivers. It
-	// returns false if there are none: then the box is no longer listed.
-	swap(s *store.Shard) bool
-	// collectOutgoing takes out the messages for atoms that leave the shard.
-	collectOutgoing(s *store.Shard)
-	// countMisrouted and addMisrouted add the messages that were taken out to came.
-	countMisrouted()
-	addMisrouted()
-	// forward is World.forward for one box.
-	forward(shard int)
-}
-
 // messageBox holds a shard's messages of one type: those of this tick and those of the next
 // tick.
 //
@@ -64,7 +19,7 @@ type messageBox[M any] struct {
 	now, next []Envelope[M]
 	order     []uint64
 	misrouted []misroutedMessage[M] // taken out of next, in order
-	listed    bool                  // in the shard's mail
+	listed    bool                  // in the engine's Mail
 	_         [64]byte              // other shards' boxes are written by other workers
 }
 
@@ -80,13 +35,12 @@ func (m *Message[M]) box(shard int) *messageBox[M] {
 	box := &m.boxes[shard]
 	if !box.listed {
 		box.listed = true
-		mail := &m.w.mailboxes[shard]
-		mail.boxes = append(mail.boxes, box)
+		m.w.engine.Mail.List(shard, box)
 	}
 	return box
 }
 
-func (b *messageBox[M]) swap(s *store.Shard) bool {
+func (b *messageBox[M]) Swap(s *store.Shard) bool {
 	clear(b.now)
 	b.now, b.next = b.next, b.now[:0]
 	b.order = b.order[:0]
@@ -101,7 +55,7 @@ func (b *messageBox[M]) swap(s *store.Shard) bool {
 	return b.listed
 }
 
-func (b *messageBox[M]) collectOutgoing(s *store.Shard) {
+func (b *messageBox[M]) CollectOutgoing(s *store.Shard) {
 	kept := 0
 	for i, e := range b.next {
 		if to, ok := s.MigratesTo(e.To); ok {
@@ -115,29 +69,32 @@ func (b *messageBox[M]) collectOutgoing(s *store.Shard) {
 	b.next, b.order = b.next[:kept], b.order[:kept]
 }
 
-func (b *messageBox[M]) countMisrouted() {
+func (b *messageBox[M]) CountMisrouted() {
 	for i := range b.misrouted {
 		b.of.came.Count(b.misrouted[i].to)
 	}
 }
 
-func (b *messageBox[M]) addMisrouted() {
+func (b *messageBox[M]) AddMisrouted() {
 	for i := range b.misrouted {
 		b.of.came.Add(b.misrouted[i].to, b.misrouted[i])
 	}
 }
 
-func (m *Message[M]) reset() { m.came.Reset(len(m.boxes)) }
+// router is a message type as a refresh.Router.
+type router[M any] Message[M]
 
-func (m *Message[M]) counted() { m.came.Counted() }
+func (m *router[M]) Reset() { m.came.Reset(len(m.boxes)) }
 
-func (m *Message[M]) copyIncoming(shard int) {
+func (m *router[M]) Counted() { m.came.Counted() }
+
+func (m *router[M]) CopyIncoming(shard int) {
 	came := m.came.Of(shard)
 	if len(came) == 0 {
 		return
 	}
 	slices.SortFunc(came, func(a, b misroutedMessage[M]) int { return cmp.Compare(a.order, b.order) })
-	m.box(shard).merge(came)
+	(*Message[M])(m).box(shard).merge(came)
 	clear(came)
 }
 
@@ -156,7 +113,7 @@ func (b *messageBox[M]) merge(came []misroutedMessage[M]) {
 	}
 }
 
-func (b *messageBox[M]) forward(shard int) {
+func (b *messageBox[M]) Forward(shard int) {
 	kept := b.now[:0]
 	for _, e := range b.now {
 		if to, ok := b.of.w.owner(e.To); ok && to != shard {

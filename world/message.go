@@ -37,11 +37,6 @@ type Envelope[M any] struct {
 type anyMessage interface {
 	messageType() reflect.Type
 	messageName() string
-	// reset and counted are methods of came, which has the messages of migrating atoms.
-	reset()
-	counted()
-	// copyIncoming takes in the messages that came to a shard with migrating atoms.
-	copyIncoming(shard int)
 	// drop forgets all messages.
 	drop()
 }
@@ -71,6 +66,7 @@ func RegisterMessage[M any](w *World, name string) *Message[M] {
 		m.boxes[i].of = m
 	}
 	w.messages = append(w.messages, m)
+	w.engine.Mail.Routers = append(w.engine.Mail.Routers, (*router[M])(m))
 	return m
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -68,7 +67,7 @@ func (w *World) move(h handle.Handle, to *store.Shard) error {
 	case to.Owns(l):
 		return nil
 	}
-	w.misrouted = true
+	w.engine.Mail.Misrouted = true
 	return to.Migrate(l)
 }
 
@@ -89,58 +88,4 @@ func (w *World) owner(h handle.Handle) (shard int, ok bool) {
 		return w.space.Owner(l), true
 	}
 	return 0, false
-}
-
-// move is the part of a refresh that migrates atoms: their shards give up the atoms and the
-// messages for them, then other shards take them in.
-func (r *refresh) move(parallel drive.Parallel, asked int) {
-	n := len(r.w.shards)
-	r.step(drive.StepCollectOutgoing, parallel, n, asked, r.collectOutgoing)
-	r.incoming.Gather(r.w.shards)
-	r.gatherMisrouted()
-	r.step(drive.StepCopyIncoming, parallel, n, asked, r.copyIncoming)
-	r.w.space.Moved()
-	for _, s := range r.w.shards {
-		r.w.misrouted = r.w.misrouted || s.Full() // messages have gone ahead to a shard that refused their atom
-	}
-}
-
-// gatherMisrouted groups the messages for migrating atoms by the shard they go to.
-func (r *refresh) gatherMisrouted() {
-	for _, m := range r.w.messages {
-		m.reset()
-	}
-	for i := range r.w.mailboxes {
-		for _, box := range r.w.mailboxes[i].boxes {
-			box.countMisrouted()
-		}
-	}
-	for _, m := range r.w.messages {
-		m.counted()
-	}
-	for i := range r.w.mailboxes {
-		for _, box := range r.w.mailboxes[i].boxes {
-			box.addMisrouted()
-		}
-	}
-}
-
-// bindMoves binds the steps of move.
-func (r *refresh) bindMoves(w *World) {
-	r.collectOutgoing = r.in("collect outgoing", func(i int) {
-		s := w.shards[i]
-		if s.Migrating() == 0 {
-			return
-		}
-		s.CollectOutgoing()
-		for _, box := range w.mailboxes[i].boxes {
-			box.collectOutgoing(s)
-		}
-	})
-	r.copyIncoming = r.in("copy incoming", func(i int) {
-		w.shards[i].CopyIncoming(&r.incoming, w.shards)
-		for _, m := range w.messages {
-			m.copyIncoming(i)
-		}
-	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/refresh"
 )
 
 // Port is one outside sender: a goroutine outside of the tick holds it to act on the world at any
@@ -31,9 +32,9 @@ import (
 // nothing.
 type Port struct {
 	sender
-	*endpoint
-	cursor int32 // shard of the next new entity, round robin
-	run    int32 // how many more are created there
+	endpoint *refresh.Endpoint
+	cursor   int32 // shard of the next new entity, round robin
+	run      int32 // how many more are created there
 
 	// Unusual conditions; special says that there are some.
 	special bool
@@ -53,7 +54,7 @@ func (p *Port) world() *World {
 }
 
 // Number returns the port's number, by which refreshes order the ports.
-func (p *Port) Number() int { return int(p.number) }
+func (p *Port) Number() int { return int(p.endpoint.Number) }
 
 // Alive reports whether the entity is alive.
 func (p *Port) Alive(h handle.Handle) bool { return p.w.space.Alive(h) }
@@ -86,7 +87,7 @@ func (p *Port) Within(ctx context.Context) *Port {
 
 // Waiting returns how many requests were sent and are not applied yet.
 func (p *Port) Waiting() int {
-	if l := p.queue.Load(); l != nil {
+	if l := p.endpoint.Queue.Load(); l != nil {
 		return l.Waiting()
 	}
 	return 0
@@ -101,19 +102,6 @@ func (p *Port) Rejected() uint64 { return p.rejected.Load() }
 // was gone already.
 func (p *Port) Destroy(h handle.Handle) error { return p.sendBare(queue.Destroying(), h) }
 
-// Close closes the port. Requests that were sent are still applied, and the handles in the port's
-// cache go back. Closing twice is no error.
-func (p *Port) Close() {
-	if p.batch != nil {
-		panic(fmt.Sprintf("world: Port.Close within a batch of port %d; close it after the batch", p.number))
-	}
-	if !p.closed {
-		p.closed, p.special = true, true
-		p.out, p.spare = nil, nil // a closed Port that is kept does not keep the memory of its queue
-		p.w.ports.close(p.endpoint)
-	}
-}
-
 // sendBare sends a request without a payload.
 func (p *Port) sendBare(b queue.Bare, h handle.Handle) error {
 	if check.Enabled {
@@ -125,7 +113,7 @@ func (p *Port) sendBare(b queue.Bare, h handle.Handle) error {
 			return err
 		}
 	}
-	p.out.PushBare(b, h, p.w.epoch.Load(), p.finisher())
+	p.out.PushBare(b, h, p.w.engine.Epoch.Load(), p.finisher())
 	p.send()
 	return nil
 }
@@ -144,7 +132,7 @@ func (p *Port) request(k *queue.Kind, h handle.Handle) (sending, error) {
 			return sending{}, err
 		}
 	}
-	_, at := k.Push(p.out, h, p.w.epoch.Load(), 0, p.finisher())
+	_, at := k.Push(p.out, h, p.w.engine.Epoch.Load(), 0, p.finisher())
 	return sending{to: at, port: p}, nil
 }
 
@@ -165,7 +153,7 @@ func (p *Port) create(k *queue.Kind, place func() int) (handle.Handle, mem.Point
 			return handle.None, mem.Pointer{}, err
 		}
 	}
-	if len(p.cache) == 0 {
+	if len(p.endpoint.Cache) == 0 {
 		if err := p.draw(1); err != nil {
 			return handle.None, mem.Pointer{}, err
 		}
@@ -175,7 +163,7 @@ func (p *Port) create(k *queue.Kind, place func() int) (handle.Handle, mem.Point
 	}
 	done := p.finisher() // may panic, so before the handle is taken
 	h := p.take()
-	r, to := k.Push(p.out, h, p.w.epoch.Load(), queue.Create, done)
+	r, to := k.Push(p.out, h, p.w.engine.Epoch.Load(), queue.Create, done)
 	r.Place(at)
 	return h, to, nil
 }
@@ -238,7 +226,7 @@ func (p *Port) available(n int, weight uint32) error {
 // openQueue returns the queue, made on the first call.
 func (p *Port) openQueue() *queue.Queue {
 	if p.out == nil {
-		p.queue.Store(p.open())
+		p.endpoint.Queue.Store(p.open())
 	}
 	return p.out
 }
@@ -253,27 +241,27 @@ func (p *Port) reject(requests int) {
 
 // await waits until the refresh has made room.
 func (p *Port) await(n int, weight uint32) error {
-	if p.room == nil {
-		p.room = make(chan struct{}, 1)
+	if p.endpoint.Room == nil {
+		p.endpoint.Room = make(chan struct{}, 1)
 	}
 	for {
-		p.waiting.Store(true) // before looking for room: the refresh makes room before it looks at waiting
+		p.endpoint.Waiting.Store(true) // before looking for room: the refresh makes room before it looks at waiting
 		empty := p.out.Waiting() == 0
 		if p.out.Room(n, weight) {
-			p.waiting.Store(false)
+			p.endpoint.Waiting.Store(false)
 			return nil
 		}
 		if empty { // the batch alone fills the queue
-			p.waiting.Store(false)
+			p.endpoint.Waiting.Store(false)
 			return p.tooLarge(n, weight)
 		}
 		select {
-		case <-p.room: // it may be an old signal, or from Close: look again
+		case <-p.endpoint.Room: // it may be an old signal, or from Close: look again
 			if err := p.w.Err(); err != nil {
 				return err
 			}
 		case <-p.within.Done():
-			p.waiting.Store(false)
+			p.endpoint.Waiting.Store(false)
 			return p.within.Err()
 		}
 	}
@@ -355,7 +343,7 @@ func (p *Port) send() {
 
 // draw makes sure that there are n handles in the cache.
 func (p *Port) draw(n int) error {
-	err := p.endpoint.draw(p.w.portSlots, n, p.w.epoch.Load())
+	err := p.endpoint.Draw(p.w.engine.PortSlots, n, p.w.engine.Epoch.Load())
 	if err != nil {
 		p.refuse(err)
 	}
@@ -364,9 +352,9 @@ func (p *Port) draw(n int) error {
 
 // take takes a handle from the cache.
 func (p *Port) take() handle.Handle {
-	last := len(p.cache) - 1
-	h := p.cache[last]
-	p.cache = p.cache[:last]
+	last := len(p.endpoint.Cache) - 1
+	h := p.endpoint.Cache[last]
+	p.endpoint.Cache = p.endpoint.Cache[:last]
 	if p.batch != nil {
 		p.batch.taken = append(p.batch.taken, h)
 	}
@@ -392,7 +380,7 @@ func (p *Port) next() int {
 // enter and leave detect a port that two goroutines use at the same time.
 func (p *Port) enter() {
 	if !p.inUse.CompareAndSwap(false, true) {
-		panic(fmt.Sprintf("world: port %d is used from two goroutines at once; open a port for each", p.number))
+		panic(fmt.Sprintf("world: port %d is used from two goroutines at once; open a port for each", p.endpoint.Number))
 	}
 }
 

@@ -58,9 +58,9 @@ func (p *Port) begin(call string) error {
 		return p.turnDown(err)
 	}
 	if p.batch != nil {
-		panic(fmt.Sprintf("world: %s within a batch of port %d; batches do not nest", call, p.number))
+		panic(fmt.Sprintf("world: %s within a batch of port %d; batches do not nest", call, p.endpoint.Number))
 	}
-	if p.tookBack(p.w.epoch.Load()) >= p.maxRequests {
+	if p.endpoint.TookBack(p.w.engine.Epoch.Load()) >= p.maxRequests {
 		return p.turnDown(ErrFull)
 	}
 	p.openQueue().Begin()
@@ -84,7 +84,7 @@ func (p *Port) finish(err error) error {
 		p.enter()
 		defer p.leave()
 	}
-	p.out.Commit(p.w.epoch.Load())
+	p.out.Commit(p.w.engine.Epoch.Load())
 	p.sent()
 	for _, c := range p.batch.empty {
 		(*finisher)(c).Finish(Applied)
@@ -103,7 +103,7 @@ func (p *Port) rollback() {
 	if staged := p.out.Rollback(); b.rejected {
 		p.reject(staged)
 	}
-	p.takeBack(p.w.portSlots, b.taken, p.w.epoch.Load())
+	p.endpoint.TakeBack(p.w.engine.PortSlots, b.taken, p.w.engine.Epoch.Load())
 	p.out.Publish() // publishes no request, but makes the cache visible to a cleanup
 	for _, c := range b.dones {
 		c.disarm()
@@ -144,7 +144,7 @@ func (p *Port) createN(b *bundle, dst []handle.Handle, n int, f *fill) ([]handle
 		}
 	}()
 	err := p.ready(n, b.creating.Size())
-	if err == nil && len(p.cache) < n {
+	if err == nil && len(p.endpoint.Cache) < n {
 		err = p.draw(n)
 	}
 	if err == nil {
@@ -210,11 +210,11 @@ func (p *Port) push1(b *bundle, dst []handle.Handle, f *fill) []handle.Handle {
 
 // takeN takes handles from the cache, in the order of take.
 func (p *Port) takeN(to []handle.Handle) {
-	rest := len(p.cache) - len(to)
-	for i, h := range p.cache[rest:] {
+	rest := len(p.endpoint.Cache) - len(to)
+	for i, h := range p.endpoint.Cache[rest:] {
 		to[len(to)-1-i] = h
 	}
-	p.cache = p.cache[:rest]
+	p.endpoint.Cache = p.endpoint.Cache[:rest]
 	p.batch.taken = append(p.batch.taken, to...)
 }
 
@@ -249,7 +249,7 @@ func (p *Port) sendN(k *queue.Kind, hs []handle.Handle) (sending, error) {
 			return sending{}, err
 		}
 	}
-	m := k.PushMany(p.out, n, 0, p.w.epoch.Load(), 0, p.finisher())
+	m := k.PushMany(p.out, n, 0, p.w.engine.Epoch.Load(), 0, p.finisher())
 	copy(m.Handles, hs)
 	return sending{to: m.Values, port: p}, nil
 }

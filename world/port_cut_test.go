@@ -87,7 +87,7 @@ func TestPortCutWhileReading(t *testing.T) {
 		for _, p := range ports { // their queues are all read
 			require.NoError(t, p.Destroy(handle.None))
 		}
-		f.ReadApart(func(source int) {
+		f.WhenRead(func(source int) {
 			if source == 1 && h == handle.None {
 				var err error
 				h, err = f.unit.Create(creator, Unit{})
@@ -157,7 +157,8 @@ func (p *firstPorts) mustWait() {
 // sent in time.
 func TestFirstPortCut(t *testing.T) {
 	p := firstPorts{fixture: newFixture(t, world.Options{Shards: 2})}
-	require.Zero(t, p.Gather(p.send))
+	p.WhenCut(p.send)
+	p.Refresh()
 	p.mustWait()
 }
 
@@ -165,7 +166,7 @@ func TestFirstPortCut(t *testing.T) {
 // or another.
 func TestFirstPortInRefresh(t *testing.T) {
 	for what, during := range map[string]func(p *firstPorts){
-		"reading": func(p *firstPorts) { p.ReadApart(func(int) { p.send() }) },
+		"reading": func(p *firstPorts) { p.WhenRead(func(int) { p.send() }) },
 		"a hook": func(p *firstPorts) {
 			p.Observe("hook", world.OnSet, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
 				return func(*world.Context, world.Event, []handle.Handle) { p.send() }

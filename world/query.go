@@ -229,7 +229,7 @@ func (q *Query) began() uint64 {
 		q.w.mustIdle("Query.Chunks")
 	}
 	q.guard.Must()
-	return q.w.tick.Load()
+	return q.w.engine.Tick.Load()
 }
 
 // watch wraps yield. The wrapper panics if an iterator that was made in one tick is used in a
@@ -251,7 +251,7 @@ func (q *Query) watch(made uint64, yield func(Chunk) bool) func(Chunk) bool {
 
 // mustBeIn panics about an iterator that was made in an earlier tick.
 func (w *World) mustBeIn(made uint64) {
-	if now := w.tick.Load(); now != made {
+	if now := w.engine.Tick.Load(); now != made {
 		panic(fmt.Sprintf("world: an iterator made in tick %d is used in tick %d; ask for a new one in each tick", made, now))
 	}
 }

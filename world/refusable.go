@@ -50,11 +50,11 @@ func (d *driven) RefusedAtPort(port, x any) error {
 
 func (d *driven) Rung(wanted uint8) uint8 {
 	w := d.w()
-	w.rung = max(wanted, w.rungLeast)
-	if f := w.replayer; f != nil {
-		w.rung = f.rung
+	w.engine.Rung = max(wanted, w.rungLeast)
+	if f := w.engine.Replay; f != nil {
+		w.engine.Rung = f.Rung
 	}
-	return w.rung
+	return w.engine.Rung
 }
 
 func (d *driven) LeastRung(n uint8) { d.rungLeast = n }

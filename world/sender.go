@@ -81,7 +81,7 @@ func (s *sender) send(k *queue.Kind, h handle.Handle) (sending, error) {
 	if !l.Room(1, k.Size()) {
 		return sending{}, s.refuse(l, 1, k.Size())
 	}
-	_, at := k.Push(l, h, s.w.epoch.Load(), 0, nil)
+	_, at := k.Push(l, h, s.w.engine.Epoch.Load(), 0, nil)
 	return sending{to: at, queue: l}, nil
 }
 
@@ -91,7 +91,7 @@ func (s *sender) sendBare(b queue.Bare, h handle.Handle) error {
 	if !l.Room(1, queue.BareSize) {
 		return s.refuse(l, 1, queue.BareSize)
 	}
-	l.PushBare(b, h, s.w.epoch.Load(), nil)
+	l.PushBare(b, h, s.w.engine.Epoch.Load(), nil)
 	l.Publish()
 	return nil
 }
@@ -158,6 +158,6 @@ func (x *sending) direct(w *World, k *queue.Kind, shard int) mem.Pointer {
 	if x.port != nil {
 		l, done = x.port.out, x.port.finisher()
 	}
-	_, at := k.Push(l, handle.None, w.epoch.Load(), queue.To(shard), done)
+	_, at := k.Push(l, handle.None, w.engine.Epoch.Load(), queue.To(shard), done)
 	return at
 }

@@ -69,17 +69,15 @@ func (w *World) Stats(dst *Stats) {
 	if dst == nil {
 		panic("world: World.Stats to a nil Stats; pass one to fill")
 	}
-	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.portSlots.Retired(), BytesReserved: w.space.HeldBytes(), HugePages: w.space.Memory.Asked(), Shards: dst.Shards[:0], Steps: dst.Steps[:0]}
+	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.engine.PortSlots.Retired(), BytesReserved: w.space.HeldBytes(), HugePages: w.space.Memory.Asked(), Shards: dst.Shards[:0], Steps: dst.Steps[:0]}
 	dst.Frames, dst.FramesBytes = w.framesSize()
-	for _, x := range w.refresh.partitions {
-		dst.count(&x.lost)
-	}
-	dst.Ports, dst.Waiting = w.ports.count()
-	dst.Latency = w.refresh.latency
+	w.engine.Outcomes(dst.count)
+	dst.Ports, dst.Waiting = w.engine.Ports.Count()
+	dst.Latency = w.engine.Times.Latency
 	for step := range drive.RefreshSteps {
-		dst.Steps = append(dst.Steps, StepStats{step.String(), w.refresh.times[step]})
+		dst.Steps = append(dst.Steps, StepStats{step.String(), w.engine.Times.Steps[step]})
 	}
-	ports := w.portSlots.Size()
+	ports := w.engine.PortSlots.Size()
 	dst.PortIndexes = ports.Taken
 	dst.measure(store.Size{Size: ports})
 	for _, s := range w.shards {

@@ -56,7 +56,7 @@ func status(w *World, h handle.Handle) Status {
 	case slots.StateAlive:
 		return Alive
 	case slots.StatePending:
-		if w.closed.Load() {
+		if w.engine.Closed.Load() {
 			return Stale // no create is applied any more
 		}
 		return Pending

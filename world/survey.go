@@ -40,12 +40,12 @@ func (s *survey) Resources() []drive.Named {
 }
 
 func (s *survey) Counts() drive.Counts {
-	return drive.Counts{Components: len(s.components), Resources: len(s.resources), Extensions: len(s.extensions.parts)}
+	return drive.Counts{Components: len(s.components), Resources: len(s.resources), Extensions: len(s.parts)}
 }
 
 func (s *survey) Placement() (shard, run int) { return s.cursor, s.run }
 
-func (s *survey) Pinned() []int { return slices.Collect(s.pinned.All) }
+func (s *survey) Pinned() []int { return slices.Collect(s.engine.Pinned.All) }
 
 func (s *survey) Copied(component int) bool {
 	_, what := s.Shares(component)
@@ -56,13 +56,13 @@ func (s *survey) Shares(component int) (string, reflect.Kind) {
 	return s.components[component].sharing()
 }
 
-func (s *survey) Misrouted() bool { return s.misrouted }
+func (s *survey) Misrouted() bool { return s.engine.Mail.Misrouted }
 
 func (s *survey) Shard(i int) *store.Shard { return s.shards[i] }
 
-func (s *survey) PortSlots() *slots.PortAllocator { return s.portSlots }
+func (s *survey) PortSlots() *slots.PortAllocator { return s.engine.PortSlots }
 
-func (s *survey) Extensions() []any { return s.extensions.parts }
+func (s *survey) Extensions() []any { return s.parts }
 
 func (s *survey) Hooks() []drive.Hook {
 	all := make([]drive.Hook, len(s.hooks.all))
@@ -80,7 +80,7 @@ func (s *survey) Requests(from int, f func(queue.PendingRequest)) {
 		c = s.contexts[from]
 	}
 	if c.out.out != nil {
-		c.out.out.Look(s.epoch.Load(), f)
+		c.out.out.Look(s.engine.Epoch.Load(), f)
 	}
 }
 

@@ -76,7 +76,7 @@ func (q *Query) matching() *store.Filter {
 // findTurn sets the filter to the entities whose turn it is. For a system's query it stays the same
 // within a tick.
 func (q *Query) findTurn() {
-	tick := q.w.tick.Load()
+	tick := q.w.engine.Tick.Load()
 	if q.turns.tick == tick+1 && !q.idle {
 		return
 	}

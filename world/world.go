@@ -7,11 +7,11 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/atoll-sim/atoll/internal/slots"
-
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/refresh"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/shard"
 )
@@ -26,11 +26,11 @@ import (
 // safe from any goroutine at any time, such as Alive, Tick and OpenPort. Systems act through their
 // *Context, and all other goroutines through a *Port.
 type World struct {
-	options   Options
-	space     *store.Space
-	lookup    slots.Lookup
-	shards    []*store.Shard
-	portSlots *slots.PortAllocator
+	options Options
+	engine  refresh.Engine
+	space   *store.Space
+	lookup  slots.Lookup
+	shards  []*store.Shard
 
 	components  []componentInfo
 	cores       []*component // of them
@@ -39,8 +39,6 @@ type World struct {
 	flagger     *flagger
 	functions   map[string]bool // names that are taken
 	messages    []anyMessage
-	mailboxes   []mailboxes // by shard
-	misrouted   bool        // messages may be in another shard's box than their entity
 	resources   []anyResource
 	sealed      string // the call after which nothing more is registered; empty: not sealed. The owner of the idle world writes it.
 
@@ -48,7 +46,6 @@ type World struct {
 	cursor   int         // shard of the next new entity
 	run      int         // how many more are created there
 	runLeast int         // the least length of a run
-	pinned   store.Set   // entities with any of these are not moved by Transfer
 	user     *check.User // of what is asked of the idle world; nil except in the check build
 	turn     check.Turn  // for the check build
 	open     int         // how many query loops, and functions, run on the idle world
@@ -57,34 +54,29 @@ type World struct {
 	within   string      // what the extension is doing that a refresh would disturb
 	loop     uint64      // number of the newest loop on the idle world
 
-	tick      tickCount
-	epoch     atomic.Uint32
 	phase     atomic.Uint32               // what the world is in use for: see phaseIdle
-	closed    atomic.Bool                 // no request is accepted any more
 	cause     atomic.Pointer[BrokenError] // nil unless the world is broken
 	rejected  atomic.Uint64
-	liveness  atomic.Pointer[drive.Liveness] // made when first asked for
-	ports     ports
-	refresh   refresh
 	frames    *frames
 	capturing *capturing // makes frames; nil until the first
 
-	bundles    map[store.Set]*bundle // of groups
-	extensions extensions
-	hooks      hooks
-	closing    struct { // for schedulers, which any goroutine may make
+	bundles  map[store.Set]*bundle // of groups
+	parts    []any                 // extensions, in the order in which they were added
+	framed   []drive.Framed        // those that frames can have copies of
+	measured []drive.Measurable    // what is not an extension, and has figures
+	hooks    hooks
+	closing  struct { // for schedulers, which any goroutine may make
 		sync.Mutex
 		calls []func() // to be called when the world is closed
 		done  bool     // they were
 	}
-	recording   *recording  // nil: there is no Recorder
-	recorderErr *PanicError // of the last refresh
-	touched     bool        // the idle world was changed other than in its rows
+	changed     func()      // called if the idle world was changed and a Recorder wants to know; or nil
+	left        uint64      // fingerprint of the idle world that a replay makes
+	touched     bool        // the idle world was changed since then, other than in its rows
 	replayed    bool        // within a function that a replay calls too
-	rung        uint8       // of the scheduler's ladder, in this tick
+	recorderErr *PanicError // of the last refresh
 	rungLeast   uint8       // see drive.World.LeastRung
 	stretch     uint32      // by how much Turns in systems are stretched; 0 for 1
-	replayer    *replayer   // nil: ports may be opened
 }
 
 // New makes a world.
@@ -99,7 +91,6 @@ func New(o Options) (*World, error) {
 		space:       store.NewSpace(n+1, o.IndexMax, o.VersionMax, o.VersionsEach),
 		shards:      make([]*store.Shard, n),
 		contexts:    make([]*Context, n+1),
-		mailboxes:   make([]mailboxes, n),
 		componentID: map[reflect.Type]int{},
 		run:         runLeast(n),
 		runLeast:    runLeast(n),
@@ -108,8 +99,8 @@ func New(o Options) (*World, error) {
 	w.space.Growth, w.space.Memory.HugePages = o.growth(), o.HugePages
 	w.lookup = w.space.Lookup
 	w.flagger = newFlagger(w)
-	w.portSlots = slots.NewPortAllocator(&w.space.Directory, n)
-	w.ports.slots = w.portSlots
+	e := &w.engine
+	e.Space, e.Shards, e.PortSlots = w.space, w.shards, slots.NewPortAllocator(&w.space.Directory, n)
 	for i := range w.shards {
 		w.shards[i] = store.New(w.space, i)
 		w.shards[i].KeepOrder = o.KeepOrder
@@ -119,7 +110,10 @@ func New(o Options) (*World, error) {
 		w.contexts[i] = newContext(w, i, w.shards[i])
 	}
 	w.contexts[n] = newContext(w, n, nil)
-	w.refresh.init(w)
+	for _, c := range w.contexts {
+		e.Outboxes = append(e.Outboxes, &c.out.out)
+	}
+	e.Init((*refreshed)(w))
 	w.frames = newFrames(w)
 	runtime.AddCleanup(w, func(f *frames) { f.close(ErrClosed) }, w.frames)
 	if check.Enabled {
@@ -143,7 +137,7 @@ func MustNew(o Options) *World {
 func (w *World) Options() Options { return w.options }
 
 // Tick returns the number of refreshes so far. Safe from any goroutine.
-func (w *World) Tick() uint64 { return w.tick.Load() }
+func (w *World) Tick() uint64 { return w.engine.Tick.Load() }
 
 // Shards returns the number of shards. World.Owner returns the shard that an entity is in; its
 // handle does not have it. For an entity that a port creates, Handle.Shard is Shards() itself,
@@ -203,6 +197,11 @@ var creating, destroying = store.Occupant{What: "Bundle.Create by the World"}, s
 // Count returns the number of entities, marked ones included.
 func (w *World) Count() int {
 	w.mustIdle("World.Count")
+	return w.entities()
+}
+
+// entities returns the number of entities.
+func (w *World) entities() int {
 	n := 0
 	for _, s := range w.shards {
 		n += s.Alive()
@@ -217,10 +216,8 @@ func (w *World) Count() int {
 func (w *World) Clear() {
 	w.lookForChanges()
 	w.enterPhase("World.Clear", phaseRefresh)
-	w.refresh.by(drive.ByClear)
-	w.refresh.clear = true
-	w.refresh.run(serial)
-	w.refresh.clear = false
+	w.engine.By(drive.ByClear)
+	w.doRefresh(refresh.Serial, true)
 	for _, s := range w.shards {
 		s.ShrinkAll()
 	}

@@ -1,4 +1,4 @@
-package world
+package refresh
 
 import (
 	"fmt"
@@ -6,17 +6,16 @@ import (
 	"github.com/atoll-sim/atoll/internal/drive"
 )
 
-// extensions holds the extensions of a world.
-type extensions struct {
-	w       *World
-	all     []extended
-	late    []late
-	framed  []drive.Framed // those that frames can have copies of
-	derived []drive.Derived
-	parts   []any // of all and late, in the order in which they were added
-	deaths  drive.DyingSet
+// Extensions holds the extensions of a world that take part in its refreshes.
+//
+// Ownership: the world's, on an idle world; in a refresh the coordinator.
+type Extensions struct {
+	Derived []drive.Derived
 
-	measured []drive.Measurable
+	of     *Engine
+	all    []extended
+	late   []late
+	deaths drive.DyingSet
 
 	// What is running, for errors: a drive.Extension and its method, or the name of a
 	// drive.Requests.
@@ -38,11 +37,31 @@ type late struct {
 // extend applies the requests to extensions.
 func (x *partition) extend() {
 	for _, r := range x.Joint {
-		x.lost.Decide(r.Request, x.w.space.Apply(r))
+		x.lost.Decide(r.Request, x.e.Space.Apply(r))
 	}
 }
 
-func (e *extensions) begin() {
+// Add adds an extension.
+func (e *Extensions) Add(x drive.Extension) {
+	e.all = append(e.all, extended{Extension: x})
+	for _, s := range e.of.Shards {
+		s.HoldDestroys = true
+	}
+}
+
+// AddLate adds an extension of the step deliver.
+func (e *Extensions) AddLate(x drive.Late) {
+	e.late = append(e.late, late{x, x.Collect, e.of.in("deliver", x.Deliver)})
+}
+
+// Len returns how many were added by Add.
+func (e *Extensions) Len() int { return len(e.all) }
+
+// Drop forgets all extensions.
+func (e *Extensions) Drop() { e.all, e.late, e.Derived = nil, nil, nil }
+
+// Begin tells the extensions that a tick begins.
+func (e *Extensions) Begin() {
 	for i := range e.all {
 		e.run(i, "Begin").Begin()
 	}
@@ -50,14 +69,17 @@ func (e *extensions) begin() {
 }
 
 // run returns an extension whose method is about to be called.
-func (e *extensions) run(i int, method string) drive.Extension {
+func (e *Extensions) run(i int, method string) drive.Extension {
 	x := e.all[i].Extension
 	e.running, e.method = x, method
 	return x
 }
 
-// during names what is running.
-func (e *extensions) during() string {
+// Running sets what is running, for During: the name of a drive.Requests, or nil.
+func (e *Extensions) Running(x any) { e.running = x }
+
+// During names what is running.
+func (e *Extensions) During() string {
 	switch x := e.running.(type) {
 	case nil:
 		return "the refresh"
@@ -70,7 +92,7 @@ func (e *extensions) during() string {
 
 // refresh is the extensions' part of a refresh: it applies the requests to them, partition by
 // partition, and finds the deaths that follow. It reports whether some entities were spared.
-func (e *extensions) refresh(partitions []*partition) (spared bool) {
+func (e *Extensions) refresh(partitions []*partition) (spared bool) {
 	for _, x := range partitions {
 		x.extend()
 	}
@@ -83,18 +105,18 @@ func (e *extensions) refresh(partitions []*partition) (spared bool) {
 		e.run(i, "Settle").Settle()
 	}
 	e.running = nil
-	for _, s := range e.w.shards {
+	for _, s := range e.of.Shards {
 		s.DecideHeld()
 	}
 	return spared
 }
 
 // collect lists the marked entities of each shard.
-func (e *extensions) collect() { e.deaths.Collect(e.w.space, e.w.shards, len(e.all)) }
+func (e *Extensions) collect() { e.deaths.Collect(e.of.Space, e.of.Shards, len(e.all)) }
 
 // spare calls the extensions until none of them spares another entity. It reports whether some
 // were spared.
-func (e *extensions) spare() (spared bool) {
+func (e *Extensions) spare() (spared bool) {
 	for again := true; again; {
 		again = false
 		for i := range e.all {
@@ -108,7 +130,7 @@ func (e *extensions) spare() (spared bool) {
 }
 
 // spread notifies each extension of the deaths that it does not know yet, until all know all.
-func (e *extensions) spread() {
+func (e *Extensions) spread() {
 	for i := range e.all {
 		e.all[i].notified = 0
 	}
@@ -124,5 +146,12 @@ func (e *extensions) spread() {
 			e.run(i, "Spread").Spread(&e.deaths, from)
 			x.notified = len(e.deaths.All())
 		}
+	}
+}
+
+// Derive brings up to date what is derived from rows.
+func (e *Extensions) Derive(step drive.Step) {
+	for _, x := range e.Derived {
+		x.Update(e.of.Tick.Load(), step)
 	}
 }

@@ -1,4 +1,4 @@
-package world
+package refresh
 
 import (
 	"github.com/atoll-sim/atoll/internal/queue"
@@ -9,7 +9,7 @@ import (
 // producer is one queue that a refresh reads.
 type producer struct {
 	queue *queue.Queue
-	port  *endpoint // nil: the queue of a shard's systems, or of a Replayer
+	port  *Endpoint // nil: the queue of a shard's systems, or of a replay
 }
 
 // partition is a run of neighbouring producers that one worker reads.
@@ -27,7 +27,7 @@ type producer struct {
 // Ownership: the worker that reads it. When it is read, the shards' workers may look at Others,
 // and each has its own lists.
 type partition struct {
-	w *World
+	e *Engine
 	queue.Drained
 	number    int
 	producers []producer
@@ -42,9 +42,9 @@ type partition struct {
 	_         [64]byte       // other partitions are read by other workers
 }
 
-func newPartition(w *World, number int) *partition {
-	x := &partition{w: w, number: number, to: make([][]uint32, len(w.shards)), targets: make([][]store.Target, len(w.shards)), opened: make([]int, len(w.shards))}
-	x.Creates = make([][]queue.PendingRequest, len(w.shards))
+func newPartition(e *Engine, number int) *partition {
+	x := &partition{e: e, number: number, to: make([][]uint32, len(e.Shards)), targets: make([][]store.Target, len(e.Shards)), opened: make([]int, len(e.Shards))}
+	x.Creates = make([][]queue.PendingRequest, len(e.Shards))
 	return x
 }
 
@@ -53,7 +53,7 @@ func newPartition(w *World, number int) *partition {
 // to wait, and so do all requests behind it, to keep the order.
 func (x *partition) read(cut uint32) {
 	var seen []uint32
-	if h := x.w.recording; h != nil {
+	if h := x.e.recording; h != nil {
 		seen = h.partitions[x.number].record(x, cut)
 	}
 	for i, from := range x.producers {
@@ -63,7 +63,10 @@ func (x *partition) read(cut uint32) {
 		}
 		x.created += from.queue.Drain(sent, cut, &x.Drained)
 		if p := from.port; p != nil && !from.queue.Empty() { // sent after the cut
-			p.activate()
+			p.Activate()
+		}
+		if f := x.e.Meanwhile.Read; f != nil {
+			f(i)
 		}
 	}
 	for x.routed < len(x.Others) && x.deliver(false) {
@@ -85,7 +88,7 @@ func (x *partition) deliver(last bool) bool {
 		l := q.Loc()
 		switch {
 		case l != 0:
-			owner = x.w.space.Owner(l)
+			owner = x.e.Space.Owner(l)
 		case last:
 			x.lost.Decide(q.Request, queue.Gone)
 			x.routed++
@@ -106,7 +109,7 @@ func (x *partition) deliver(last bool) bool {
 func (x *partition) deliverMany(q *queue.PendingRequest, last bool) bool {
 	handles := q.Handles()
 	for x.within < len(handles) {
-		first := x.w.space.LocateStaged(handles[x.within])
+		first := x.e.Space.LocateStaged(handles[x.within])
 		if first == 0 {
 			if !last {
 				return false
@@ -117,12 +120,12 @@ func (x *partition) deliverMany(q *queue.PendingRequest, last bool) bool {
 		}
 		n := 1 // the length of the run
 		for _, h := range handles[x.within+1:] {
-			if l := x.w.space.LocateStaged(h); l != first+slots.Loc(n) || l.Row() == 0 {
+			if l := x.e.Space.LocateStaged(h); l != first+slots.Loc(n) || l.Row() == 0 {
 				break
 			}
 			n++
 		}
-		owner := x.w.space.Owner(first)
+		owner := x.e.Space.Owner(first)
 		to := &x.targets[owner]
 		if have := x.to[owner]; len(have) == 0 || have[len(have)-1] != uint32(x.routed) {
 			x.to[owner] = append(have, uint32(x.routed))

@@ -1,0 +1,190 @@
+// Package refresh is the pipeline that ends a tick: requests are applied, the dead are destroyed,
+// storage is compacted. It knows entities, requests and extensions; package world has what a program
+// calls, and gives an Engine what a refresh needs of it as an Owner.
+package refresh
+
+import (
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/clock"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/slots"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// Owner is what a refresh calls of the world that it is of.
+type Owner interface {
+	// HooksDue prepares calling the hooks. It returns how many changes and deaths there are.
+	// CallHooks calls the hooks on a shard. Both are called only if Engine.Hooked is set.
+	HooksDue() int
+	CallHooks(shard int)
+	// FramesDue reports whether Capture has something to do, which copies rows for frames.
+	FramesDue() bool
+	Capture(parallel drive.Parallel)
+	// RecorderPanicked returns the error for a Recorder that has panicked, in the method that the
+	// Panic names.
+	RecorderPanicked(p *Panic) error
+}
+
+// Engine does the refreshes of a world:
+//
+//	gather            find the queues that something was sent on         coordinator
+//	read              take it, up to the cut; find the owners            by partition
+//	create            store the rows of pending handles                  by owner
+//	route             find the owners of what concerns those             by partition
+//	apply             set, deliver, mark                                 by owner
+//	commit            make alive what was created and is not marked      by owner
+//	extend            what extensions were asked; deaths that follow     coordinator
+//	observe           call hooks                                         by owner
+//	collect outgoing  find what migrates to another shard                by owner
+//	copy incoming     copy what comes from other shards                  by owner
+//	compact           fill the holes of the marked and the outgoing      by owner
+//	recycle           free the slots of the dead that are at home elsewhere   by home
+//	release           give the queues' room back                         by partition
+//	end tick          swap mailboxes, coalesce, publish flags            by owner
+//	deliver           what is due of timers                              by home, by owner
+//	derive            compute again what is derived from rows            coordinator, in parallel
+//	capture           copy rows for a frame, if somebody waits for one   by shard, by column
+//	notify            report outcomes                                    by partition
+//
+// A step with nothing to do is skipped.
+//
+// Ownership: the exported fields belong to the world, on an idle world, and in a refresh to the
+// coordinator, which is the goroutine that called Run; any goroutine may read the atomic ones. Steps
+// that run in parallel touch one partition, shard or home each.
+type Engine struct {
+	Space     *store.Space
+	Shards    []*store.Shard
+	PortSlots *slots.PortAllocator
+	Tick      TickCount
+	Epoch     atomic.Uint32
+	Closed    atomic.Bool // no request is accepted any more
+	Ports     Ports
+	// Outboxes are the queues of systems, by shard, and then that of global systems. A queue is nil
+	// until something is sent.
+	Outboxes   []**queue.Queue
+	Mail       Mail
+	Extensions Extensions
+	Liveness   atomic.Pointer[drive.Liveness] // made when first asked for
+	Hooked     bool                           // there are hooks
+	Pinned     store.Set                      // entities with any of these are not moved by Transfer
+	Rung       uint8                          // of the scheduler's ladder, in this tick
+	Replay     *Replay                        // nil: no log is replayed
+	Times      Times
+
+	// Meanwhile is for tests: what other goroutines do in the middle of a refresh.
+	Meanwhile struct {
+		Cut  func()      // when the epoch is over, before the refresh looks which ports have sent
+		Read func(i int) // when the i-th queue of a partition was read
+	}
+
+	owner       Owner
+	recording   *recording // nil: there is no Recorder
+	ports       []*Endpoint
+	producers   []producer
+	partitions  []*partition // made when first needed
+	active      []*partition // those of partitions that are in use
+	cut         uint32
+	staged      bool           // created entities become alive only when it is known that they stay
+	calls       bool           // functions will run
+	clear       bool           // all entities will die
+	aparts      []apart        // by shard
+	releases    drive.Releases // by references
+	incoming    store.Incoming
+	remoteDead  store.RemoteDead
+	transferred int // how many are to migrate by Transfer
+
+	part      func(int)             // the step that runs in parallel
+	parallel  drive.Parallel        // of the step derive
+	derive    drive.Step            // bound once
+	guarded   func(int)             // guard, bound once
+	recovered atomic.Pointer[Panic] // by guarded
+
+	// The steps, bound once: a closure made at each refresh would be garbage.
+	read, create, route, apply, call, commit, collectOutgoing, copyIncoming, compact, recycle, release, endTick, notify, observe func(int)
+}
+
+// Replay takes the place of ports while a log is replayed.
+//
+// Ownership: the world's goroutine, while the world is idle.
+type Replay struct {
+	Queue     *queue.Queue
+	Settled   func()           // called in each refresh when a Recorder's Settled would be, or nil
+	Transfers []drive.Transfer // of the next refresh
+	Rung      uint8            // of the next tick
+}
+
+// Init makes an Engine for a world. Space, Shards, PortSlots and Outboxes are set.
+func (e *Engine) Init(owner Owner) {
+	e.owner = owner
+	e.Times.scale = clock.Measure()
+	e.Mail.shards = make([]mailboxes, len(e.Shards))
+	e.Extensions.of = e
+	e.Ports.slots, e.Ports.epoch, e.Ports.shards = e.PortSlots, &e.Epoch, len(e.Shards)
+	e.guarded = e.guard
+	e.derive = func(n, work int, f func(int)) { e.step(drive.StepDerive, e.parallel, n, work, f) }
+	e.read = func(i int) { e.active[i].read(e.cut) }
+	e.create = e.in("create", func(i int) {
+		for _, x := range e.active {
+			x.create(e.Shards[i], e.staged)
+		}
+	})
+	e.route = func(i int) { e.active[i].route() }
+	e.apply = e.in("apply", func(i int) {
+		for _, x := range e.active {
+			x.apply(e.Shards[i])
+		}
+	})
+	e.aparts = make([]apart, len(e.Shards))
+	for i := range e.aparts {
+		e.aparts[i].init(e, i)
+	}
+	e.call = e.in("apply", func(i int) { e.aparts[i].apply() })
+	e.commit = e.in("commit", func(i int) {
+		for _, x := range e.active {
+			e.Shards[i].Commit(x.Creates[i])
+		}
+	})
+	e.observe = owner.CallHooks // without in: the Context of a hook enters the shard
+	e.collectOutgoing = e.in("collect outgoing", func(i int) {
+		if s := e.Shards[i]; s.Migrating() > 0 {
+			s.CollectOutgoing()
+			e.Mail.collectOutgoing(s)
+		}
+	})
+	e.copyIncoming = e.in("copy incoming", func(i int) {
+		e.Shards[i].CopyIncoming(&e.incoming, e.Shards)
+		e.Mail.copyIncoming(i)
+	})
+	e.compact = e.in("compact", func(i int) { e.Shards[i].Compact() })
+	e.recycle = func(i int) {
+		if i < len(e.Shards) {
+			e.Shards[i].Recycle(e.remoteDead.Of(i))
+			return
+		}
+		for _, s := range e.Shards {
+			e.PortSlots.Recycle(s.PortDead())
+		}
+	}
+	e.release = func(i int) { e.active[i].release() }
+	e.endTick = e.in("end tick", func(i int) {
+		e.Mail.swap(e.Shards[i])
+		e.Shards[i].EndTick()
+	})
+	e.notify = func(i int) { e.active[i].notify() }
+}
+
+// in makes a step enter the shard that it works on. Check build only.
+func (e *Engine) in(step string, f func(int)) func(int) {
+	if !check.Enabled {
+		return f
+	}
+	user := &store.Occupant{What: "step " + step + " of the refresh"}
+	return func(i int) {
+		e.Shards[i].Enter(user)
+		defer e.Shards[i].Leave()
+		f(i)
+	}
+}

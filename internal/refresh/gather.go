@@ -1,0 +1,52 @@
+package refresh
+
+import "github.com/atoll-sim/atoll/internal/drive"
+
+// gather finds the queues that requests were sent on, first ports by number, then the shards'
+// outboxes. It returns how many requests there are.
+func (e *Engine) gather(ports bool) (sent int) {
+	clear(e.ports)
+	clear(e.producers)
+	e.ports, e.producers, e.active = e.ports[:0], e.producers[:0], nil
+	if e.Closed.Load() {
+		return 0 // a sender that sends now abandons its queue: see Port.sent
+	}
+	if ports {
+		e.ports = e.Ports.collect(e.ports)
+	}
+	for _, p := range e.ports {
+		e.Times.waited = append(e.Times.waited, p.since.Load())
+		queue := p.Queue.Load()
+		sent += queue.Ready()
+		e.producers = append(e.producers, producer{queue, p})
+	}
+	if f := e.Replay; f != nil { // no ports are open
+		sent += f.Queue.Ready()
+		e.producers = append(e.producers, producer{queue: f.Queue})
+	}
+	for _, q := range e.Outboxes {
+		if q := *q; q != nil && !q.Empty() {
+			sent += q.Ready()
+			e.producers = append(e.producers, producer{queue: q})
+		}
+	}
+	return sent
+}
+
+// divide divides the producers into partitions with about as many requests each.
+func (e *Engine) divide(sent int) {
+	n := min(len(e.producers), max(1, sent/smallStep), drive.PartitionsMax)
+	for len(e.partitions) < n {
+		e.partitions = append(e.partitions, newPartition(e, len(e.partitions)))
+	}
+	e.active = e.partitions[:n]
+	rest, seen := e.producers, 0
+	for i, x := range e.active {
+		to := 0
+		for to < len(rest) && (i == n-1 || int64(seen) < int64(sent)*int64(i+1)/int64(n)) {
+			seen += rest[to].queue.Ready()
+			to++
+		}
+		x.producers, rest = rest[:to], rest[to:]
+	}
+}

@@ -1,0 +1,180 @@
+package refresh
+
+import (
+	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// By sets what the coming refresh is part of.
+func (e *Engine) By(what drive.Refresh) {
+	e.Times.tick = what == drive.ByTick
+	if x := e.recording; x != nil {
+		x.By = what
+	}
+}
+
+// Run does a refresh; with all, one that destroys all entities. It panics with a *Panic, or the
+// value of another panic on this goroutine, if it cannot be completed.
+func (e *Engine) Run(parallel drive.Parallel, all bool) {
+	n := len(e.Shards)
+	e.clear = all
+	if check.Enabled {
+		e.Space.Outdate() // the check build refuses views of rows that are about to move
+	}
+	if e.recording != nil {
+		e.recording.begin.call()
+	}
+	if f := e.Replay; f != nil {
+		e.transfer(f.Transfers)
+		f.Transfers = f.Transfers[:0]
+	}
+	e.Times.start()
+	cut, ports := e.Ports.cut(&e.Epoch)
+	e.cut = cut
+	if f := e.Meanwhile.Cut; f != nil {
+		f()
+	}
+	sent, moves := e.gather(ports), 0
+	if sent > 0 || e.transferred > 0 {
+		moves = e.requests(parallel, sent)
+	} else if e.clear {
+		e.MarkAll()
+	}
+	e.PortSlots.Cut()
+	if e.recording != nil {
+		e.recording.taken()
+	}
+	e.releases.Take(e.Liveness.Load())
+	for _, h := range e.releases.Due {
+		if l := e.Space.Locate(h); l != 0 {
+			e.Space.Mark(l)
+		}
+	}
+	if e.Extensions.Len() > 0 {
+		e.Times.begin(drive.StepExtend)
+		if e.Extensions.refresh(e.active) && e.staged {
+			Serial(n, e.commit) // the spared entities are no longer marked
+		}
+	}
+	if e.Hooked {
+		e.step(drive.StepObserve, parallel, n, e.owner.HooksDue(), e.observe)
+	}
+	if moves > 0 {
+		e.move(parallel, moves)
+	}
+	dying := e.sum((*store.Shard).MarkedRows)
+	e.step(drive.StepCompact, parallel, n, dying+moves+e.sum((*store.Shard).Dirty), e.compact)
+	if sent > 0 || dying > 0 {
+		if foreign := e.sum((*store.Shard).Foreign); foreign > 0 {
+			e.remoteDead.Gather(e.Shards)
+			e.step(drive.StepRecycle, parallel, n+1, foreign, e.recycle)
+		}
+	}
+	e.step(drive.StepRelease, parallel, len(e.active), sent, e.release)
+	e.Ports.retire()
+	e.PortSlots.Restock()
+	if e.recording != nil {
+		e.recording.finish()
+	}
+	if check.Enabled {
+		e.Space.Shift()
+	}
+	e.Space.SetTick(e.Tick.next())
+	e.Space.Trim()
+	e.step(drive.StepEndTick, parallel, n, e.sum((*store.Shard).Unfinished)+e.Mail.boxes(), e.endTick)
+	for i := range e.Extensions.late {
+		x := &e.Extensions.late[i]
+		due := x.Due(e.Tick.Load())
+		e.step(drive.StepDeliver, parallel, n+1, due, x.collect)
+		e.step(drive.StepDeliver, parallel, n, due, x.deliver)
+	}
+	if e.Extensions.Derived != nil {
+		e.Times.begin(drive.StepDerive)
+		e.parallel = parallel
+		e.Extensions.Derive(e.derive)
+		e.parallel = nil
+	}
+	if e.owner.FramesDue() {
+		e.Times.begin(drive.StepCapture)
+		e.owner.Capture(parallel)
+	}
+	if e.recording != nil {
+		e.recording.settle()
+	}
+	if f := e.Replay; f != nil && f.Settled != nil {
+		f.Settled()
+	}
+	e.step(drive.StepNotify, parallel, len(e.active), sent, e.notify) // last, so that a caller that gets an outcome sees its effect
+	e.Times.settle()
+}
+
+// requests applies the requests, except moves and those to extensions, and returns how many
+// requests to move there were.
+func (e *Engine) requests(parallel drive.Parallel, sent int) (moves int) {
+	n := len(e.Shards)
+	e.divide(sent)
+	e.staged, e.calls = e.clear, false
+	e.step(drive.StepRead, parallel, len(e.active), sent, e.read)
+	created, waiting, others := 0, 0, 0
+	for _, x := range e.active {
+		created, waiting, others = created+x.created, waiting+x.waiting(), others+x.Count
+		moves += x.Moves
+		e.staged, e.calls = e.staged || x.Cancels || x.Calls, e.calls || x.Calls // functions may destroy, too
+	}
+	moves, e.transferred = moves+e.transferred, 0
+	for _, s := range e.Shards {
+		s.InMigration = moves > 0
+	}
+	e.step(drive.StepCreate, parallel, n, created, e.create)
+	e.step(drive.StepRoute, parallel, len(e.active), waiting, e.route)
+	if e.calls {
+		e.step(drive.StepApply, parallel, n, others, e.call)
+	} else {
+		e.step(drive.StepApply, parallel, n, others, e.apply)
+	}
+	if e.clear { // before the commit, so that hooks are not called for the created entities
+		e.MarkAll()
+	}
+	if e.staged {
+		e.step(drive.StepCommit, parallel, n, created, e.commit)
+	}
+	return moves
+}
+
+// move migrates atoms: their shards give up the atoms and the messages for them, then other shards
+// take them in.
+func (e *Engine) move(parallel drive.Parallel, asked int) {
+	n := len(e.Shards)
+	e.step(drive.StepCollectOutgoing, parallel, n, asked, e.collectOutgoing)
+	e.incoming.Gather(e.Shards)
+	e.Mail.gather()
+	e.step(drive.StepCopyIncoming, parallel, n, asked, e.copyIncoming)
+	e.Space.Moved()
+	for _, s := range e.Shards {
+		e.Mail.Misrouted = e.Mail.Misrouted || s.Full() // messages have gone ahead to a shard that refused their atom
+	}
+}
+
+// MarkAll marks every entity and returns how many were not marked before.
+func (e *Engine) MarkAll() int {
+	n := 0
+	for _, s := range e.Shards {
+		n += s.MarkAll()
+	}
+	return n
+}
+
+// Abandon decides all requests of a world that broke as Broken.
+func (e *Engine) Abandon() { e.Ports.abandonAll(e.ports) }
+
+// Senders returns how many ports the newest refresh has looked at.
+func (e *Engine) Senders() int { return len(e.ports) }
+
+// Outcomes calls f with the outcomes of requests that no shard decides.
+func (e *Engine) Outcomes(f func(*queue.Outcomes)) {
+	for _, x := range e.partitions {
+		f(&x.lost)
+	}
+}

@@ -1,0 +1,56 @@
+package refresh
+
+import (
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// smallStep is the amount of work in a step of the refresh below which the coordinator does it
+// alone: waking a worker costs more.
+const smallStep = 512
+
+// Serial is the drive.Parallel of one goroutine.
+func Serial(n int, f func(int)) {
+	for i := range n {
+		f(i)
+	}
+}
+
+func (e *Engine) sum(of func(*store.Shard) int) int {
+	n := 0
+	for _, s := range e.Shards {
+		n += of(s)
+	}
+	return n
+}
+
+// step runs f in parallel if there is enough work, on one goroutine if there is little, and not
+// at all if there is none.
+func (e *Engine) step(step drive.RefreshStep, parallel drive.Parallel, n, work int, f func(int)) {
+	if work == 0 {
+		return
+	}
+	e.Times.begin(step)
+	switch {
+	case work < smallStep || n == 1:
+		Serial(n, f)
+	default:
+		e.part = f
+		parallel(n, e.guarded)
+		if p := e.recovered.Load(); p != nil {
+			panic(p)
+		}
+	}
+}
+
+// guard runs one part of a step that runs in parallel. It keeps a panic for the coordinator.
+func (e *Engine) guard(i int) {
+	done := false
+	defer func() {
+		if !done {
+			e.recovered.CompareAndSwap(nil, e.asPanic(recover()))
+		}
+	}()
+	e.part(i)
+	done = true
+}

@@ -1,0 +1,34 @@
+package refresh
+
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/internal/drive"
+)
+
+// Transfer makes entities move at the refresh; see drive.Tick.Transfer.
+func (e *Engine) Transfer(transfers []drive.Transfer) {
+	for _, x := range transfers {
+		if n := len(e.Shards); x.From < 0 || x.From >= n || x.To < 0 || x.To >= n || x.From == x.To || x.Entities < 1 {
+			panic(fmt.Sprintf("world: transfer of %d entities from shard %d to %d, want 1 or more, and two shards of 0 to %d", x.Entities, x.From, x.To, n-1))
+		}
+	}
+	if e.Replay != nil {
+		return // the recorded decisions count instead
+	}
+	if x := e.recording; x != nil {
+		x.Transfers = append(x.Transfers, transfers...)
+	}
+	e.transfer(transfers)
+}
+
+func (e *Engine) transfer(transfers []drive.Transfer) {
+	for _, x := range transfers {
+		n := min(x.Entities, transferMax)
+		e.Shards[x.From].MigrateSome(x.To, n, &e.Pinned)
+		e.transferred = min(e.transferred+n, transferMax)
+	}
+}
+
+// transferMax is more entities than a shard has, and so small that the sum of two of it is an int of 32 bits.
+const transferMax = 1<<30 - 1

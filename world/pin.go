@@ -1,0 +1,10 @@
+package world
+
+// Pin keeps entities that have any of the components in their shard when shards are balanced. Pin a
+// component that only these entities have: a bundle pins all entities with any of its components.
+// Move can still move them.
+func (w *World) Pin(components ...ComponentSet) {
+	w.mustIdle("World.Pin")
+	w.touched = true
+	w.engine.Pinned = w.engine.Pinned.Union(w.setOf("World.Pin", components))
+}
