@@ -1,7 +1,7 @@
 package drive
 
-// RefreshStep is a part of a refresh, for statistics and traces. The comment of type refresh in
-// package world describes the steps.
+// RefreshStep is a part of a refresh, for statistics and traces. The comment of type Engine in
+// package refresh describes the steps.
 type RefreshStep uint8
 
 // The steps, in their order.
