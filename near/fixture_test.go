@@ -1,6 +1,7 @@
 package near_test
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
@@ -178,20 +179,14 @@ func byCell(x *near.Index, hits []near.Hit) []near.Hit {
 		if d := x.Cell(a.At) - x.Cell(b.At); d != 0 {
 			return d
 		}
-		return int(int64(a.Handle) - int64(b.Handle))
+		return cmp.Compare(a.Handle, b.Handle)
 	})
 	return hits
 }
 
 func byDistance(hits []near.Hit) []near.Hit {
 	slices.SortFunc(hits, func(a, b near.Hit) int {
-		switch {
-		case a.Distance2 < b.Distance2:
-			return -1
-		case a.Distance2 > b.Distance2:
-			return 1
-		}
-		return int(int64(a.Handle) - int64(b.Handle))
+		return cmp.Or(cmp.Compare(a.Distance2, b.Distance2), cmp.Compare(a.Handle, b.Handle))
 	})
 	return hits
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -117,11 +118,11 @@ func TestBytesMaxOfLists(t *testing.T) {
 		"chunks":  snapshot.Exchange(image, 'S', func([]byte) []byte { return list([]byte{0, 0, 1, 0, 0, 0, 0}, 20_000) }),
 		"tables":  snapshot.Exchange(image, 'S', func([]byte) []byte { return list([]byte{0, 0}, 20_000) }),
 		"hooks":   snapshot.Exchange(image, 'W', func([]byte) []byte { return list(make([]byte, 8), 100_000) }),
-		"names":   snapshot.Exchange(image, 'N', func([]byte) []byte { return list(nil, 1<<20) }),
+		"names":   snapshot.Exchange(image, 'N', func([]byte) []byte { return list(nil, 1<<22*32/strconv.IntSize) }),
 		"refused": snapshot.Exchange(image, 'N', func(old []byte) []byte { return append(old, 0) }),
 	} {
 		w := mk()
-		err := snapshot.Load(bytes.NewReader(file), w, snapshot.Options{BytesMax: 1 << 20})
+		err := snapshot.Load(bytes.NewReader(file), w, snapshot.Options{BytesMax: 1 << 20 * strconv.IntSize / 64})
 		if what == "refused" {
 			require.ErrorIs(t, err, snapshot.ErrAltered, "another body is looked at")
 		} else {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -319,7 +320,7 @@ func TestTextRefused(t *testing.T) {
 	refuse("hello\n", snapshot.ErrNoSnapshot, "line 1")
 	refuse(string(x.save()), snapshot.ErrNoSnapshot, "line 1")
 	refuse(strings.Replace(text, `"text":1`, `"text":2`, 1), snapshot.ErrVersion, "text 2 of snapshot 1, want 1 and 1")
-	refuse(strings.Replace(text, `"bits of an int":64`, `"bits of an int":16`, 1), snapshot.ErrOtherWorld, "it was saved with 16")
+	refuse(strings.Replace(text, fmt.Sprintf(`"bits of an int":%d`, strconv.IntSize), `"bits of an int":16`, 1), snapshot.ErrOtherWorld, "it was saved with 16")
 	require.Contains(t, text, `"compression":"none"`)
 	refuse(strings.Replace(text, `"compression":"none"`, `"compression":"rar"`, 1), snapshot.ErrAltered, `there is no "rar"; there are zstd, s2 and none`)
 	for i := 0; i < len(text)-1; i += step(7) * 3 {

@@ -97,6 +97,25 @@ func TestPortNumbers(t *testing.T) {
 	require.ErrorIs(t, err, wrong)
 }
 
+// TestTakeBack takes back handles of a port that had drawn many: it keeps no more than others.
+func TestTakeBack(t *testing.T) {
+	e := newEngine(t, 1)
+	p := e.open(t)
+	require.NoError(t, p.Draw(e.PortSlots, 500, 0))
+	require.GreaterOrEqual(t, len(p.Cache), 500)
+	taken := p.Cache[len(p.Cache)-100:]
+	p.Cache = p.Cache[:len(p.Cache)-100]
+	p.TakeBack(e.PortSlots, taken, 0)
+	require.Len(t, p.Cache, CacheMax)
+	require.Equal(t, 100, p.TookBack(0))
+	require.Zero(t, p.TookBack(1), "in another epoch")
+	next, err := e.PortSlots.Take(nil, 1000, 0)
+	require.NoError(t, err)
+	for _, h := range taken {
+		require.NotContains(t, next, h, "it is not used before the next refresh")
+	}
+}
+
 // TestFeed keeps ports from being opened, if there are none.
 func TestFeed(t *testing.T) {
 	e := newEngine(t, 1)
