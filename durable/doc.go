@@ -1,7 +1,7 @@
 // Package durable keeps a world in a directory. The process may die at any moment, and the next one
 // continues where it was.
 //
-//	w, s := newWorld() // registers everything, as always
+//	w, s := newWorld() // with world.Options{VersionsEach: 10_000}; registers everything, as always
 //	store, err := durable.Open(ctx, "state", w, s, durable.Options{New: fill})
 //	…
 //	go s.Run(ctx) // ports are opened, players come

@@ -6,13 +6,14 @@ import (
 )
 
 // Each segment names its incarnation. A file of its own has the number of the last one, too: without it,
-// handles would be given again if the last segments were lost. Behind it stands the number of the first
-// segment of the process, whose head is on disk before the file is.
+// handles would be given again if the last segments were lost. Behind it stand the number of the first
+// segment of the process, whose head is on disk before the file is, and whether it has ticks.
 
 // begun is what the file says.
 type begun struct {
 	incarnation uint32
-	segment     uint64 // 0 if no ticks are in it: with Options.NoLog
+	segment     uint64
+	logs        bool // ticks follow in the segment: without Options.NoLog
 }
 
 // lastBegun returns what the file says, or zeroes if there is none: then the segments count.
@@ -22,7 +23,9 @@ func (d *Store) lastBegun() (x begun) {
 		return begun{}
 	}
 	defer f.Close()
-	_, _ = fmt.Fscanln(io.LimitReader(f, 64), &x.incarnation, &x.segment) // as far as it goes
+	logs := 0
+	_, _ = fmt.Fscanln(io.LimitReader(f, 64), &x.incarnation, &x.segment, &logs) // as far as it goes
+	x.logs = logs == 1
 	return x
 }
 
@@ -32,7 +35,11 @@ func (d *Store) keepBegun(x begun) error {
 	if err != nil {
 		return err
 	}
-	if _, err = fmt.Fprintln(f, x.incarnation, x.segment); err == nil {
+	logs := 0
+	if x.logs {
+		logs = 1
+	}
+	if _, err = fmt.Fprintln(f, x.incarnation, x.segment, logs); err == nil {
 		err = f.Sync()
 	}
 	if e := f.Close(); err == nil {

@@ -137,9 +137,13 @@ func (d *Store) restore(ctx context.Context) error {
 	for len(all) > 0 && all[0].number < d.mark.number {
 		all = all[1:]
 	}
-	x.Clean = d.mark.clean && len(all) == 0 && x.Incarnation <= d.w.Incarnation()
+	x.Clean = d.mark.clean && len(all) == 0 && last.segment < d.mark.number && x.Incarnation <= d.w.Incarnation()
 	if all, err = d.chain(all, last); err != nil {
 		return err
+	}
+	if n := len(all); n > 0 && last.logs && all[n-1].number >= last.segment && d.cut == nil {
+		// counts if the log leads there: the next file was made before the end mark was written
+		d.cut = fmt.Errorf("%s has its end mark, and %s is missing: the process died in Store.Close or Options.Upgrade, or the file is lost", all[n-1].name, segmentName(all[n-1].number+1))
 	}
 	if len(found.Passed) > 0 {
 		d.passed = d.pass(found, all)
@@ -177,6 +181,12 @@ func (d *Store) restore(ctx context.Context) error {
 // fresh fills a world that the directory does not have yet.
 func (d *Store) fresh() error {
 	x := &d.recovered
+	n := d.lastBegun().incarnation
+	if n > 0 { // a snapshot was on disk before that
+		if err := d.lose(errors.New("the directory had a world, and its snapshots are missing")); err != nil {
+			return err
+		}
+	}
 	x.New = true
 	if d.o.New != nil {
 		if err := d.o.New(d.w); err != nil {
@@ -184,7 +194,7 @@ func (d *Store) fresh() error {
 		}
 	}
 	x.Incarnation = d.w.Incarnation()
-	if n := d.lastBegun().incarnation; n > 0 { // of a world that was removed
+	if n > 0 { // no handle of the other world is given again
 		x.Incarnation = max(x.Incarnation, n+1)
 	}
 	if err := d.w.Reincarnate(x.Incarnation); err != nil { // changes nothing if it fails
@@ -360,11 +370,7 @@ func (d *Store) begin() error {
 			err = d.log.flushed()
 		}
 		if err == nil {
-			last := begun{incarnation: x.Incarnation, segment: d.number}
-			if d.o.NoLog {
-				last.segment = 0
-			}
-			err = d.keepBegun(last)
+			err = d.keepBegun(begun{x.Incarnation, d.number, !d.o.NoLog})
 		}
 		if err != nil {
 			_ = d.recorder.Close() // an earlier error counts

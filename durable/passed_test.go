@@ -166,7 +166,7 @@ func TestIncarnationKept(t *testing.T) {
 			require.NotEqual(t, given, y.gives(t, st), what)
 		}
 	}
-	_, st, err = opened(t, disk, func(d *faulty.Disk) {
+	empty := func(d *faulty.Disk) {
 		all, err := d.List()
 		require.NoError(t, err)
 		for _, name := range all {
@@ -174,9 +174,14 @@ func TestIncarnationKept(t *testing.T) {
 				require.NoError(t, d.Remove(name))
 			}
 		}
-	}, nil)
+	}
+	_, _, err = opened(t, disk, empty, nil)
+	require.ErrorIs(t, err, durable.ErrDamaged)
+	require.ErrorContains(t, err, "its snapshots are missing")
+	_, st, err = opened(t, disk, empty, func(o *durable.Options) { o.AcceptLoss = true })
 	require.NoError(t, err)
 	require.True(t, st.Recovered().New)
+	require.Len(t, st.Recovered().Lost, 1)
 	require.Greater(t, st.Recovered().Incarnation, was, "a new world where another was")
 	_, _, err = opened(t, disk, func(d *faulty.Disk) {
 		d.Edit("incarnation", func([]byte) []byte { return []byte("what is this") })

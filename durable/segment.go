@@ -181,7 +181,7 @@ func (d *Store) chain(all []*segment, last begun) ([]*segment, error) {
 		}
 	}
 	slices.Reverse(used)
-	if n := last.segment; n >= d.mark.number && n > 0 && !slices.ContainsFunc(used, func(s *segment) bool { return s.number == n }) && len(d.recovered.Lost) == 0 {
+	if n := last.segment; last.logs && n >= d.mark.number && !slices.ContainsFunc(used, func(s *segment) bool { return s.number == n }) && len(d.recovered.Lost) == 0 {
 		if err := d.lose(fmt.Errorf("%s, whose beginning was on disk, is missing or cut off there", segmentName(n))); err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/durable"
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -101,6 +102,68 @@ func TestLastSegmentLost(t *testing.T) {
 			require.NoError(t, st.Recovered().Torn)
 			require.NoError(t, st.Close())
 		})
+	}
+}
+
+// TestSegmentAndSnapshotLost loses a later segment, and the snapshot with which it began: the segment before it has its
+// end mark, and Open says that another followed.
+func TestSegmentAndSnapshotLost(t *testing.T) {
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			dir, last, ticks := crashed(t, true, false, end)
+			all, err := filepath.Glob(filepath.Join(dir, "*.snapshot"))
+			require.NoError(t, err)
+			require.NoError(t, os.Remove(slices.Max(all)))
+			x := newBank(1)
+			st, err := x.open(dir)
+			require.NoError(t, err)
+			require.Less(t, x.Tick(), ticks)
+			require.ErrorContains(t, st.Recovered().Torn, last)
+			require.NoError(t, st.Close())
+		})
+	}
+}
+
+// TestHandleTwiceWithoutLog loses the log of a process with NoLog, which has its incarnation: handles that it
+// gave after a clean stop are not given again.
+func TestHandleTwiceWithoutLog(t *testing.T) {
+	for _, lost := range []string{"*.log", "incarnation"} {
+		from := t.TempDir()
+		open := func(dir string) (*bank, *durable.Store) {
+			x := newBank(1)
+			x.options.NoLog = true
+			st, err := x.open(dir)
+			require.NoError(t, err)
+			return x, st
+		}
+		gives := func(x *bank) handle.Handle {
+			port, err := x.OpenPort()
+			require.NoError(t, err)
+			defer port.Close()
+			h, err := x.ships.Create(port, fleet{})
+			require.NoError(t, err)
+			x.step(t)
+			return h
+		}
+		x, st := open(from)
+		x.step(t)
+		require.NoError(t, st.Close())
+		x, st = open(from)
+		require.True(t, st.Recovered().Clean)
+		given := gives(x)
+		dir := t.TempDir()
+		require.NoError(t, os.CopyFS(dir, os.DirFS(from)))
+		require.NoError(t, st.Close())
+		all, err := filepath.Glob(filepath.Join(dir, lost))
+		require.NoError(t, err)
+		require.NoError(t, os.Remove(slices.Max(all)))
+		x, st = open(dir)
+		require.False(t, st.Recovered().Clean, lost)
+		require.False(t, x.Alive(given), lost)
+		for range 5 {
+			require.NotEqual(t, given, gives(x), lost)
+		}
+		require.NoError(t, st.Close())
 	}
 }
 

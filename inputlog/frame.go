@@ -19,7 +19,7 @@ import (
 // before. So a record that is left out, doubled or exchanged is detected.
 const (
 	magic        = "atollog"
-	version byte = 7
+	version byte = 8
 
 	headSize = 5
 	sumSize  = 8

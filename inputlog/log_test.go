@@ -98,7 +98,7 @@ func TestAltered(t *testing.T) {
 	log[7]++
 	_, err := playAll(t, log)
 	require.ErrorIs(t, err, inputlog.ErrVersion)
-	require.ErrorContains(t, err, "8, want 7")
+	require.ErrorContains(t, err, "9, want 8")
 }
 
 // TestOtherWorld checks what is said of worlds that are not as the recorded one.

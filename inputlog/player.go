@@ -72,8 +72,8 @@ type Player struct {
 	known    store.Kinds
 	kinds    []kind
 	in       drive.Inputs
-	turns    drive.Turns // nil if the state cannot be hashed
-	sum      uint64      // of the parts of the state before the next tick, or 0 if not known
+	turns    drive.Turns
+	sum      uint64 // of the parts of the state before the next tick
 	ticks    uint64
 	before   uint64 // bytes of ticks in earlier logs
 	drawn    uint32 // how many indexes ports had drawn when the log began
@@ -118,8 +118,8 @@ func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 		return nil, err
 	}
 	p.drawn = p.replayer.Drawn()
-	p.turns = drive.NewTurns(w, codecs)
-	p.replayer.OnSettled(p.settled)
+	p.turn()
+	p.replayer.OnSettled(func() { p.sum = p.turns.Sum() })
 	return p, nil
 }
 
@@ -132,15 +132,10 @@ func (l *Log) once() error {
 	return nil
 }
 
-// settled hashes the parts of the state that the Recorder hashed at this tick.
-func (p *Player) settled() {
-	p.sum = 0
-	if p.turns != nil {
-		var err error
-		if p.sum, err = p.turns.Sum(); err != nil {
-			p.turns = nil
-		}
-	}
+// turn begins to hash parts of the state, as the Recorder did where the log begins.
+func (p *Player) turn() {
+	p.turns = drive.NewTurns(p.w, p.codecs)
+	p.sum = p.turns.Sum()
 }
 
 // begin reads the records before the first tick of a log.
@@ -184,9 +179,7 @@ func (p *Player) follow() error {
 	if err := p.log.once(); err != nil {
 		return err
 	}
-	if p.turns != nil {
-		p.turns = drive.NewTurns(p.w, p.codecs) // as the Recorder of this log did
-	}
+	p.turn()
 	if err := p.begin(); err != nil {
 		return err
 	}
@@ -312,7 +305,9 @@ func (p *Player) tick(body []byte) error {
 		return from.wrong(ErrOtherWorld, "it is of tick %d, the world is at %d; make one tick for each Next", p.in.Tick, p.w.Tick())
 	case unexplained(p.in.Drawn, p.drawn, p.length) > 0:
 		return from.altered("tick %d: ports have drawn %d handles, of which the log has too little", p.in.Tick, p.in.Drawn)
-	case p.in.Sum != 0 && p.sum != 0 && p.in.Sum != p.sum:
+	case p.in.Sum != p.sum && p.turns.Wrong() != nil:
+		return fmt.Errorf("%w: before tick %d, in a part of the state; in the replay: %w", ErrDiffers, p.in.Tick, p.turns.Wrong())
+	case p.in.Sum != p.sum:
 		return fmt.Errorf("%w: before tick %d, in a part of the state; a system, function or hook is not deterministic, or the world was changed between ticks", ErrDiffers, p.in.Tick)
 	}
 	err := p.replayer.Draw(p.in.Drawn)

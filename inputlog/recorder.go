@@ -47,7 +47,7 @@ type Options struct {
 // 512 entities in each. But what is encoded because it has pointers, relations, names and other extensions
 // are hashed 8 KB a tick, and once in 1,024 at the least: all of a world with few entities in a few ticks. Nothing is
 // buffered here: pass a file, or a bufio.Writer if losing some ticks is acceptable. In steady
-// state it allocates nothing.
+// state it allocates nothing, except for values with maps, and what codecs and methods of types allocate.
 //
 // Invariants: what is written is a valid log up to its end. After an error nothing is
 // written any more.
@@ -61,8 +61,8 @@ type Recorder struct {
 	kinds      []kind
 	to         writer
 	partitions [drive.PartitionsMax]partitionRecord
-	turns      drive.Turns // nil if the state cannot be hashed
-	sum        uint64      // of the parts of the state before the next tick, or 0
+	turns      drive.Turns
+	sum        uint64 // of the parts of the state before the next tick
 	ticks      uint64
 	length     int // bytes of the ticks
 	onEnd      func(error)
@@ -95,6 +95,7 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 	d.MustIdle("inputlog.NewRecorder")
 	r := &Recorder{w: w, codecs: o.Codecs, known: d.Survey().Kinds(), to: writer{out: out}}
 	r.turns = drive.NewTurns(w, o.Codecs)
+	r.sum = r.turns.Sum()
 	kinds, err := learn(nil, r.known, r.codecs)
 	if err != nil {
 		return nil, err
@@ -257,14 +258,9 @@ func (r *Recorder) changed() {
 
 // Settled hashes parts of the state. The next tick is written with the hash.
 func (l *recorder) Settled() {
-	if l.turns == nil || l.err != nil {
-		return
+	if l.err == nil {
+		l.sum = l.turns.Sum()
 	}
-	sum, err := l.turns.Sum()
-	if err != nil { // the same as where the log begins
-		l.turns = nil
-	}
-	l.sum = sum
 }
 
 // Failed ends recording: the world has sent the last tick only in part, or not at all.
@@ -280,7 +276,7 @@ func (l *recorder) End(in *drive.Inputs) {
 	r := (*Recorder)(l)
 	if r.err == nil {
 		r.to.begin(tickRecord)
-		in.Sum, r.sum = r.sum, 0
+		in.Sum = r.sum
 		r.to.buf = appendTick(r.to.buf, in)
 		for i := range r.partitions {
 			r.to.buf = append(r.to.buf, r.partitions[i].buf...)

@@ -50,9 +50,7 @@ func BenchmarkTurns(b *testing.B) {
 	turns := drive.NewTurns(w, (*state.Codecs)(nil))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := turns.Sum(); err != nil {
-			b.Fatal(err)
-		}
+		turns.Sum()
 		b.StopTimer()
 		w.Refresh()
 		b.StartTimer()

@@ -13,7 +13,7 @@ func (h *Hasher) cells(c mem.Cells) {
 	x := h.writers[c.Type]
 	switch {
 	case x.codec != nil:
-		h.scratch = x.codec.each(c, h.scratch, h.sum.bytes)
+		h.scratch = x.codec.each(c, h.scratch, h.add)
 	case x.form != nil:
 		h.scratch = x.form.AppendAll(h.scratch[:0], c)
 		h.sum.bytes(h.scratch)

@@ -54,6 +54,7 @@ type Hasher struct {
 	also    []also
 	sum     sum
 	total   sum
+	add     func([]byte) // sum.bytes, bound once
 	scratch []byte
 	numbers []uint32
 }
@@ -77,7 +78,9 @@ func NewHasher(w *world.World, codecs *Codecs) *Hasher {
 	if w == nil {
 		panic("state: NewHasher of a nil World; make one with world.New")
 	}
-	return &Hasher{w: w, codecs: codecs, writers: map[reflect.Type]*writer{}, alike: map[string]int{}}
+	h := &Hasher{w: w, codecs: codecs, writers: map[reflect.Type]*writer{}, alike: map[string]int{}}
+	h.add = h.sum.bytes
+	return h
 }
 
 // StateHash hashes a world once. See Hasher.StateHash.
@@ -227,17 +230,26 @@ func (h *Hasher) learn(what string, all []drive.Named) error {
 // stateful returns the extensions as Stateful. It refuses those that are not.
 func (h *Hasher) stateful(extensions []any) (all []Stateful, err error) {
 	for i, e := range extensions {
-		x, err := drive.StateOf(e, h.codecs, false)
+		s, err := h.statefulOf(e, i)
 		if err != nil {
-			return nil, fmt.Errorf("extension %q: %w", drive.NameOf(e, i), err)
-		}
-		s, ok := x.(Stateful)
-		if !ok {
-			return nil, fmt.Errorf("%w: extension %d of the world, a %T, has no AppendState", ErrNoCodec, i, e)
+			return nil, err
 		}
 		all = append(all, s)
 	}
 	return all, nil
+}
+
+// statefulOf returns the i-th extension as Stateful.
+func (h *Hasher) statefulOf(e any, i int) (Stateful, error) {
+	x, err := drive.StateOf(e, h.codecs, false)
+	if err != nil {
+		return nil, fmt.Errorf("extension %q: %w", drive.NameOf(e, i), err)
+	}
+	s, ok := x.(Stateful)
+	if !ok {
+		return nil, fmt.Errorf("%w: extension %d of the world, a %T, has no AppendState", ErrNoCodec, i, e)
+	}
+	return s, nil
 }
 
 // world hashes what shapes the world as a whole.

@@ -1,10 +1,13 @@
 package state
 
 import (
+	"errors"
+	"fmt"
 	"math"
 
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -21,7 +24,7 @@ func init() {
 // each is hashed once in often ticks, chunks of a world with few entities more often. Types that must be
 // encoded and may be large take turns once in seldom ticks, and besides as many of them as fit in walkBytes
 // a tick: all of a small world in a few ticks. Messages and requests under way are left out: their effects
-// show in a later tick.
+// show in a later tick. So are types without a codec. Where a codec fails, the failure is hashed.
 //
 // What is hashed in a tick depends on the state, and on the ticks since the turns were made: a Recorder and a
 // Player make them where a log begins.
@@ -31,9 +34,11 @@ type turns struct {
 	h          *Hasher
 	v          drive.Survey
 	counts     drive.Counts // when the types were learnt
-	components []*writer    // by number
-	resources  []*writer
+	components []*writer    // by number; nil: it has no codec
+	resources  []*writer    // as components
 	extensions []Stateful
+	lacks      error // which types have no codec
+	failed     error // how a codec has failed, the last time
 
 	next   int // the part with which the walk goes on
 	credit int // how many bytes it may hash; less than 0 if it has hashed more
@@ -52,14 +57,10 @@ const (
 	rowsEach = 512
 )
 
-// Sum hashes the parts whose turn it is at the world's tick. It returns ErrNoCodec, or the value of a codec's
-// panic.
-func (x *turns) Sum() (sum uint64, err error) {
-	defer asError(&err)
+// Sum hashes the parts whose turn it is at the world's tick.
+func (x *turns) Sum() (sum uint64) {
 	if x.counts != x.v.Counts() {
-		if err := x.learn(); err != nil {
-			return 0, err
-		}
+		x.learn()
 	}
 	h, tick, shards := x.h, x.h.w.Tick(), x.h.w.Shards()
 	turn := func(n, of int) bool { return (tick+uint64(n))%uint64(of) == 0 }
@@ -89,18 +90,47 @@ func (x *turns) Sum() (sum uint64, err error) {
 		h.list(h.numbers)
 	}
 	for i, r := range x.resources {
-		if of := r.turns(); turn(i, of) {
-			h.resource(x.v, i)
+		if r != nil && turn(i, r.turns()) {
+			x.resource(i)
 		}
 	}
-	for i := range x.counts.Extensions {
+	for i := range x.extensions {
 		if turn(seldom/2+i, seldom) {
-			h.scratch = x.extensions[i].AppendState(h.scratch[:0])
-			h.sum.bytes(h.scratch)
+			x.extension(i)
 		}
 	}
 	x.walk()
-	return h.sum.Sum64(), nil
+	return h.sum.Sum64()
+}
+
+// Wrong returns which types are left out because they have no codec, and how a codec has failed, or nil.
+func (x *turns) Wrong() error { return errors.Join(x.lacks, x.failed) }
+
+// contain is deferred where codecs are called.
+func (x *turns) contain() {
+	if v := recover(); v != nil {
+		x.failed = fmt.Errorf("state: a codec failed: %v", v)
+		x.h.sum.number(codecFailed)
+	}
+}
+
+// codecFailed is hashed for a part whose codec has failed.
+const codecFailed = math.MaxUint64
+
+func (x *turns) resource(i int) {
+	defer x.contain()
+	x.h.resource(x.v, i)
+}
+
+func (x *turns) extension(i int) {
+	defer x.contain()
+	x.h.scratch = x.extensions[i].AppendState(x.h.scratch[:0])
+	x.h.sum.bytes(x.h.scratch)
+}
+
+func (x *turns) rows(written uint32, cells mem.Cells) {
+	defer x.contain()
+	x.h.rows(written, cells)
 }
 
 // walk hashes some of what must be encoded, and resources: up to walkBytes in a tick, and after a large part nothing until it is
@@ -132,19 +162,18 @@ func (x *turns) walkTo(from, to int) {
 			}
 		}
 	}
-	for i := range x.resources {
-		if at >= from && at < to && x.credit > 0 {
+	for i, r := range x.resources {
+		if r != nil && at >= from && at < to && x.credit > 0 {
 			size := x.h.sum.size
-			x.h.resource(x.v, i)
+			x.resource(i)
 			x.spend(size, at)
 		}
 		at++
 	}
-	for _, e := range x.extensions {
+	for i := range x.extensions {
 		if at >= from && at < to && x.credit > 0 {
 			size := x.h.sum.size
-			x.h.scratch = e.AppendState(x.h.scratch[:0])
-			x.h.sum.bytes(x.h.scratch)
+			x.extension(i)
 			x.spend(size, at)
 		}
 		at++
@@ -154,7 +183,7 @@ func (x *turns) walkTo(from, to int) {
 // anyEncoded reports whether a component of a table must be encoded.
 func (x *turns) anyEncoded(t *store.Table) bool {
 	for _, id := range t.Components() {
-		if x.components[id].layout == nil {
+		if x.components[id].encoded() {
 			return true
 		}
 	}
@@ -163,9 +192,10 @@ func (x *turns) anyEncoded(t *store.Table) bool {
 
 // someRows hashes the encoded components of walkRows rows of a chunk, or as many as there are.
 func (x *turns) someRows(t *store.Table, c *store.Chunk, row int) {
+	defer x.contain()
 	n := min(walkRows, len(c.Handles())-row)
 	for i, id := range t.Components() {
-		if x.components[id].layout == nil {
+		if x.components[id].encoded() {
 			x.h.cells(c.CellsFrom(i, row, n))
 		}
 	}
@@ -177,18 +207,18 @@ func (x *turns) spend(size, part int) {
 	x.next = part + 1
 }
 
-// learn makes writers for all types.
-func (x *turns) learn() error {
+// learn makes writers for all types that have a codec or need none.
+func (x *turns) learn() {
 	components, resources := x.v.Components(), x.v.Resources()
-	if err := x.h.learn("component", components); err != nil {
-		return err
-	}
-	if err := x.h.learn("resource", resources); err != nil {
-		return err
-	}
-	var err error
-	if x.extensions, err = x.h.stateful(x.v.Extensions()); err != nil {
-		return err
+	x.lacks = errors.Join(x.h.learn("component", components), x.h.learn("resource", resources))
+	x.extensions = x.extensions[:0]
+	for i, e := range x.v.Extensions() {
+		s, err := x.h.statefulOf(e, i)
+		if err != nil {
+			x.lacks = errors.Join(x.lacks, err)
+			continue
+		}
+		x.extensions = append(x.extensions, s)
 	}
 	x.components, x.resources = x.components[:0], x.resources[:0]
 	for _, c := range components {
@@ -198,8 +228,10 @@ func (x *turns) learn() error {
 		x.resources = append(x.resources, x.h.writers[r.Type])
 	}
 	x.counts = x.v.Counts()
-	return nil
 }
+
+// encoded reports whether values have a codec that encodes them.
+func (x *writer) encoded() bool { return x != nil && x.layout == nil }
 
 // turns returns in how many ticks values are hashed once.
 func (x *writer) turns() int {
@@ -221,11 +253,12 @@ func (x *turns) shard(s *store.Shard, at, each uint64) {
 			h.chunk(chunk.Cap(), chunk.Handles(), changed, chunk.Marks(), chunk.Flagged)
 			for i, id := range t.Components() {
 				switch w := x.components[id]; {
+				case w == nil:
 				case w.layout != nil:
 					h.sum.number(uint64(written[i]))
 					h.plain(w.layout, chunk.Bytes(i))
 				case (at-uint64(c))%seldom == 0:
-					h.rows(written[i], chunk.Cells(i))
+					x.rows(written[i], chunk.Cells(i))
 				}
 			}
 		}

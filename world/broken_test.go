@@ -200,6 +200,38 @@ func TestBrokenGivesMemoryBack(t *testing.T) {
 	runtime.KeepAlive(f)
 }
 
+// lateCalls is an extension that calls a function for each shard.
+type lateCalls struct{ deliver func() }
+
+func (lateCalls) Due(uint64) int { return 1 << 10 } // so much that workers share it
+func (lateCalls) Collect(int)    {}
+func (c lateCalls) Deliver(int)  { c.deliver() }
+
+// TestBrokenLate breaks a world when its requests are done, and before their senders are notified: they learn it all
+// the same, also of ports that were closed. The error names the extension.
+func TestBrokenLate(t *testing.T) {
+	for _, parallel := range []drive.Parallel{serial, inGoroutines} {
+		f := newFixture(t, world.Options{Shards: 2})
+		hs := f.newUnits(3)
+		driver.Of(f.World).ExtendLate(lateCalls{func() { panic(errCause) }})
+		var done [3]world.Completion
+		var ports []*world.Port
+		for i := range done {
+			ports = append(ports, f.port())
+			require.NoError(t, ports[i].Notify(&done[i]).Destroy(hs[i]))
+		}
+		ports[0].Close()
+		tick := driver.Of(f.World).BeginTick()
+		require.NotNil(t, alone(func() { tick.End(parallel) }))
+		var broken *world.BrokenError
+		require.ErrorAs(t, f.Err(), &broken)
+		require.Equal(t, "Deliver of extension world_test.lateCalls", broken.During)
+		for i := range done {
+			require.Equal(t, world.Applied, done[i].Outcome(), "port %d", i)
+		}
+	}
+}
+
 // TestRecorderFails has a Recorder panic, or end its goroutine, in each method: the refresh is
 // completed, the error names the method, and nothing is told any more.
 func TestRecorderFails(t *testing.T) {

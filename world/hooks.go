@@ -66,7 +66,7 @@ func (k *hooks) due() int {
 
 // hookCaller calls the hooks on one shard, aside.
 //
-// Ownership: the shard's worker.
+// Ownership: the shard's worker, and the goroutine of the Aside while the worker waits.
 type hookCaller struct {
 	refresh.Aside
 	of    *hooks

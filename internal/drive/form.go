@@ -63,9 +63,11 @@ var FormOf func(codecs any, t reflect.Type, toRead bool) (Form, error)
 
 // Turns hashes a part of a world's state in each tick, in turns.
 type Turns interface {
-	// Sum may be called once a tick, at the time of a Recorder's Settled. It returns an error if a
-	// codec is missing.
-	Sum() (uint64, error)
+	// Sum is called when a log begins, and once a tick, at the time of a Recorder's Settled.
+	Sum() uint64
+	// Wrong returns which types are left out because they have no codec, and how a codec has failed,
+	// or nil.
+	Wrong() error
 }
 
 // NewTurns makes the Turns of an idle *world.World with a *state.Codecs. Package state sets it when

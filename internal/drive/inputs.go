@@ -43,7 +43,7 @@ type Inputs struct {
 	Settled   uint32          // how many of them were certainly drawn before the recording; not recorded
 	Recalled  []handle.Handle // handles that a port gave out and took back
 	Released  []handle.Handle // by references, except those that are still pending
-	Sum       uint64          // of Turns before the tick, or 0; the Recorder's
+	Sum       uint64          // of Turns before the tick; the Recorder's
 	Rung      uint8           // of the scheduler's ladder, below RungsMax
 	Transfers []Transfer      // decisions to balance the shards, which may depend on time
 }

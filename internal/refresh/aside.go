@@ -53,7 +53,7 @@ func (a *Aside) MustCall() {
 
 // apart applies the requests on a shard when functions are among them. It runs them aside.
 //
-// Ownership: the shard's worker.
+// Ownership: the shard's worker, and the goroutine of the Aside while the worker waits.
 type apart struct {
 	Aside
 	e         *Engine

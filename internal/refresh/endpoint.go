@@ -74,7 +74,7 @@ func (e *Endpoint) TookBack(epoch uint32) int {
 func (e *Endpoint) TakeBack(o *slots.PortAllocator, handles []handle.Handle, epoch uint32) {
 	e.recalled = uint32(e.TookBack(epoch) + len(handles))
 	o.Recall(handles...)
-	if len(e.Cache) > drawFirst { // after a CreateN that panicked
+	if len(e.Cache) > drawFirst { // a batch had drawn many
 		e.Cache = o.Put(e.Cache, CacheMax)
 	}
 }
@@ -91,7 +91,7 @@ func (e *Endpoint) Activate() {
 	}
 }
 
-// wake wakes the sender if it waits for room. It is called by the refresh.
+// wake wakes the sender if it waits for room. It is called by the refresh, and by Ports.Abandon.
 func (e *Endpoint) wake() {
 	if e.Waiting.Load() && e.Waiting.Swap(false) {
 		select {

@@ -51,9 +51,10 @@ type Owner interface {
 //
 // A step with nothing to do is skipped.
 //
-// Ownership: the exported fields belong to the world, on an idle world, and in a refresh to the
-// coordinator, which is the goroutine that called Run; any goroutine may read the atomic ones. Steps
-// that run in parallel touch one partition, shard or home each.
+// Ownership: the coordinator, which is the goroutine that called Run, and on an idle world the world's.
+// Any goroutine may read the atomic fields and use Ports and PortSlots. A queue of Outboxes and the
+// boxes of Mail belong to the shard's worker while a tick runs. Steps that run in parallel touch one
+// partition, shard or home each.
 type Engine struct {
 	Space     *store.Space
 	Shards    []*store.Shard
@@ -108,7 +109,8 @@ type Engine struct {
 
 // Replay takes the place of ports while a log is replayed.
 //
-// Ownership: the world's goroutine, while the world is idle.
+// Ownership: the world's goroutine, while the world is idle; a refresh takes from Queue and
+// Transfers.
 type Replay struct {
 	Queue     *queue.Queue
 	Settled   func()           // called in each refresh when a Recorder's Settled would be, or nil

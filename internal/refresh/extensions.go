@@ -17,8 +17,7 @@ type Extensions struct {
 	late   []late
 	deaths drive.DyingSet
 
-	// What is running, for errors: a drive.Extension and its method, or the name of a
-	// drive.Requests.
+	// What is running, for errors: an extension and its method, or the name of a drive.Requests.
 	running any
 	method  string
 }
@@ -77,6 +76,13 @@ func (e *Extensions) run(i int, method string) drive.Extension {
 
 // Running sets what is running, for During: the name of a drive.Requests, or nil.
 func (e *Extensions) Running(x any) { e.running = x }
+
+// runLate returns an extension of the step deliver whose methods are about to be called.
+func (e *Extensions) runLate(i int) *late {
+	x := &e.late[i]
+	e.running, e.method = x.Late, "Deliver"
+	return x
+}
 
 // During names what is running.
 func (e *Extensions) During() string {
@@ -152,6 +158,8 @@ func (e *Extensions) spread() {
 // Derive brings up to date what is derived from rows.
 func (e *Extensions) Derive(step drive.Step) {
 	for _, x := range e.Derived {
+		e.running, e.method = x, "Update"
 		x.Update(e.of.Tick.Load(), step)
 	}
+	e.running = nil
 }

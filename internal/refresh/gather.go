@@ -2,8 +2,8 @@ package refresh
 
 import "github.com/atoll-sim/atoll/internal/drive"
 
-// gather finds the queues that requests were sent on, first ports by number, then the shards'
-// outboxes. It returns how many requests there are.
+// gather finds the queues that requests were sent on: ports by number, or the queue of a replay; then
+// the outboxes of the shards, and that of global systems. It returns how many requests there are.
 func (e *Engine) gather(ports bool) (sent int) {
 	clear(e.ports)
 	clear(e.producers)

@@ -2,7 +2,7 @@ package refresh
 
 import "runtime/debug"
 
-// Panic is what a refresh panics with if code panics in it that it cannot do without.
+// Panic is what a refresh panics with after a panic that it cannot go on from.
 type Panic struct {
 	During string // what panicked
 	Value  any    // what it panicked with; nil if it ended its goroutine

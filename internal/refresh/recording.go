@@ -16,15 +16,15 @@ type recording struct {
 	drive.Recorder
 	drive.Inputs
 	e          *Engine
-	begin      partitionRecorder
-	partitions [drive.PartitionsMax]partitionRecorder
-	end        partitionRecorder
-	settled    partitionRecorder
+	begin      methodCaller
+	partitions [drive.PartitionsMax]methodCaller
+	end        methodCaller
+	settled    methodCaller
 	failed     atomic.Pointer[Panic]
 }
 
-// partitionRecorder calls one method.
-type partitionRecorder struct {
+// methodCaller calls one method.
+type methodCaller struct {
 	Aside
 	of        *recording
 	method    string
@@ -56,13 +56,13 @@ func (e *Engine) Record(l drive.Recorder) {
 // Recorded reports whether there is a Recorder.
 func (e *Engine) Recorded() bool { return e.recording != nil }
 
-func (s *partitionRecorder) bind(x *recording, method string, f func()) {
+func (s *methodCaller) bind(x *recording, method string, f func()) {
 	s.of, s.method = x, method
 	s.Aside.Bind(f)
 }
 
 // call calls the method, unless the Recorder has panicked, and reports whether it returned.
-func (s *partitionRecorder) call() bool {
+func (s *methodCaller) call() bool {
 	x := s.of
 	if x.failed.Load() != nil {
 		return false
@@ -74,15 +74,15 @@ func (s *partitionRecorder) call() bool {
 	return false
 }
 
-// record calls the Recorder with the requests of ports in the partition. It returns, by producer,
-// up to where requests were recorded before the Recorder panicked, if it did.
-func (s *partitionRecorder) record(x *partition, cut uint32) (seen []uint32) {
+// record calls the Recorder with the requests of ports in the partition. It returns, by producer, up to
+// where they were recorded: less than all if the Recorder has panicked.
+func (s *methodCaller) record(x *partition, cut uint32) (seen []uint32) {
 	s.partition, s.cut, s.seen = x, cut, s.seen[:0]
 	s.call()
 	return s.seen
 }
 
-func (s *partitionRecorder) look() {
+func (s *methodCaller) look() {
 	for _, from := range s.partition.producers {
 		if from.port == nil { // an outbox or the queue of a replay: nothing is sent there during a refresh
 			s.seen = append(s.seen, from.queue.Sent())
@@ -98,7 +98,7 @@ func (s *partitionRecorder) look() {
 // handles of creates.
 func (x *recording) taken() { x.Drawn = x.e.PortSlots.Drawn() }
 
-// finish calls End.
+// finish calls End: when all requests are done, and before the number of the tick rises.
 func (x *recording) finish() {
 	e := x.e
 	x.Tick, x.Released, x.Rung = e.Tick.Load(), e.releases.Due, e.Rung

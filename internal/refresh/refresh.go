@@ -73,7 +73,6 @@ func (e *Engine) Run(parallel drive.Parallel, all bool) {
 		}
 	}
 	e.step(drive.StepRelease, parallel, len(e.active), sent, e.release)
-	e.Ports.retire()
 	e.PortSlots.Restock()
 	if e.recording != nil {
 		e.recording.finish()
@@ -85,11 +84,12 @@ func (e *Engine) Run(parallel drive.Parallel, all bool) {
 	e.Space.Trim()
 	e.step(drive.StepEndTick, parallel, n, e.sum((*store.Shard).Unfinished)+e.Mail.boxes(), e.endTick)
 	for i := range e.Extensions.late {
-		x := &e.Extensions.late[i]
+		x := e.Extensions.runLate(i)
 		due := x.Due(e.Tick.Load())
 		e.step(drive.StepDeliver, parallel, n+1, due, x.collect)
 		e.step(drive.StepDeliver, parallel, n, due, x.deliver)
 	}
+	e.Extensions.running = nil
 	if e.Extensions.Derived != nil {
 		e.Times.begin(drive.StepDerive)
 		e.parallel = parallel
@@ -107,6 +107,7 @@ func (e *Engine) Run(parallel drive.Parallel, all bool) {
 		f.Settled()
 	}
 	e.step(drive.StepNotify, parallel, len(e.active), sent, e.notify) // last, so that a caller that gets an outcome sees its effect
+	e.Ports.retire()                                                  // until then Abandon finds the queues
 	e.Times.settle()
 }
 
@@ -169,10 +170,10 @@ func (e *Engine) MarkAll() int {
 // Abandon decides all requests of a world that broke as Broken.
 func (e *Engine) Abandon() { e.Ports.abandonAll(e.ports) }
 
-// Senders returns how many ports the newest refresh has looked at.
+// Senders returns how many ports the newest refresh has looked at. For an idle world.
 func (e *Engine) Senders() int { return len(e.ports) }
 
-// Outcomes calls f with the outcomes of requests that no shard decides.
+// Outcomes calls f with the outcomes of requests that no shard decides. For an idle world.
 func (e *Engine) Outcomes(f func(*queue.Outcomes)) {
 	for _, x := range e.partitions {
 		f(&x.lost)

@@ -9,8 +9,8 @@ import (
 )
 
 // Times measures the steps of refreshes that end ticks. A reading of the clock ends a step and
-// begins the next one; a step that has nothing to do is not begun. World.Refresh is not measured:
-// if it has little to do, measuring would take as long.
+// begins the next one; a step that has nothing to do is not begun. Of World.Refresh only Latency is
+// measured: if it has little to do, measuring the steps would take as long.
 //
 // Ownership: the coordinator. In a step that runs in parallel all may read At.
 type Times struct {

@@ -11,7 +11,7 @@ import (
 )
 
 // Describer is a Handler that describes its requests, for tools that hash, record and replay them.
-// All Handlers outside of tests are Describers.
+// Without it they have no name, only a number.
 type Describer interface{ Describe() Description }
 
 // Description describes the requests of a kind.

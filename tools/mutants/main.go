@@ -4,8 +4,8 @@
 //	Bug: chunks are merged before flags are published
 //	Test: ./world -run TestFlagsOfMovers -race
 //
-//	--- a/world/refresh.go
-//	+++ b/world/refresh.go
+//	--- a/internal/refresh/refresh.go
+//	+++ b/internal/refresh/refresh.go
 //	@@ …
 //
 // The command applies a patch to copies of the files, runs the tests with the

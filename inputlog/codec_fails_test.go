@@ -1,0 +1,107 @@
+package inputlog_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// fickle is a resource that needs a codec.
+type fickle struct {
+	N     *int
+	Never func()
+}
+
+func fickles(fails func(n int)) *state.Codecs {
+	c := new(state.Codecs)
+	state.Register(c, state.Codec[fickle]{Append: func(dst []byte, v *fickle) []byte {
+		fails(*v.N)
+		return append(dst, byte(*v.N))
+	}})
+	return c
+}
+
+// TestCodecFailsInHash records and plays a world with a resource that cannot be hashed for a while, because its
+// codec panics, or at all, because it has none. Recording goes on, the same world plays the log to its end, and a
+// difference in anything else is noticed at once, then and later. So is a codec that fails in one of both.
+func TestCodecFailsInHash(t *testing.T) {
+	panics := func(n int) {
+		if n == 5 {
+			panic("five")
+		}
+	}
+	never := func(int) {}
+	const ticks = 20
+	type game struct {
+		*world.World
+		body     *world.Component[Body]
+		resource *world.Resource[fickle]
+	}
+	start := func() game {
+		w := world.MustNew(world.Options{Shards: 1})
+		g := game{w, world.Register[Body](w, "body"), world.RegisterResource(w, "fickle", fickle{N: new(int)})}
+		_, err := world.NewBundle[Plain](w).Create(w, Plain{})
+		require.NoError(t, err)
+		return g
+	}
+	before := func(g game, i, change int) {
+		g.resource.Set(fickle{N: &i})
+		if i == change {
+			for ch := range g.Query(world.Write[Body](g.World)).Chunks() {
+				world.Write[Body](g.World).Slice(ch)[0].Sum++
+			}
+		}
+	}
+	record := func(c *state.Codecs) *bytes.Buffer {
+		g, log := start(), new(bytes.Buffer)
+		r, err := inputlog.NewRecorder(g.World, log, inputlog.Options{Codecs: c, NoHash: true})
+		require.NoError(t, err)
+		for i := range ticks {
+			before(g, i, -1)
+			g.Refresh()
+		}
+		require.NoError(t, r.Close())
+		return log
+	}
+	play := func(log *bytes.Buffer, c *state.Codecs, change int) (made int, err error) {
+		l, err := inputlog.Open(bytes.NewReader(log.Bytes()))
+		require.NoError(t, err)
+		g := start()
+		p, err := l.Play(g.World, c)
+		require.NoError(t, err)
+		for ; p.Next(); made++ {
+			before(g, made, change)
+			require.NoError(t, p.Make(nil)) // it was a Refresh
+		}
+		return made, p.Err()
+	}
+	for name, codecs := range map[string]func() *state.Codecs{
+		"panics":   func() *state.Codecs { return fickles(panics) },
+		"no codec": func() *state.Codecs { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := record(codecs())
+			made, err := play(log, codecs(), -1)
+			require.NoError(t, err)
+			require.Equal(t, ticks, made)
+			for _, change := range []int{2, 5, 6, 15} {
+				made, err = play(log, codecs(), change)
+				require.ErrorIs(t, err, inputlog.ErrDiffers)
+				require.Equal(t, change+1, made, "the tick after the change")
+			}
+		})
+	}
+	_, err := play(record(fickles(never)), fickles(panics), -1)
+	require.ErrorIs(t, err, inputlog.ErrDiffers)
+	require.ErrorContains(t, err, "a codec failed: five")
+	_, err = play(record(fickles(panics)), fickles(never), -1)
+	require.ErrorIs(t, err, inputlog.ErrDiffers)
+	_, err = play(record(fickles(never)), nil, -1)
+	require.ErrorIs(t, err, inputlog.ErrDiffers)
+	require.ErrorIs(t, err, state.ErrNoCodec)
+}
