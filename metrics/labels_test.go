@@ -24,3 +24,28 @@ func TestSameLabels(t *testing.T) {
 		require.Contains(t, text, `atoll_system_enabled{system="`+name+`"} 1`)
 	}
 }
+
+// TestCommaInName scrapes a world in which a component has a name that looks like two: its entities are not added to
+// those of the two.
+func TestCommaInName(t *testing.T) {
+	type (
+		a    struct{ A int }
+		b    struct{ B int }
+		both struct{ C int }
+	)
+	w := world.MustNew(world.Options{Shards: 1})
+	t.Cleanup(func() { w.Close() })
+	world.Register[a](w, "a")
+	world.Register[b](w, "b")
+	world.Register[both](w, "a,b")
+	require.NoError(t, world.NewBundle[struct {
+		a
+		b
+	}](w).CreateN(w, 5, nil))
+	require.NoError(t, world.NewBundle[struct{ both }](w).CreateN(w, 3, nil))
+	s := scheduler.New(w, scheduler.Options{})
+	run(t, s)
+	text := scrape(t, s)
+	require.Contains(t, text, `"a,b"} 5`)
+	require.Contains(t, text, `"a,b (2)"} 3`)
+}

@@ -66,7 +66,7 @@ func (h *Histogram) Merge(other *Histogram) {
 }
 
 // Since returns what was counted after an earlier copy of the same histogram was made. Its Max is exact only if
-// the longest duration of all came after the copy; otherwise it may be up to 12.5 % more.
+// the longest duration of all came after the copy; otherwise it may be up to 12.5 % more or, beyond 68 s, any amount.
 func (h *Histogram) Since(earlier *Histogram) (since Histogram) {
 	for i, n := range h.counts {
 		since.counts[i] = n - earlier.counts[i]

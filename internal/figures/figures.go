@@ -78,12 +78,12 @@ func (s *Sample) Take(by *scheduler.Scheduler, w *world.World) {
 	at := map[string]int{}
 	for _, x := range w.Describe().Shards {
 		for _, t := range x.Tables {
-			name := strings.Join(t.Components, ",")
-			i, ok := at[name]
+			key := strings.Join(t.Components, "\xff") // a name may have a comma
+			i, ok := at[key]
 			if !ok {
 				i = len(s.sets)
-				at[name] = i
-				s.sets = append(s.sets, set{name: name})
+				at[key] = i
+				s.sets = append(s.sets, set{name: strings.Join(t.Components, ",")})
 			}
 			s.sets[i].n += t.Entities
 		}
