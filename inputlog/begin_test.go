@@ -193,13 +193,12 @@ func TestBeginsElsewhere(t *testing.T) {
 		x.step(t)
 		require.NoError(t, r.Close())
 		y := loaded(t, b.image, 1)
-		world.Write[Body](y.World).Get(anyone(y)).Sum++ // without a hash of everything, the first tick shows it
+		world.Write[Body](y.World).Get(anyone(y)).Sum++ // which nobody sees
 		playing, err := inputlog.Open(&log)
 		require.NoError(t, err)
 		p, err := playing.Play(y.World, codecs())
 		require.NoError(t, err)
-		require.False(t, p.Next())
-		require.ErrorIs(t, p.Err(), inputlog.ErrDiffers)
+		require.True(t, p.Next())
 		p.Close()
 	}
 }

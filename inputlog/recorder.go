@@ -95,7 +95,7 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 	d.MustIdle("inputlog.NewRecorder")
 	r := &Recorder{w: w, codecs: o.Codecs, known: d.Survey().Kinds(), to: writer{out: out}}
 	r.turns = drive.NewTurns(w, o.Codecs)
-	r.sum = r.turns.Sum()
+	r.sum = drive.NewTurns(w, o.Codecs).Sum() // by others, so that a Player which cannot know this sum hashes the same parts later
 	kinds, err := learn(nil, r.known, r.codecs)
 	if err != nil {
 		return nil, err

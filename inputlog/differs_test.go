@@ -11,6 +11,57 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
+// TestShortLogs plays logs of one tick each, as one. What a tick of one has done wrong, the first tick of the next shows.
+func TestShortLogs(t *testing.T) {
+	const ticks = 10
+	start := func() *world.World {
+		w := world.MustNew(world.Options{Shards: 1})
+		world.Register[Body](w, "body")
+		_, err := world.NewBundle[Plain](w).Create(w, Plain{})
+		require.NoError(t, err)
+		return w
+	}
+	w := start()
+	var logs [ticks]bytes.Buffer
+	for i := range logs {
+		r, err := inputlog.NewRecorder(w, &logs[i], inputlog.Options{NoHash: true})
+		require.NoError(t, err)
+		w.Refresh()
+		require.NoError(t, r.Close())
+	}
+	play := func(change int) (made int, err error) {
+		w := start()
+		var p *inputlog.Player
+		for i := range logs {
+			l, err := inputlog.Open(bytes.NewReader(logs[i].Bytes()))
+			require.NoError(t, err)
+			if i > 0 {
+				p.Then(l)
+				continue
+			}
+			p, err = l.Play(w, nil)
+			require.NoError(t, err)
+		}
+		for ; p.Next(); made++ {
+			if made == change {
+				for ch := range w.Query(world.Write[Body](w)).Chunks() {
+					world.Write[Body](w).Slice(ch)[0].Sum++
+				}
+			}
+			require.NoError(t, p.Make(nil)) // it was a Refresh
+		}
+		return made, p.Err()
+	}
+	made, err := play(-1)
+	require.NoError(t, err)
+	require.Equal(t, ticks, made)
+	for _, change := range []int{0, 3, 8} {
+		made, err = play(change)
+		require.ErrorIs(t, err, inputlog.ErrDiffers)
+		require.Equal(t, change+1, made)
+	}
+}
+
 // fickle is a resource that needs a codec.
 type fickle struct {
 	N     *int
