@@ -120,7 +120,8 @@ func (c *capturing) planAll(w *World, x *image) (bytes int, ok bool) {
 	return bytes + more, ok
 }
 
-// begin finds or makes the image of a frame. It reports whether no other is held.
+// begin finds or makes the image of a frame. It reports whether no other was held; a goroutine may
+// have released the last one since. The lock keeps those that release frames from the copies meanwhile.
 func (c *capturing) begin(w *World) (x *image, alone bool) {
 	f := c.f
 	var numbers [framesMax]uint64

@@ -77,7 +77,7 @@ func (w *World) replayInputs() (drive.Replayer, error) {
 	if w.engine.Replay != nil {
 		return nil, fmt.Errorf("%w: a log is replayed already; close that Replayer", refresh.ErrReplaying)
 	}
-	if n := w.engine.Ports.Feed(); n > 0 {
+	if n := w.engine.Ports.Shut(); n > 0 {
 		return nil, fmt.Errorf("%w: %d ports are open; close them, and refresh the world", refresh.ErrReplaying, n)
 	}
 	f := &replayer{w: w, used: map[handle.Handle]bool{}}
@@ -91,7 +91,7 @@ func (f *replayer) Close() {
 		return
 	}
 	f.w.engine.Replay = nil
-	f.w.engine.Ports.Fed()
+	f.w.engine.Ports.Reopen()
 }
 
 // ready returns ErrClosed if the replayer or its world is closed, and panics while a tick runs.

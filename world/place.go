@@ -35,7 +35,7 @@ func (w *World) next() int {
 // nextShard begins the next run. In a small world it fills up the first shard that has less than
 // half of its part; in others it takes the shards in turn. The run is then an eighth of the average
 // number of entities in a shard, in whole cache lines of slots. nextShard is not inlined, to keep
-// next small.
+// next small. It is for the goroutine of the idle world.
 //
 //go:noinline
 func (w *World) nextShard() {

@@ -256,7 +256,7 @@ func (p *Port) await(n int, weight uint32) error {
 			return p.tooLarge(n, weight)
 		}
 		select {
-		case <-p.endpoint.Room: // it may be an old signal, or from Close: look again
+		case <-p.endpoint.Room: // it may be an old signal, or from World.Close: look again
 			if err := p.w.Err(); err != nil {
 				return err
 			}

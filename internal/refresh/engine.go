@@ -82,8 +82,8 @@ type Engine struct {
 	}
 
 	owner       Owner
-	recording   *recording // nil: there is no Recorder
-	ports       []*Endpoint
+	recording   *recording  // nil: there is no Recorder
+	senders     []*Endpoint // ports that have sent something
 	producers   []producer
 	partitions  []*partition // made when first needed
 	active      []*partition // those of partitions that are in use
@@ -104,7 +104,7 @@ type Engine struct {
 	recovered atomic.Pointer[Panic] // by guarded
 
 	// The steps, bound once: a closure made at each refresh would be garbage.
-	read, create, route, apply, call, commit, collectOutgoing, copyIncoming, compact, recycle, release, endTick, notify, observe func(int)
+	read, create, route, apply, applyAside, commit, collectOutgoing, copyIncoming, compact, recycle, release, endTick, notify, observe func(int)
 }
 
 // Replay takes the place of ports while a log is replayed.
@@ -143,7 +143,7 @@ func (e *Engine) Init(owner Owner) {
 	for i := range e.aparts {
 		e.aparts[i].init(e, i)
 	}
-	e.call = e.in("apply", func(i int) { e.aparts[i].apply() })
+	e.applyAside = e.in("apply", func(i int) { e.aparts[i].apply() })
 	e.commit = e.in("commit", func(i int) {
 		for _, x := range e.active {
 			e.Shards[i].Commit(x.Creates[i])

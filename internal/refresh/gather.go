@@ -5,16 +5,16 @@ import "github.com/atoll-sim/atoll/internal/drive"
 // gather finds the queues that requests were sent on: ports by number, or the queue of a replay; then
 // the outboxes of the shards, and that of global systems. It returns how many requests there are.
 func (e *Engine) gather(ports bool) (sent int) {
-	clear(e.ports)
+	clear(e.senders)
 	clear(e.producers)
-	e.ports, e.producers, e.active = e.ports[:0], e.producers[:0], nil
+	e.senders, e.producers, e.active = e.senders[:0], e.producers[:0], nil
 	if e.Closed.Load() {
 		return 0 // a sender that sends now abandons its queue: see Port.sent
 	}
 	if ports {
-		e.ports = e.Ports.collect(e.ports)
+		e.senders = e.Ports.collect(e.senders)
 	}
-	for _, p := range e.ports {
+	for _, p := range e.senders {
 		e.Times.waited = append(e.Times.waited, p.since.Load())
 		queue := p.Queue.Load()
 		sent += queue.Ready()

@@ -37,7 +37,7 @@ type Ports struct {
 		byNumber []*Endpoint
 		free     []int
 		closed   []*Endpoint    // queues may still hold requests
-		fed      bool           // no port may be opened
+		shut     bool           // no port may be opened
 		toNotify []*queue.Queue // abandoned, while the world is being closed
 		over     bool           // the world is closed
 	}
@@ -49,7 +49,7 @@ func (t *Ports) Open(most int, may func() error) (*Endpoint, error) {
 	m := &t.mu
 	m.Lock()
 	defer m.Unlock()
-	if m.fed {
+	if m.shut {
 		return nil, fmt.Errorf("%w: a log is replayed; open ports when it is over", ErrReplaying)
 	}
 	if err := may(); err != nil {
@@ -84,22 +84,22 @@ func (t *Ports) Alone(f func() error) (open int, err error) {
 	return open, err
 }
 
-// Feed keeps ports from being opened while a log is replayed. It returns how many are open; if there
+// Shut keeps ports from being opened while a log is replayed. It returns how many are open; if there
 // are any, it does nothing.
-func (t *Ports) Feed() (open int) {
+func (t *Ports) Shut() (open int) {
 	open, _ = t.Alone(func() error {
-		t.mu.fed = true
+		t.mu.shut = true
 		return nil
 	})
 	return open
 }
 
-// Fed ends Feed.
-func (t *Ports) Fed() {
+// Reopen ends Shut.
+func (t *Ports) Reopen() {
 	t.slots.Reopen()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.mu.fed = false
+	t.mu.shut = false
 }
 
 // cut ends the epoch and returns it: this refresh takes what was sent in it or before. If no port

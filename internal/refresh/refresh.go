@@ -131,7 +131,7 @@ func (e *Engine) requests(parallel drive.Parallel, sent int) (moves int) {
 	e.step(drive.StepCreate, parallel, n, created, e.create)
 	e.step(drive.StepRoute, parallel, len(e.active), waiting, e.route)
 	if e.calls {
-		e.step(drive.StepApply, parallel, n, others, e.call)
+		e.step(drive.StepApply, parallel, n, others, e.applyAside)
 	} else {
 		e.step(drive.StepApply, parallel, n, others, e.apply)
 	}
@@ -168,10 +168,10 @@ func (e *Engine) MarkAll() int {
 }
 
 // Abandon decides all requests of a world that broke as Broken.
-func (e *Engine) Abandon() { e.Ports.abandonAll(e.ports) }
+func (e *Engine) Abandon() { e.Ports.abandonAll(e.senders) }
 
 // Senders returns how many ports the newest refresh has looked at. For an idle world.
-func (e *Engine) Senders() int { return len(e.ports) }
+func (e *Engine) Senders() int { return len(e.senders) }
 
 // Outcomes calls f with the outcomes of requests that no shard decides. For an idle world.
 func (e *Engine) Outcomes(f func(*queue.Outcomes)) {

@@ -116,20 +116,20 @@ func TestTakeBack(t *testing.T) {
 	}
 }
 
-// TestFeed keeps ports from being opened, if there are none.
-func TestFeed(t *testing.T) {
+// TestShut keeps ports from being opened, if there are none.
+func TestShut(t *testing.T) {
 	e := newEngine(t, 1)
 	p := e.open(t)
-	require.Equal(t, 1, e.Ports.Feed())
+	require.Equal(t, 1, e.Ports.Shut())
 	open, err := e.Ports.Alone(func() error { panic("it is not alone") })
 	require.Equal(t, 1, open)
 	require.NoError(t, err)
 	p.Close()
 	e.Run(Serial, false)
-	require.Zero(t, e.Ports.Feed())
+	require.Zero(t, e.Ports.Shut())
 	_, err = e.Ports.Open(100, allowed)
 	require.ErrorIs(t, err, ErrReplaying)
-	e.Ports.Fed()
+	e.Ports.Reopen()
 	e.open(t)
 }
 
