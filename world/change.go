@@ -55,7 +55,7 @@ func (c *component) add(by Actor, h handle.Handle) (sending, error) {
 		}
 		w.outdate()
 		if l := w.lookup.Locate(h); l != 0 {
-			to, err := c.addAt(l)
+			to, err := c.addAt(h, l)
 			return sending{to: to}, err
 		}
 		return sending{}, ErrStale
@@ -75,7 +75,7 @@ func (c *component) remove(by Actor, h handle.Handle) error {
 		}
 		w.outdate()
 		if l := w.lookup.Locate(h); l != 0 {
-			return c.removeAt(l)
+			return c.removeAt(h, l)
 		}
 		return ErrStale
 	}
@@ -94,19 +94,12 @@ func (c *component) check(by Actor, call string) {
 }
 
 // addAt returns where to store the component of an entity, which has it from now on.
-func (c *component) addAt(l slots.Loc) (to mem.Pointer, err error) {
-	a, err := c.w.space.With(l, c.id)
-	if err == nil {
-		to.Address = store.Value(a, c.id)
-		if c.column.Watched() && a.Loc() == l { // the entity had it already
-			c.w.space.NoteStored(l, c.id)
-		}
-	}
-	return to, err
+func (c *component) addAt(h handle.Handle, l slots.Loc) (to mem.Pointer, err error) {
+	return c.w.space.With(h, l, c.id)
 }
 
-func (c *component) removeAt(l slots.Loc) error {
-	had, err := c.w.space.Without(l, c.id)
+func (c *component) removeAt(h handle.Handle, l slots.Loc) error {
+	had, err := c.w.space.Without(h, l, c.id)
 	if !had {
 		return ErrMissing
 	}
@@ -128,16 +121,16 @@ func (c *component) components(w *World) (set store.Set) {
 	return set
 }
 
-func (a adder) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
-	to, err := a.c.addAt(l)
+func (a adder) Apply(_ *store.Shard, h handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
+	to, err := a.c.addAt(h, l)
 	if err == nil {
 		a.c.adding.Type().Copy(to.Address, v.Address, 1)
 	}
 	return outcomeOf(err)
 }
 
-func (r remover) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, _ mem.Pointer) queue.Outcome {
-	return outcomeOf(r.c.removeAt(l))
+func (r remover) Apply(_ *store.Shard, h handle.Handle, l slots.Loc, _ mem.Pointer) queue.Outcome {
+	return outcomeOf(r.c.removeAt(h, l))
 }
 
 // outcomeOf is the outcome of a request whose apply returned err.

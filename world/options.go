@@ -70,8 +70,8 @@ type Options struct {
 	ChunkRowsFactor int
 	ChunkRowsMax    int
 	// HugePages makes the world ask the system for huge pages for its large chunks and its slots.
-	// With them, loops over a million entities and more take 0.8 to 0.9 of the time, and random
-	// look-ups 0.9 to 0.95. This helps where the system does not give huge pages to every program
+	// With them, loops over a million entities and more take some 0.94 of the time, and random
+	// look-ups 0.98. This helps where the system does not give huge pages to every program
 	// anyway: on Linux with transparent huge pages set to "madvise", as in some distributions;
 	// elsewhere the option has no effect. While the world grows, a create may wait for the kernel
 	// to find and clear 2 MB: some 0.1 ms, or several ms when memory is fragmented. By default

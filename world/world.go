@@ -318,6 +318,14 @@ func (w *World) mustBeAsked(call string) { _ = w.ready(call) }
 
 // idle is ready for calls that move rows: it panics within a query loop.
 func (w *World) idle(call string) error {
+	if w.phase.Load() == phaseIdle && w.open == 0 {
+		return nil
+	}
+	return w.notIdle(call)
+}
+
+// notIdle is a function of its own so that idle inlines.
+func (w *World) notIdle(call string) error {
 	if err := w.ready(call); err != nil {
 		return err
 	}
@@ -338,6 +346,7 @@ func (w *World) closeFill() {
 	w.closeLoop()
 }
 
+// mustNotLoop panics within a query loop.
 func (w *World) mustNotLoop(call string) {
 	switch {
 	case w.open == 0:

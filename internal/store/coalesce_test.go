@@ -208,12 +208,12 @@ func TestCoalesceIsNotedOnce(t *testing.T) {
 	sh, all := s.shards[0], s.mustCreate(s.shards[0], 20) // 16 and 4 of 64
 	thereAndBack := func() {
 		for _, h := range all {
-			if _, err := s.space.With(s.space.Locate(h), text); err != nil {
+			if _, err := s.space.With(h, s.space.Locate(h), text); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for _, h := range all {
-			if had, err := s.space.Without(s.space.Locate(h), text); err != nil || !had {
+			if had, err := s.space.Without(h, s.space.Locate(h), text); err != nil || !had {
 				t.Fatal(had, err)
 			}
 		}

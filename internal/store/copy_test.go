@@ -57,7 +57,7 @@ func copySize[T comparable](t *testing.T, value func(byte) T) {
 			l := space.Locate(h)
 			switch n % 4 {
 			case 0:
-				_, err := space.With(l, 1)
+				_, err := space.With(h, l, 1)
 				require.NoError(t, err)
 			case 1:
 				require.NoError(t, shards[1].Migrate(l))

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
@@ -61,6 +62,11 @@ func (t *Table) toggleEdge(component int) *edge {
 			return e
 		}
 	}
+	return t.newToggleEdge(component)
+}
+
+// newToggleEdge is a function of its own so that toggleEdge inlines.
+func (t *Table) newToggleEdge(component int) *edge {
 	set := t.set
 	if set.Has(component) {
 		set.Remove(component)
@@ -90,7 +96,7 @@ func (s *Shard) Change(l slots.Loc, set Set) (Atom, error) {
 	if c.table.set == set {
 		return Atom{Handle: c.handles[row], Chunk: c, Row: row}, nil
 	}
-	return c.change(row, c.table.edgeTo(set))
+	return c.change(row, c.handles[row], c.table.edgeTo(set))
 }
 
 // Overwrite stamps the fields as written in this tick, for a caller that stores new values in the
@@ -101,37 +107,52 @@ func (a Atom) Overwrite(fields []Field) {
 	}
 }
 
-// With is Change to one component more, which the caller then stores. The atom may already have it.
-// The caller must own the atom's shard.
-func (s *Space) With(l slots.Loc, component int) (Atom, error) {
+// With is Change of the atom h, which is at l, to one component more. It returns the address at which
+// the caller then stores the component. The atom may have had it before. The caller must own the
+// atom's shard.
+func (s *Space) With(h handle.Handle, l slots.Loc, component int) (to mem.Pointer, err error) {
 	c, row := s.chunk(l), l.Row()
-	if c.table.set.Has(component) {
-		c.written[c.table.position(component)] = s.now
-		return Atom{Handle: c.handles[row], Chunk: c, Row: row}, nil
+	t := c.table
+	if t.set.Has(component) {
+		at := t.set.rank(component)
+		c.written[at] = s.now
+		if t.columns[at].Watched() {
+			s.NoteStored(l, component)
+		}
+		return mem.Pointer{Address: c.bases[at]}.At(row, t.sizes[at]), nil
 	}
-	return c.change(row, c.table.toggleEdge(component))
+	a, err := c.change(row, h, t.toggleEdge(component))
+	if err != nil {
+		return mem.Pointer{}, err
+	}
+	return mem.Pointer{Address: Value(a, component)}, nil
 }
 
-// Without is Change to one component less. It returns false if the atom lacks that component.
-// The caller must own the atom's shard.
-func (s *Space) Without(l slots.Loc, component int) (had bool, err error) {
+// Without is Change of the atom h, which is at l, to one component less. It returns false if the
+// atom lacks that component. The caller must own the atom's shard.
+func (s *Space) Without(h handle.Handle, l slots.Loc, component int) (had bool, err error) {
 	c := s.chunk(l)
 	if !c.table.set.Has(component) {
 		return false, nil
 	}
-	_, err = c.change(l.Row(), c.table.toggleEdge(component))
+	_, err = c.change(l.Row(), h, c.table.toggleEdge(component))
 	return true, err
 }
 
-// change moves a row to the table that an edge leads to.
-func (c *Chunk) change(row int, e *edge) (Atom, error) {
+// change moves the atom h in a row to the table that an edge leads to. Callers know h before they
+// know the row: so the processor need not wait for the row to find the slot.
+func (c *Chunk) change(row int, h handle.Handle, e *edge) (Atom, error) {
 	t := e.to
 	if err := t.ensureRow(); err != nil {
 		return Atom{}, err
 	}
-	to, at, h := t.cur, t.cur.n, c.handles[row]
-	to.extend(1)
-	to.moveRow(at, c, row, e)
+	to, at := t.push(h)
+	if len(e.typed) == 0 && to.bare() && c.bare() { // moveRow, written out: the call takes as long
+		t.shard.space.Slot(h).Loc = to.base + slots.Loc(at)
+		copyColumns(to, at, c, row, e.plain)
+	} else {
+		to.moveRow(at, h, c, row, e)
+	}
 	if e.watched {
 		t.shard.logChange(h, c.table)
 	}
@@ -168,10 +189,10 @@ func (c *Chunk) place(row int, h handle.Handle, l *slots.Lookup) {
 	l.Slot(h).Loc = c.base + slots.Loc(row)
 }
 
-// moveRow moves the atom in a row of another chunk to a row of this one, by the edge between their
+// moveRow moves the atom h in a row of another chunk to a row of this one, by the edge between their
 // tables: handle, components, flags and mark. The caller frees the old row.
-func (c *Chunk) moveRow(at int, from *Chunk, row int, e *edge) {
-	c.place(at, from.handles[row], &c.table.shard.space.Lookup)
+func (c *Chunk) moveRow(at int, h handle.Handle, from *Chunk, row int, e *edge) {
+	c.place(at, h, &e.to.shard.space.Lookup)
 	copyColumns(c, at, from, row, e.plain)
 	for _, p := range e.typed {
 		e.to.columns[p.to].copy(c.base+slots.Loc(at), from.base+slots.Loc(row))
@@ -215,6 +236,10 @@ func (c *Chunk) emptied() {
 	c.table.noteSpare()
 }
 
+// bare reports whether the chunk has nothing but handles and columns: no row is marked, none ever had
+// flags.
+func (c *Chunk) bare() bool { return c.flags == nil && c.marked == 0 }
+
 // clean reports whether no row of the chunk is marked or has flags.
 func (c *Chunk) clean() bool { return c.marked == 0 && c.flags.none() }
 
@@ -226,7 +251,12 @@ func (t *Table) swapRemove(c *Chunk, row int) {
 	last.n--
 	if last != c || last.n != row {
 		c.changed = t.shard.space.now
-		c.moveRow(row, last, last.n, &t.same)
+		if h := last.handles[last.n]; !t.pointers && c.bare() && last.bare() { // as in change
+			c.place(row, h, &t.shard.space.Lookup)
+			copyColumns(c, row, last, last.n, t.same.plain)
+		} else {
+			c.moveRow(row, h, last, last.n, &t.same)
+		}
 	}
 	if last.n == 0 {
 		last.emptied()

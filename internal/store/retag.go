@@ -109,7 +109,7 @@ func (t *Table) moveRest(e *edge, added func(Rows)) (err error) {
 		if c := t.last(); !e.watched && c.clean() {
 			err = c.changeRun(e)
 		} else {
-			_, err = c.change(c.n-1, e)
+			_, err = c.change(c.n-1, c.handles[c.n-1], e)
 		}
 	}
 	e.to.initColumns(from, &t.set, added)
@@ -132,7 +132,7 @@ func (t *Table) RetagMatching(f *Filter, most int, set Set, added func(Rows)) er
 	}()
 	for _, r := range slices.Backward(sh.retagging.runs) { // backwards, so that a row that fills a hole is not in a later run
 		for row := r.to - 1; row >= r.from; row-- {
-			if _, err := r.chunk.change(row, e); err != nil {
+			if _, err := r.chunk.change(row, r.chunk.handles[row], e); err != nil {
 				return err
 			}
 		}

@@ -38,9 +38,7 @@ const (
 	stripPartsMax = 16
 	// stripBytesMax is the most memory that the strips of a table take at a time, in all of its
 	// columns, unless one chunk takes more.
-	stripBytesMax = 512 << 10
-	// stripBytesHuge is the same where huge pages are asked for, which a strip should fill.
-	stripBytesHuge = 2 << 20
+	stripBytesMax = 2 << 20
 )
 
 // stripParts returns the number of parts of a new strip. Its first part is for a chunk of so many
@@ -60,14 +58,11 @@ func (t *Table) stripParts(rows, needs int) int {
 
 // limitParts returns n, or less if strips of n parts take too much memory.
 func (t *Table) limitParts(n, rows int) int {
-	bytes, most := 0, stripBytesMax
+	bytes := 0
 	for _, size := range t.sizes {
 		bytes += rows * int(size)
 	}
-	if t.shard.space.Memory.HugePages {
-		most = stripBytesHuge
-	}
-	return max(1, min(n, stripPartsMax, most/max(1, bytes)))
+	return max(1, min(n, stripPartsMax, stripBytesMax/max(1, bytes)))
 }
 
 // take returns zeroed rows for a chunk: those after the rows of the chunk before it, spare ones, or
