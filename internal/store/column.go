@@ -79,7 +79,11 @@ func (c *Column) publish(d *columnDir) {
 	atomic.StorePointer(&c.lists.all, mem.AddressOf(d.all))
 }
 
-type relocation struct{ to, from slots.Loc }
+// relocation moves n rows that follow one another in a chunk.
+type relocation struct {
+	to, from slots.Loc
+	n        int32
+}
 
 // NewColumn makes the column of the next component, for values of a type. The world is idle.
 func NewColumn(space *Space, of *mem.Type) *Column {
@@ -209,7 +213,10 @@ func (c *Column) move(moves []relocation) {
 		return
 	}
 	for _, m := range moves {
-		c.of.Assign(c.of.At(rows[m.to>>slots.RowBits].first, m.to.Row()), c.of.At(rows[m.from>>slots.RowBits].first, m.from.Row()))
+		to, from := rows[m.to>>slots.RowBits].first, rows[m.from>>slots.RowBits].first
+		for i := range int(m.n) {
+			c.of.Assign(c.of.At(to, m.to.Row()+i), c.of.At(from, m.from.Row()+i))
+		}
 	}
 }
 

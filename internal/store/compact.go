@@ -94,8 +94,14 @@ func (t *Table) closeHoles() {
 	sh.freeDead(sh.withoutTombstones(sh.compaction.dead), false)
 	first := len(sh.compaction.moves)
 	sh.compaction.handles = sh.compaction.handles[:0]
-	for _, l := range sh.compaction.holes {
+	holes := sh.compaction.holes
+	for i := 0; i < len(holes); i++ {
+		l := holes[i]
 		c, row := chunks[l>>slots.RowBits].chunk, l.Row()
+		if i+1 < len(holes) && holes[i+1] == l-1 && row > 0 {
+			i += t.closeRun(c, row, adjacent(holes[i:])) - 1
+			continue
+		}
 		last := t.last()
 		last.n--
 		if last == c && last.n == row {
@@ -106,13 +112,57 @@ func (t *Table) closeHoles() {
 		c.handles[row] = h
 		c.changed = sh.space.now
 		c.carryFlags(row, last, last.n)
-		sh.compaction.moves = append(sh.compaction.moves, relocation{to: l, from: last.base + slots.Loc(last.n)})
+		sh.compaction.moves = append(sh.compaction.moves, relocation{to: l, from: last.base + slots.Loc(last.n), n: 1})
 		sh.compaction.handles = append(sh.compaction.handles, h)
 	}
-	for i, m := range sh.compaction.moves[first:] {
-		sh.space.Slot(sh.compaction.handles[i]).Loc = m.to
+	k := 0
+	for _, m := range sh.compaction.moves[first:] {
+		for i := range slots.Loc(m.n) {
+			sh.space.Slot(sh.compaction.handles[k]).Loc = m.to + i
+			k++
+		}
 	}
 	sh.compaction.holes, sh.compaction.dead = sh.compaction.holes[:0], sh.compaction.dead[:0]
+}
+
+// closeRun closes the last of n holes that follow one another in a chunk, up to a row, as many as rows
+// of one chunk can fill, and returns how many.
+func (t *Table) closeRun(c *Chunk, row, n int) int {
+	sh, last := t.shard, t.last()
+	behind := last.n
+	if last == c {
+		behind -= row + 1
+	}
+	if behind == 0 { // they are the last rows
+		last.n -= n
+		for i := range n {
+			c.dropFlags(row - i)
+		}
+		return n
+	}
+	n = min(n, behind)
+	at := row + 1 - n
+	last.n -= n
+	handles := last.handles[last.n : last.n+n]
+	copy(c.handles[at:], handles)
+	c.changed = sh.space.now
+	if !c.flags.none() || !last.flags.none() {
+		for i := range n {
+			c.carryFlags(at+i, last, last.n+i)
+		}
+	}
+	sh.compaction.moves = append(sh.compaction.moves, relocation{c.base + slots.Loc(at), last.base + slots.Loc(last.n), int32(n)})
+	sh.compaction.handles = append(sh.compaction.handles, handles...)
+	return n
+}
+
+// adjacent returns how many of the first holes follow one another in a chunk. Those of a batch that
+// is destroyed together mostly do.
+func adjacent(holes []slots.Loc) (n int) {
+	most := min(holes[0].Row()+1, len(holes))
+	for n = 1; n < most && holes[n] == holes[0]-slots.Loc(n); n++ {
+	}
+	return n
 }
 
 // takeMarked appends the marked rows, the highest first, and unmarks them.
@@ -151,7 +201,7 @@ func (t *Table) compactInOrder() {
 			if to != c || at != row {
 				to.place(at, h, &sh.space.Lookup)
 				to.changed = sh.space.now
-				sh.compaction.moves = append(sh.compaction.moves, relocation{to: to.base + slots.Loc(at), from: c.base + slots.Loc(row)})
+				sh.compaction.moves = append(sh.compaction.moves, relocation{to: to.base + slots.Loc(at), from: c.base + slots.Loc(row), n: 1})
 				to.carryFlags(at, c, row)
 			}
 			if at++; at == len(to.handles) {

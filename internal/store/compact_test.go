@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -242,5 +243,53 @@ func TestCompactOrder(t *testing.T) {
 			s.refresh()
 			require.Equal(t, want, rows(s.shards[0].Table(set(number))))
 		})
+	}
+}
+
+// TestCompactRuns marks runs of rows, of atoms with components with and without pointers and with
+// flags: everything moves as if each hole got the last row, the highest hole first.
+func TestCompactRuns(t *testing.T) {
+	for seed := range uint64(iterations(200)) {
+		s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+		s.space.Growth = store.Growth{RowsFirst: 16, RowsFactor: 2, RowsMax: 64}
+		r, sh, both := newRand(t, seed), s.shards[0], set(number, text)
+		type atom struct {
+			handle handle.Handle
+			number int64
+			text   *string
+			flags  slots.Flags
+		}
+		want := []atom{}
+		for round := range 5 {
+			for i := range r.IntN(300) {
+				h, err := s.create(sh, both, int64(1000*round+i))
+				require.NoError(t, err)
+				l, a := s.space.Locate(h), atom{handle: h, number: int64(1000*round + i)}
+				if a.text = *s.texts.At(l); seed%2 == 0 {
+					a.flags = slots.Flags(r.IntN(8))
+					sh.SetFlags(l, a.flags, 0)
+				}
+				want = append(want, a)
+			}
+			for at := r.IntN(50); at < len(want); at += 1 + r.IntN(200) {
+				for n := 1 + r.IntN(100); n > 0 && at < len(want); at, n = at+1, n-1 {
+					s.destroy(want[at].handle)
+					want[at].text = nil
+				}
+			}
+			for i := len(want) - 1; i >= 0; i-- {
+				if want[i].text == nil {
+					last := len(want) - 1
+					want[i], want = want[last], want[:last]
+				}
+			}
+			s.refresh()
+			got := []atom{}
+			for _, h := range rows(sh.Table(both)) {
+				l := s.space.Locate(h)
+				got = append(got, atom{h, *s.numbers.At(l), *s.texts.At(l), s.space.FlagsAt(l)})
+			}
+			require.Equal(t, want, got)
+		}
 	}
 }

@@ -274,7 +274,7 @@ func (s *Shard) Copy(l slots.Loc) (handle.Handle, error) {
 	if err != nil {
 		return handle.None, err
 	}
-	s.migration.moves = append(s.migration.moves[:0], relocation{to: a.Loc(), from: l})
+	s.migration.moves = append(s.migration.moves[:0], relocation{to: a.Loc(), from: l, n: 1})
 	s.copyIn(t)
 	for _, col := range t.columns {
 		if col.of.HasSingles() {

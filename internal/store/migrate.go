@@ -212,7 +212,7 @@ func (s *Shard) addIncoming(t *Table, x outgoing) error {
 	c, row := s.space.chunk(x.from), x.from.Row()
 	to, at := t.push(x.handle)
 	s.space.Slot(x.handle).Loc = to.base + slots.Loc(at)
-	s.migration.moves = append(s.migration.moves, relocation{to: to.base + slots.Loc(at), from: x.from})
+	s.migration.moves = append(s.migration.moves, relocation{to: to.base + slots.Loc(at), from: x.from, n: 1})
 	if f := c.flagsAt(row); f != 0 { // set later: other shards may be reading the words
 		s.migration.flagged = append(s.migration.flagged, flaggedAtom{to.base + slots.Loc(at), f})
 	}

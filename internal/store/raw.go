@@ -221,11 +221,14 @@ func movePlain(rows []rowList, moves []relocation, size uintptr) {
 	for _, m := range moves {
 		to := unsafe.Add(rows[m.to>>slots.RowBits].first, uintptr(m.to&slots.RowMask)*size)
 		from := unsafe.Add(rows[m.from>>slots.RowBits].first, uintptr(m.from&slots.RowMask)*size)
-		if size == 16 { // the commonest: two numbers
+		switch {
+		case m.n > 1:
+			copy(unsafe.Slice((*byte)(to), uintptr(m.n)*size), unsafe.Slice((*byte)(from), uintptr(m.n)*size))
+		case size == 16: // the commonest: two numbers
 			*(*[16]byte)(to) = *(*[16]byte)(from)
-			continue
+		default:
+			copyPlain(to, from, size)
 		}
-		copyPlain(to, from, size)
 	}
 }
 
