@@ -16,7 +16,7 @@ import (
 //
 // Invariants: between refreshes there are no results, and no tasks have ended.
 //
-// Ownership: as of the Wheel.
+// Ownership: as for the Wheel.
 type home[A, R any] struct {
 	wheel.Wheel
 	args  wheel.Bodies[A]

@@ -113,7 +113,11 @@ func (x *Inspector) record(w http.ResponseWriter, r *http.Request) error {
 	if err := readBody(w, r, &body); err != nil {
 		return err
 	}
-	x.samples.turn <- struct{}{}
+	select {
+	case x.samples.turn <- struct{}{}:
+	case <-r.Context().Done():
+		return r.Context().Err()
+	}
 	systems := len(x.samples.scheduler.Systems)
 	x.samples.turn.leave()
 	most := min(scheduler.TraceTicksMax, max(1, spansMax/((systems+20)*x.w.Shards())))

@@ -28,8 +28,8 @@ type program struct {
 	acting    *drive.Acting // of context
 	shard     int           // or world.AllShards
 	worker    int           // the number of the worker that ran it last
-	stood     int64         // when it stopped at a fence, or 0
-	before    int64         // its state at that moment
+	stoppedAt int64         // when it stopped at a fence, or 0
+	stopped   int64         // its state at that moment
 	waits     []wait        // in this tick
 	spent     int64
 	cost      int64 // moving average of the time spent in a tick, in ticks of the clock
@@ -116,7 +116,7 @@ func (t *tick) runnable(state int64) bool {
 // stands before a closed fence.
 func (t *tick) advance(w *worker, p *program) {
 	began := w.now
-	if p.stood != 0 {
+	if p.stoppedAt != 0 {
 		p.stand(began)
 	}
 	for again := true; again; {
@@ -130,7 +130,7 @@ func (t *tick) advance(w *worker, p *program) {
 	state := int64(finished)
 	if p.next < len(p.steps) {
 		if state = t.closed(&p.steps[p.next]); state != ready {
-			p.stood, p.before = w.now, state
+			p.stoppedAt, p.stopped = w.now, state
 		}
 	}
 	p.state.Store(state) // hands the program over

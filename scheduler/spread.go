@@ -18,7 +18,7 @@ const (
 
 // spread counts how long the runs of a system on a shard took.
 //
-// Ownership: as of the program.
+// Ownership: as for the program.
 type spread [spreadBuckets]uint32
 
 func (s *spread) add(d time.Duration) {

@@ -100,7 +100,7 @@ func (t *tick) begin(ctx context.Context, w driver.Tick) {
 	for i := range t.programs {
 		p := &t.programs[i]
 		p.next = 0
-		p.stood, p.waits = 0, p.waits[:0]
+		p.stoppedAt, p.waits = 0, p.waits[:0]
 		p.progress.Store(0)
 		if len(p.steps) == 0 {
 			p.state.Store(finished)

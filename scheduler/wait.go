@@ -22,11 +22,11 @@ type wait struct {
 
 // stand ends the wait of a program that a worker takes again.
 func (p *program) stand(now int64) {
-	if took := now - p.stood; took > 0 {
+	if took := now - p.stoppedAt; took > 0 {
 		p.stepTimes[p.next].waited += took
-		p.waits = append(p.waits, wait{int32(p.next), p.before, p.stood, now})
+		p.waits = append(p.waits, wait{int32(p.next), p.stopped, p.stoppedAt, now})
 	}
-	p.stood = 0
+	p.stoppedAt = 0
 }
 
 // blame adds the time that a program waited to the times of the programs that it waited for. All

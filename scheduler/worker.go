@@ -265,8 +265,8 @@ func (t *tick) call(w *worker) {
 	started, again := false, t.mayCallAgain()
 	for _, w := range t.workers[1:] {
 		s := w.state.Load()
-		goroutine, is := s&^stateMask, s&stateMask
-		if again && is >= staying && w.caller == t.ctx && w.state.CompareAndSwap(s, goroutine|wanted) {
+		goroutine, state := s&^stateMask, s&stateMask
+		if again && state >= staying && w.caller == t.ctx && w.state.CompareAndSwap(s, goroutine|wanted) {
 			continue
 		}
 		if w.isLate() { // it would take this call for its own; this tick does without it

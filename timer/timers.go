@@ -64,7 +64,7 @@ type Timers[M any] struct {
 
 // home has the timers that were set in a shard, or by global systems.
 //
-// Ownership: as of the Wheel.
+// Ownership: as for the Wheel.
 type home struct {
 	wheel.Wheel
 	changes []change // to other wheels' timers, for the refresh

@@ -136,8 +136,8 @@ func (r *Reader[T]) Slice(ch Chunk) []T { return store.Slice[T](&r.view, store.R
 // ForeignReader reads one component of any shard's entities. A release build does not check
 // that its system is running.
 //
-// Ownership: the system and shard it was built for. The scheduler lets the
-// system run only when no shard is writing the component.
+// Ownership: the system and shard it was built for. The scheduler lets the system run only while
+// none of the shards that it may read is writing the component.
 type ForeignReader[T any] struct {
 	space  *store.Space
 	column *store.Column

@@ -1,8 +1,6 @@
 package world
 
 import (
-	"runtime"
-
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/refresh"
 )
@@ -80,24 +78,6 @@ func (p *Port) unusable() error {
 		return ErrClosed
 	}
 	return p.w.Err()
-}
-
-// unusual reports whether a request needs the slow path.
-func (p *Port) unusual() bool { return p.special || p.w.engine.Closed.Load() }
-
-// sent is called when requests were published. It puts the port among those whose queues the
-// refresh reads. If the world is closed by now, Close may have emptied the queue before the
-// requests came.
-func (p *Port) sent() {
-	p.endpoint.Activate()
-	if p.w.engine.Closed.Load() {
-		outcome := Closed
-		if p.w.cause.Load() != nil {
-			outcome = Broken
-		}
-		p.w.engine.Ports.Abandon(p.endpoint, outcome)
-	}
-	runtime.KeepAlive(p) // a port that is not used any more may be closed by its cleanup
 }
 
 // drop forgets the messages of all shards.

@@ -23,7 +23,7 @@ import (
 // the next tick. For example, take the gold out of the account only when the request that gives it
 // to another entity was accepted.
 //
-// Ownership: the worker that runs the shard, while the system runs.
+// Ownership: the goroutine that runs the system or hook, while it runs.
 type Context struct {
 	w      *World
 	shard  *store.Shard // nil for global systems
@@ -35,7 +35,7 @@ type Context struct {
 	self        EntityContext // of the function that runs
 	failures    []*PanicError // of functions, in the last refresh
 	omitted     int           // how many more there were
-	failedHooks []*PanicError // as failures
+	failedHooks []*PanicError // of hooks, in the last refresh
 
 	// For the check build.
 	turn     check.Turn
@@ -163,7 +163,8 @@ func (c *Context) owns(l slots.Loc) bool {
 	return c.shard.Owns(l)
 }
 
-// enter is the rest of acting.Start.
+// enter is the rest of acting.Start, in the check build: it is called before a system or a hook runs,
+// by the goroutine that runs it.
 func (c *Context) enter() {
 	if check.Enabled {
 		c.occupant = store.Occupant{What: "system", Name: c.acting.System}
@@ -175,7 +176,7 @@ func (c *Context) enter() {
 	}
 }
 
-// leave is the rest of acting.Stop.
+// leave is the rest of acting.Stop, and undoes enter.
 func (c *Context) leave() {
 	if check.Enabled {
 		for _, s := range c.used() {

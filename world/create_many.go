@@ -61,7 +61,8 @@ func (b *bundle) appendN(dst []handle.Handle, by Actor, n int, f *fill) ([]handl
 	return b.spread(dst, by, parts, n, f)
 }
 
-// appendPlaced is appendN if PlaceBy chooses the shard of each entity.
+// appendPlaced is appendN if PlaceBy chooses the shard of each entity: for an actor that has all
+// shards, the idle world or a global system.
 func (b *bundle) appendPlaced(dst []handle.Handle, by Actor, n int, f *fill) ([]handle.Handle, error) {
 	v := b.of.New(1)
 	for i := range n {

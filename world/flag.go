@@ -44,7 +44,8 @@ func Unflag(by Actor, h handle.Handle, f Flags) error {
 // FlagsOf returns the flags of an entity, or none if it is not alive. For an entity of the shard
 // that a *Context is in, and for the own entity of an *EntityContext, they are the current flags;
 // otherwise those as of the last refresh, even if systems have changed them since. By a *World or a
-// *Port: safe from any goroutine at any time, three atomic loads, no waiting, no writing.
+// *Port: safe from any goroutine at any time, three to six atomic loads, no waiting, no
+// writing.
 func FlagsOf(by Actor, h handle.Handle) Flags {
 	mustActor(by, "world.FlagsOf")
 	switch by := by.(type) {

@@ -45,7 +45,7 @@ func (f *Frame) copyOf(x *extensionView, call string) drive.Copy {
 
 // extensionCopy is a copy of an extension for frames.
 //
-// Ownership: as of capturing; lost as of frames.mu.
+// Ownership: as for capturing; lost as for frames.mu.
 type extensionCopy struct {
 	drive.Copy
 	made uint64 // the capture that copied into it

@@ -11,7 +11,7 @@ import (
 //
 // Invariants: while an image is in held or is indexed, nothing of it is written but its index.
 //
-// Ownership: refs as of frames.mu.
+// Ownership: refs as for frames.mu.
 type image struct {
 	of     *frames
 	w      *World // has only the fields that queries and accessors read

@@ -96,7 +96,7 @@ type Options struct {
 	QueueRequests int
 	QueueBytes    int // by default 4096 requests and 1 MB
 	// OutboxRequests and OutboxBytes limit what the systems of one shard can request in one
-	// tick; bytes as of QueueBytes.
+	// tick; bytes as for QueueBytes.
 	OutboxRequests int
 	OutboxBytes    int // by default 65536 requests and 16 MB
 	// FramesMax is how many frames can be held at a time, by default 3, at most 16. Frames of one

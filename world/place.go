@@ -35,7 +35,9 @@ func (w *World) next() int {
 // nextShard begins the next run. In a small world it fills up the first shard that has less than
 // half of its part; in others it takes the shards in turn. The run is then an eighth of the average
 // number of entities in a shard, in whole cache lines of slots. nextShard is not inlined, to keep
-// next small. It is for the goroutine of the idle world.
+// next small.
+//
+// Ownership: the idle world's goroutine, or that of a global system, which has all shards to itself.
 //
 //go:noinline
 func (w *World) nextShard() {
@@ -103,4 +105,20 @@ func (b *bundle) reserve(w *World, n int) error {
 		}
 	}
 	return nil
+}
+
+// portRun is how many new entities of a port in a row are created in the same shard: as many as
+// share one or two cache lines of slots.
+const portRun = 16
+
+// next is the shard of a new entity: round robin, in runs.
+func (p *Port) next() int {
+	if p.run == 0 {
+		p.run = portRun
+		if p.cursor++; int(p.cursor) >= len(p.w.shards) {
+			p.cursor = 0
+		}
+	}
+	p.run--
+	return int(p.cursor)
 }

@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -14,11 +15,12 @@ import (
 
 // Port is one outside sender: a goroutine outside of the tick holds it to act on the world at any
 // time. Checks are answered at once; everything else is a request that the next refresh applies. It
-// applies the requests of a port in the order sent, and those of several ports by the ports'
-// numbers, whatever was sent first. One cut through all ports decides which requests were sent in
-// time for a refresh: if one request can have caused another, the other is not applied by an
-// earlier refresh. To have one request applied after another, send it when the outcome of the other
-// is known, or by the same port.
+// applies the requests of a port in the order sent, except that creates come first, requests to
+// extensions such as names and relations after all others, and moves last. It applies those of
+// several ports by the ports' numbers, whatever was sent first. One cut through all ports decides
+// which requests were sent in time for a refresh: if one request can have caused another, the other
+// is not applied by an earlier refresh. To have one request applied after another, send it when the
+// outcome of the other is known, or by the same port.
 //
 // Options.QueueRequests and QueueBytes limit the requests that a port has under way. A request
 // beyond the limit is refused with ErrFull, and counted in Rejected, or waits for the refresh to make
@@ -341,6 +343,24 @@ func (p *Port) send() {
 	}
 }
 
+// unusual reports whether a request needs the slow path.
+func (p *Port) unusual() bool { return p.special || p.w.engine.Closed.Load() }
+
+// sent is called when requests were published. It puts the port among those whose queues the
+// refresh reads. If the world is closed by now, Close may have emptied the queue before the
+// requests came.
+func (p *Port) sent() {
+	p.endpoint.Activate()
+	if p.w.engine.Closed.Load() {
+		outcome := Closed
+		if p.w.cause.Load() != nil {
+			outcome = Broken
+		}
+		p.w.engine.Ports.Abandon(p.endpoint, outcome)
+	}
+	runtime.KeepAlive(p) // a port that is not used any more may be closed by its cleanup
+}
+
 // draw makes sure that there are n handles in the cache.
 func (p *Port) draw(n int) error {
 	err := p.endpoint.Draw(p.w.engine.PortSlots, n, p.w.engine.Epoch.Load())
@@ -359,22 +379,6 @@ func (p *Port) take() handle.Handle {
 		p.batch.taken = append(p.batch.taken, h)
 	}
 	return h
-}
-
-// portRun is how many new entities of a port in a row are created in the same shard: as many as
-// share one or two cache lines of slots.
-const portRun = 16
-
-// next is the shard of a new entity: round robin, in runs.
-func (p *Port) next() int {
-	if p.run == 0 {
-		p.run = portRun
-		if p.cursor++; int(p.cursor) >= len(p.w.shards) {
-			p.cursor = 0
-		}
-	}
-	p.run--
-	return int(p.cursor)
 }
 
 // enter and leave detect a port that two goroutines use at the same time.

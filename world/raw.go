@@ -15,7 +15,7 @@ import (
 // two cache lines of the entity's own. It is small enough to be inlined. To look up several
 // components of one entity, call Locate once and use At.
 //
-// Safety: as of slots.Lookup.Slot. The list of runs is loaded after the generation that made the
+// Safety: as for slots.Lookup.Slot. The list of runs is loaded after the generation that made the
 // entity alive, so it has an entry for the entity's chunk.
 func (r *Reader[T]) Get(h handle.Handle) (row *T) {
 	// This is slots.Lookup.Locate and store.At in one. It does not check that the chunk has

@@ -18,8 +18,8 @@ import (
 
 // World holds entities, partitioned into shards.
 //
-// Invariants: an alive handle names one atom in one shard. Nothing moves
-// between refreshes.
+// Invariants: an alive handle names one atom in one shard. Nothing moves while systems run: rows
+// move in a refresh, and when the idle world adds or removes components or moves an entity.
 //
 // Ownership: between ticks one goroutine may use it for everything; it need not be the one that
 // made the world. While a tick runs the *World must not be used, except for the calls documented as

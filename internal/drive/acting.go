@@ -5,13 +5,13 @@ import "github.com/atoll-sim/atoll/internal/check"
 // Acting is the part of a world.Context that says which system it acts for. The methods are
 // small enough to be inlined: a tick calls each of them once for each system and shard.
 //
-// Ownership: as of the Context. A global system that is Exclusive may be started only while no
+// Ownership: as for the Context. A global system that is Exclusive may be started only while no
 // shard is running.
 type Acting struct {
 	Access *Access // of the running system; nil outside of one
 	System string
 	Delta  float64
-	Seeded bool // its random numbers
+	Seeded bool // its random stream has begun
 	Hook   bool // it is a hook
 
 	// For the check build: the rest of Start and Stop, and what Returned calls.

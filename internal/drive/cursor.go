@@ -89,7 +89,7 @@ func (c *Cursor) Takes(n, size int) bool {
 	return c.Err == nil
 }
 
-// ListOf reads the length of a list and makes the list. Each element has at least least bytes in
+// ListOf reads the length of a list and makes the list. Each element has least bytes or more in
 // the part.
 func ListOf[T any](c *Cursor, least int) []T {
 	n := c.Count(least)
@@ -133,7 +133,7 @@ func (c *Cursor) Word64() uint64 {
 
 func (c *Cursor) Handle() handle.Handle { return handle.Handle(c.Number()) }
 
-// Count reads the length of a list whose elements have at least least bytes each.
+// Count reads the length of a list whose elements have least bytes or more each.
 func (c *Cursor) Count(least int) int { return int(c.Below(uint64(len(c.Rest)/least) + 1)) }
 
 // Take takes n bytes.

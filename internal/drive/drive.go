@@ -12,7 +12,7 @@ import (
 // World is what a world offers to this module's packages. B is *world.Build, C *world.Context and E
 // *world.PanicError, which this package cannot name.
 //
-// Ownership: as of the *world.World, unless a method says otherwise. Methods panic at the wrong
+// Ownership: as for the *world.World, unless a method says otherwise. Methods panic at the wrong
 // time.
 type World[B, C, E any] interface {
 	Schedule[B, C, E]

@@ -2,7 +2,7 @@ package drive
 
 // Framed is an Extension or a Derived that frames can have a copy of, as it was at their refresh.
 //
-// Ownership: as of Extension; the capture step of the refresh calls, or the idle world.
+// Ownership: as for Extension; the capture step of the refresh calls, or the idle world.
 type Framed interface {
 	// Changed reports whether readers may see a difference from the newest copy.
 	Changed() bool

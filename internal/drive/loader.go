@@ -15,7 +15,7 @@ import (
 // World is the first method to change the world. If an error follows, the world cannot be used:
 // call Fail. Loader checks everything that it is given.
 //
-// Ownership: as of the idle *World. Shard is for any goroutines, each shard for one. Chunk, Fill and
+// Ownership: as for the idle *World. Shard is for any goroutines, each shard for one. Chunk, Fill and
 // what is stored in the chunks' Cells are for any goroutines, each chunk for one.
 type Loader interface {
 	World(s State) error

@@ -99,9 +99,9 @@ type Hook interface {
 type State struct {
 	Tick            uint64
 	Incarnation     uint32
-	Shard, Run      int // as of Survey.Placement
+	Shard, Run      int // as for Survey.Placement
 	Misrouted       bool
-	Moves, Gathered uint32   // as of store.Space.MovesOf
+	Moves, Gathered uint32   // as for store.Space.MovesOf
 	Pinned          []int    // components
 	Hooks           [][]bool // by hook and shard: it is enabled
 	Ports           slots.PortImage

@@ -29,7 +29,7 @@ func BytesOf[T any](data []T) []byte {
 // TypeOf returns the Type of a T. It is the only code that is compiled for each type: its function
 // assigns, so that the collector sees which pointers come and go.
 //
-// Safety: as of Type.Copy; only newType keeps the function.
+// Safety: as for Type.Copy; only newType keeps the function.
 func TypeOf[T any]() *Type {
 	return newType(reflect.TypeFor[T](), func(to, from Address, n int) {
 		switch {
@@ -94,12 +94,12 @@ func (t *Type) Copy(to, from Address, n int) {
 
 // Assign is Copy for one value of a type with pointers. It is small enough to be inlined.
 //
-// Safety: as of Copy.
+// Safety: as for Copy.
 func (t *Type) Assign(to, from Address) { t.move(to, from, 1) }
 
 // Clear sets n values in a row to zero.
 //
-// Safety: as of Copy.
+// Safety: as for Copy.
 func (t *Type) Clear(at Address, n int) {
 	switch {
 	case n == 0 || t.Size == 0:
@@ -112,7 +112,7 @@ func (t *Type) Clear(at Address, n int) {
 
 // ClearSingles sets the parts that have types of Single to zero, in n values in a row.
 //
-// Safety: as of Copy; reflection found the spans, in which there are no pointers.
+// Safety: as for Copy; reflection found the spans, in which there are no pointers.
 func (t *Type) ClearSingles(first Address, n int) {
 	for _, x := range t.singles {
 		for i := range n {
@@ -123,14 +123,14 @@ func (t *Type) ClearSingles(first Address, n int) {
 
 // Bytes returns the memory of n values in a row.
 //
-// Safety: as of Copy; what is written there must hold no pointers.
+// Safety: as for Copy; what is written there must hold no pointers.
 func (t *Type) Bytes(at Address, n int) []byte {
 	return unsafe.Slice((*byte)(at), uintptr(n)*t.Size)
 }
 
 // Cells returns n values in a row as cells.
 //
-// Safety: as of Copy; the memory behind a []T is that of n values.
+// Safety: as for Copy; the memory behind a []T is that of n values.
 func (t *Type) Cells(at Address, n int) Cells {
 	list := struct {
 		first    Address
@@ -143,7 +143,7 @@ func (t *Type) Cells(at Address, n int) Cells {
 
 // Run returns n values in a row as cells without Values. It allocates nothing.
 //
-// Safety: as of Copy.
+// Safety: as for Copy.
 func (t *Type) Run(at Address, n int) Cells {
 	c := Cells{Type: t.Of, Len: n, Plain: t.Plain, at: at}
 	if t.Plain && n > 0 {
@@ -154,18 +154,18 @@ func (t *Type) Run(at Address, n int) Cells {
 
 // Value returns a copy of the value at an address.
 //
-// Safety: as of Copy.
+// Safety: as for Copy.
 func (t *Type) Value(at Address) any { return reflect.NewAt(t.Of, at).Elem().Interface() }
 
 // Slice returns n values in a row.
 //
-// Safety: as of As, for each of them.
+// Safety: as for As, for each of them.
 func Slice[T any](at Address, n int) []T { return unsafe.Slice((*T)(at), n) }
 
 // Part returns a part of the first value, such as a field. offset must be within the
 // value, and the part there must have the type that the caller takes it as.
 //
-// Safety: as of As, which callers use with the type that reflection found at the
+// Safety: as for As, which callers use with the type that reflection found at the
 // offset.
 func (c Cells) Part(offset uintptr) Pointer {
 	if c.Len == 0 || offset > c.Type.Size() {
@@ -176,7 +176,7 @@ func (c Cells) Part(offset uintptr) Pointer {
 
 // First returns the address of the first value.
 //
-// Safety: as of Part.
+// Safety: as for Part.
 func (c Cells) First() Address { return c.at }
 
 // At returns value i alone, in place, as cells without Bytes and Values.
@@ -191,7 +191,7 @@ func (c Cells) At(i int) Cells {
 
 // Slice returns n of the values, in place, as cells without Values.
 //
-// Safety: as of At.
+// Safety: as for At.
 func (c Cells) Slice(from, n int) Cells {
 	if uint(from) > uint(c.Len) || uint(n) > uint(c.Len-from) {
 		panic("world: a part that is outside of its cells")
@@ -226,7 +226,7 @@ type Pointer struct{ Address Address }
 
 // At returns the address of value i in an array that begins at p, with size bytes for each.
 //
-// Safety: as of As; the array has more than i values.
+// Safety: as for As; the array has more than i values.
 func (p Pointer) At(i int, size uintptr) Pointer {
 	return Pointer{unsafe.Add(p.Address, uintptr(i)*size)}
 }

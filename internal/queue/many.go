@@ -135,7 +135,7 @@ func (l *Queue) lookMany(r *Request, f func(PendingRequest)) (n uint32) {
 	q, k := l.nextMany(r)
 	head := *r
 	defer func() { *r = head }() // also if f panics
-	r.kind, r.flags = r.kind&^many, r.flags&^(notify|joined)
+	r.kind, r.flags = r.kind&^many, r.flags&^(notify|together)
 	runs := r.runs(k.inRecord(q.of.len()), int(r.many().runs))
 	for i, h := range r.handles() {
 		if len(runs) > 0 && runs[0].from == uint32(i) {

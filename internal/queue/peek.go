@@ -28,7 +28,7 @@ func (l *Queue) Look(cut uint32, f func(PendingRequest)) (seen uint32) {
 		if l.records.passed(r) {
 			r = l.records.seek()
 		}
-		if r.flags&joined == 0 && int32(r.mark-cut) > 0 {
+		if r.flags&together == 0 && int32(r.mark-cut) > 0 {
 			break
 		}
 		if r.kind >= many {

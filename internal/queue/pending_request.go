@@ -40,7 +40,7 @@ type Drained struct {
 	Others  []PendingRequest
 	Count   int              // of Others, counting each of many
 	Moves   int              // how many of Others are requests to migrate
-	Joint   []PendingRequest // those of joint kinds; see Registry.IsJoint
+	Joint   []PendingRequest // those of joint kinds; see Registry.SetJoint
 	// Cancels says that the refresh may destroy an entity that it creates. Calls says that
 	// functions of the user will run.
 	Cancels, Calls bool

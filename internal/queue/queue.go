@@ -18,8 +18,8 @@ import (
 // Invariants: sent minus applied is within the limits. Requests are taken in
 // the order in which they were sent, those of a batch in one refresh.
 //
-// Ownership: one producer sends; one consumer, the refresh, takes, releases and notifies. published
-// and the applied counters connect the two, each on a cache line of its writer. Counters of
+// Ownership: one producer sends; one consumer takes, releases and notifies: the refresh or, when the
+// world is closed or broken, Ports.Abandon. published and the applied counters connect the two, each on a cache line of its writer. Counters of
 // requests and units wrap around: only differences between them have a meaning.
 type Queue struct {
 	kinds     *Registry
@@ -202,14 +202,14 @@ func (l *Queue) Publish() {
 // queueBatch is a run of requests that are to be taken in one refresh.
 type queueBatch struct {
 	open       bool
-	first      *Request // gets the epoch; the others are joined to it
+	first      *Request // gets the epoch; the others are taken together with it
 	sent, size uint32   // of the queue, before the batch
 }
 
 // add adds a request to the batch and returns the flags that mark it as part of the batch.
 func (b *queueBatch) add(r *Request) Flags {
 	if b.first != nil {
-		return joined
+		return together
 	}
 	b.first = r
 	return 0
@@ -263,7 +263,7 @@ func (l *Queue) Drain(published, cut uint32, to *Drained) (creates int) {
 		if l.records.passed(r) {
 			r = l.records.seek()
 		}
-		if r.flags&joined == 0 && int32(r.mark-cut) > 0 {
+		if r.flags&together == 0 && int32(r.mark-cut) > 0 {
 			break
 		}
 		if r.kind >= many {

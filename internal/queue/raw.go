@@ -26,7 +26,7 @@ func (r *Request) behind() mem.Address { return unsafe.Add(unsafe.Pointer(r), un
 // payload returns the address of a payload without pointers. For a payload of size 0 that is
 // the address of the request.
 //
-// Safety: as of behind; a payload of size 0 is neither read nor written.
+// Safety: as for behind; a payload of size 0 is neither read nor written.
 func (r *Request) payload(units uint32) mem.Pointer {
 	if units > 1 {
 		return mem.Pointer{Address: r.behind()}
@@ -44,19 +44,19 @@ var _ = [1]struct{}{}[unsafe.Sizeof(manyHead{})-unitBytes]
 
 // many returns the second head of a record of many requests.
 //
-// Safety: as of behind.
+// Safety: as for behind.
 func (r *Request) many() *manyHead { return (*manyHead)(r.behind()) }
 
 // handles returns the handles of a record of many requests.
 //
-// Safety: as of behind. They take as many bytes as units have in steps of 8, and hold no pointers.
+// Safety: as for behind. They take as many bytes as units have in steps of 8, and hold no pointers.
 func (r *Request) handles() []handle.Handle {
 	return unsafe.Slice((*handle.Handle)(unsafe.Add(r.behind(), unitBytes)), r.many().n)
 }
 
 // values returns the address of the payloads in a record of many requests.
 //
-// Safety: as of handles, which they follow. If they take no bytes, the record may end there, and
+// Safety: as for handles, which they follow. If they take no bytes, the record may end there, and
 // the ring with it: then the address is that of the record.
 func (r *Request) values(bytes uint64) mem.Address {
 	if bytes == 0 {
@@ -67,7 +67,7 @@ func (r *Request) values(bytes uint64) mem.Address {
 
 // runs returns n runs of a record of many requests whose payloads take so many bytes.
 //
-// Safety: as of values; the runs begin at a multiple of 8 bytes.
+// Safety: as for values; the runs begin at a multiple of 8 bytes.
 func (r *Request) runs(values uint64, n int) []run {
 	if n == 0 {
 		return nil

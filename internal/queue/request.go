@@ -31,11 +31,11 @@ type Flags uint16
 
 // The flags of a request.
 const (
-	Create Flags = 1 << (12 + iota) // the payload is the atom of a pending handle; see Place
-	notify                          // its sender waits for the outcome
-	joined                          // taken together with the one before it
-	Direct                          // it is for a shard itself, not for an entity
-	Shards Flags = 1<<12 - 1        // of a create or move: the shard that the atom goes to; of a direct one: the shard it is for
+	Create   Flags = 1 << (12 + iota) // the payload is the atom of a pending handle; see Place
+	notify                            // its sender waits for the outcome
+	together                          // taken together with the one before it
+	Direct                            // it is for a shard itself, not for an entity
+	Shards   Flags = 1<<12 - 1        // of a create or move: the shard that the atom goes to; of a direct one: the shard it is for
 )
 
 // To returns the flags of a request for a shard itself.
@@ -47,9 +47,9 @@ func (r *Request) Place(shard int) { r.flags |= Flags(shard) }
 // Kind returns the number of the request's kind.
 func (r *Request) Kind() int { return int(r.kind &^ many) }
 
-// Flags returns the properties of the request besides its kind, without the flags that only its
-// sender needs.
-func (r *Request) Flags() Flags { return r.flags &^ (notify | joined) }
+// Flags returns the properties of the request besides its kind, without those that concern only its
+// sender and its queue.
+func (r *Request) Flags() Flags { return r.flags &^ (notify | together) }
 
 // IsCreate reports whether the request is to store the atom of a pending handle.
 func (r *Request) IsCreate() bool { return r.flags&Create != 0 }
@@ -175,11 +175,11 @@ func NewKind(x *Registry, of *mem.Type) Kind {
 	return k
 }
 
-// Calls says that requests of a kind run a function of the user, which may end its goroutine.
-func (x *Registry) Calls(kind int) { x.kinds[kind].call = true }
+// SetCall says that requests of a kind run a function of the user, which may end its goroutine.
+func (x *Registry) SetCall(kind int) { x.kinds[kind].call = true }
 
-// IsJoint says that requests of a kind may concern any entities, of any shards.
-func (x *Registry) IsJoint(kind int) { x.kinds[kind].joint = true }
+// SetJoint says that requests of a kind may concern any entities, of any shards.
+func (x *Registry) SetJoint(kind int) { x.kinds[kind].joint = true }
 
 // SizeOf returns how many units a request with a payload of a type counts for in a queue.
 func SizeOf(payload *mem.Type) uint32 { return unitsOf(payload.Size) }

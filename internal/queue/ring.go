@@ -19,14 +19,13 @@ const (
 //	front ──▶ [segment 2] ──next──▶ [segment 4] ◀── tail
 //	          being emptied      being filled
 //
-// Ring does not know the type of its elements. It returns the addresses of their places.
-//
-// A full segment is followed by one of twice the size; an emptied one is dropped.
+// Ring is not generic: it knows its elements by their mem.Type, and returns the addresses of their
+// places. A full segment is followed by one of at least twice the size; an emptied one is dropped.
 //
 // Invariants: segments are emptied in the order in which they were filled.
 //
-// Ownership: put, tail and saved belong to the producer, got, front and held to the
-// consumer. A segment's head is written by the consumer in Release; its end and
+// Ownership: put, tail and saved belong to the producer, got, front and held to the consumer. of, and
+// a segment's buf and size, never change. A segment's head is written by the consumer in Release; its end and
 // next by the producer, and again only while nothing behind end is published.
 type Ring struct {
 	of   *mem.Type
@@ -71,10 +70,11 @@ func (q *Ring) newSegment(size uint32) *segment {
 	return &segment{buf: q.of.New(int(size)), size: size}
 }
 
-// at returns the place of element i.
+// at returns the place of the i-th element that was ever pushed, which r holds. For the producer and
+// the consumer.
 func (q *Ring) at(r *segment, i uint32) mem.Address { return q.of.At(r.buf, int(i&(r.size-1))) }
 
-// clear sets the elements from from to to, exclusive, to zero, if they have pointers.
+// clear sets the elements from number from on, and before number to, to zero, if they have pointers.
 func (q *Ring) clear(r *segment, from, to uint32) {
 	if q.of.Plain || from == to {
 		return
@@ -119,7 +119,7 @@ func (r *segment) place(i uint32, n int) (at int, skip uint32) {
 	return at, 0
 }
 
-// grow closes the segment and returns its successor, which has room for at least least
+// grow closes the segment and returns its successor, which has room for at least so many
 // elements.
 func (q *Ring) grow(least uint32) *segment {
 	r := q.tail

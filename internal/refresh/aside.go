@@ -51,17 +51,17 @@ func (a *Aside) MustCall() {
 	}
 }
 
-// apart applies the requests on a shard when functions are among them. It runs them aside.
+// applier applies the requests on a shard when functions are among them. It runs them aside.
 //
 // Ownership: the shard's worker, and the goroutine of the Aside while the worker waits.
-type apart struct {
+type applier struct {
 	Aside
 	e         *Engine
 	shard     int
 	partition int // the next partition to apply
 }
 
-func (a *apart) init(e *Engine, shard int) {
+func (a *applier) init(e *Engine, shard int) {
 	a.e, a.shard = e, shard
 	a.Bind(func() {
 		for ; a.partition < len(a.e.active); a.partition++ {
@@ -72,7 +72,7 @@ func (a *apart) init(e *Engine, shard int) {
 
 // apply applies everything. If a function ends the goroutine in the middle of a partition, the next
 // call continues after it.
-func (a *apart) apply() {
+func (a *applier) apply() {
 	for a.partition = 0; a.partition < len(a.e.active); {
 		a.MustCall()
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Owner is what a refresh calls of the world that it is of.
+// Owner is the world, as far as its refresh calls it.
 type Owner interface {
 	// HooksDue prepares calling the hooks. It returns how many changes and deaths there are.
 	// CallHooks calls the hooks on a shard. Both are called only if Engine.Hooked is set.
@@ -91,7 +91,7 @@ type Engine struct {
 	staged      bool           // created entities become alive only when it is known that they stay
 	calls       bool           // functions will run
 	clear       bool           // all entities will die
-	aparts      []apart        // by shard
+	appliers    []applier      // by shard
 	releases    drive.Releases // by references
 	incoming    store.Incoming
 	remoteDead  store.RemoteDead
@@ -139,11 +139,11 @@ func (e *Engine) Init(owner Owner) {
 			x.apply(e.Shards[i])
 		}
 	})
-	e.aparts = make([]apart, len(e.Shards))
-	for i := range e.aparts {
-		e.aparts[i].init(e, i)
+	e.appliers = make([]applier, len(e.Shards))
+	for i := range e.appliers {
+		e.appliers[i].init(e, i)
 	}
-	e.applyAside = e.in("apply", func(i int) { e.aparts[i].apply() })
+	e.applyAside = e.in("apply", func(i int) { e.appliers[i].apply() })
 	e.commit = e.in("commit", func(i int) {
 		for _, x := range e.active {
 			e.Shards[i].Commit(x.Creates[i])

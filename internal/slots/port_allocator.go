@@ -26,8 +26,9 @@ import (
 // under way, recalled, or retired. A handle in the pool or in a cache has the version of its slot,
 // and was not given out yet.
 //
-// Ownership: mu guards what is nested with it; retired is also written under it. Only the
-// refresh writes slots.
+// Ownership: mu guards what is nested with it; retired is also written under it. Slots are written
+// by the refresh, and while the world is idle by a load and by Reopen. A port that draws writes
+// those of a new page, before the page is published.
 type PortAllocator struct {
 	Allocator
 	freed    []handle.Handle // by Recycle, on their way into the pool

@@ -15,7 +15,7 @@ var _ [0]struct{} = [unsafe.Offsetof(directoryRef{}.table) - Table]struct{}{}
 
 // ref returns the entry of a home, which must exist.
 //
-// Safety: as of Slot.
+// Safety: as for Slot.
 func (l *Lookup) ref(home uint32) *directoryRef {
 	return (*directoryRef)(unsafe.Add(l.Refs, handle.Handle(home)<<refBits&l.Mask))
 }
@@ -36,7 +36,7 @@ func (l *Lookup) Slot(h handle.Handle) *Slot {
 // Locate returns where the atom of h is, or 0 if h is not alive. It is small
 // enough to be inlined.
 //
-// Safety: as of Slot.
+// Safety: as for Slot.
 func (l *Lookup) Locate(h handle.Handle) Loc {
 	e := (*directoryRef)(unsafe.Add(l.Refs, h>>HomeShift&l.Mask))
 	if uint64(h) < e.end.Load() {
@@ -50,7 +50,7 @@ func (l *Lookup) Locate(h handle.Handle) Loc {
 // Alive reports whether h is alive. Safe from any goroutine at any time; it never
 // blocks and never writes. It is small enough to be inlined.
 //
-// Safety: as of Slot.
+// Safety: as for Slot.
 func (l *Lookup) Alive(h handle.Handle) bool {
 	e := (*directoryRef)(unsafe.Add(l.Refs, h>>HomeShift&l.Mask))
 	if uint64(h) < e.end.Load() {
@@ -62,14 +62,14 @@ func (l *Lookup) Alive(h handle.Handle) bool {
 
 // page returns the page of an index of the home, which must have one.
 //
-// Safety: as of slot.
+// Safety: as for slot.
 func (r *directoryRef) page(index uint32) *page {
 	return *(**page)(unsafe.Add(unsafe.Pointer(r.table.Load()), uintptr(index>>pageBits)*pointerBytes))
 }
 
 // slot returns the slot of an index of the home, which must have a page.
 //
-// Safety: as of Lookup.Slot.
+// Safety: as for Lookup.Slot.
 func (r *directoryRef) slot(index uint32) *Slot {
 	p := *(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(r.table.Load()), uintptr(index>>pageBits)*pointerBytes))
 	return (*Slot)(unsafe.Add(p, uintptr(index%pageSize)*slotBytes))

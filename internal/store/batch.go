@@ -46,7 +46,7 @@ func (s *Shard) PublishRows(r Rows) {
 	}
 }
 
-// MarkMatching marks the atoms of the first rows that match, at most most of them. It returns how
+// MarkMatching marks the atoms of the first rows that match, but no more than most. It returns how
 // many rows those are, and how many of them were not marked before.
 func (t *Table) MarkMatching(f *Filter, most int) (met, fresh int) {
 	if met = t.MatchingRows(f); met <= most && met == t.Rows() {
@@ -69,7 +69,7 @@ func (t *Table) markHead(f *Filter, most int) (fresh int) {
 	return fresh
 }
 
-// head calls do with the first rows that match, at most most of them.
+// head calls do with the first rows that match, but no more than most.
 func (t *Table) head(f *Filter, most int, do func(Rows)) {
 	for i, left := 0, t.Rows(); left > 0 && most > 0; i++ {
 		run := t.Run(i, left)
@@ -96,7 +96,7 @@ type Field struct {
 // AdoptManyPlain stores the atoms of many creates with bundles without pointers as payloads, and
 // decides their outcomes.
 //
-// Safety: as of AdoptPlain.
+// Safety: as for AdoptPlain.
 func AdoptManyPlain(s *Shard, t *Table, fields []Field, creates queue.PendingRequest) {
 	handles, values, size := creates.Handles(), s.space.Registry.Values(creates), s.space.Registry.TypeOf(creates.Kind()).Size
 	for at := 0; at < len(handles); {
@@ -140,7 +140,7 @@ const adoptAtOnce = 64
 // AdoptPlain stores the atoms of creates with bundles without pointers as payloads, and
 // decides their outcomes.
 //
-// Safety: as of StorePlain; a pending handle has a slot.
+// Safety: as for StorePlain; a pending handle has a slot.
 func AdoptPlain(s *Shard, t *Table, fields []Field, creates []queue.PendingRequest) {
 	for len(creates) > 0 {
 		if t.ensureRow() != nil {

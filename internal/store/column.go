@@ -14,7 +14,7 @@ import (
 //
 // Chunks of tables without the component have no rows here.
 //
-// Invariants: rows are never reallocated. While a tick runs, an existing entry of the directory is
+// Invariants: rows are never reallocated, except by the check build between ticks; see shift. While a tick runs, an existing entry of the directory is
 // not changed, and every later directory has it.
 //
 // Ownership: dir and lists are replaced under the space's lock, atomically. An entry's rows belong
@@ -199,7 +199,7 @@ func (c *Column) grow(length int) {
 	c.publish(d)
 }
 
-// zero sets the rows from from to to, exclusive, of a chunk to zero.
+// zero sets the rows of a chunk from row from on, up to row to, exclusive, to zero.
 func (c *Column) zero(number, from, to int) { c.of.Clear(c.row(number, from), to-from) }
 
 // copy copies a row.
@@ -220,7 +220,7 @@ func (c *Column) move(moves []relocation) {
 	}
 }
 
-// wipe forgets the values in the rows from from to to, exclusive, of a chunk.
+// wipe forgets the values in rows of a chunk; which ones as for zero.
 func (c *Column) wipe(number, from, to int) {
 	if !c.of.Plain {
 		c.zero(number, from, to)

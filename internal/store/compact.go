@@ -273,15 +273,15 @@ func (t *Table) wipeRemoved(before int) {
 // wipes reports whether columns of the table must forget the values of removed rows.
 func (t *Table) wipes() bool { return t.pointers || check.Enabled }
 
-// wipe makes the columns forget the values of the rows from from to to, exclusive, which were
-// removed.
+// wipe makes the columns forget the values of removed rows: those from row from on, up to row to,
+// exclusive.
 func (c *Chunk) wipe(from, to int) {
 	for _, col := range c.table.columns {
 		col.wipe(c.number(), from, to)
 	}
 }
 
-// clear sets the components of the rows from to to, exclusive, to zero.
+// clear sets the components of rows to zero; which ones as for wipe.
 func (c *Chunk) clear(from, to int) {
 	for i := range c.table.columns {
 		c.zero(i, from, to)

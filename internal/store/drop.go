@@ -22,7 +22,7 @@ func (s *Space) Drop() {
 	}
 }
 
-// dropAll is drop for every chunk, for good. runs is as of stretch.
+// dropAll is drop for every chunk, for good. runs is as for stretch.
 func (c *Column) dropAll(runs []Run) {
 	c.publish(&columnDir{own: runs, all: runs})
 	c.spare, c.held = nil, 0

@@ -10,7 +10,7 @@ import (
 // copied is the newest copy of some rows of a chunk, for frames: one column, or the handles. A
 // frame shares it if the rows have not changed since.
 //
-// Ownership: as of Frames.
+// Ownership: as for Frames.
 type copied struct {
 	rows mem.Address // nil for none
 	at   uint64      // the tick in progress after the refresh in which it was made

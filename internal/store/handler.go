@@ -32,14 +32,15 @@ func NewKind(s *Space, of *mem.Type, a Handler) queue.Kind {
 // NewCall is NewKind for requests that run a function of the user, which may end its goroutine.
 func NewCall(s *Space, of *mem.Type, a Handler) queue.Kind {
 	k := NewKind(s, of, a)
-	s.Registry.Calls(k.Number())
+	s.Registry.SetCall(k.Number())
 	return k
 }
 
 // NewJoint is NewKind for requests that may concern any entities, of any shards. Space.Apply
-// applies them one by one, with a nil shard.
+// applies them one by one, with a nil shard. The refresh does so in the step extend, which a world
+// without an Extension skips: so only the requests of an Extension may be joint.
 func NewJoint(s *Space, of *mem.Type, a Handler) queue.Kind {
 	k := NewKind(s, of, a)
-	s.Registry.IsJoint(k.Number())
+	s.Registry.SetJoint(k.Number())
 	return k
 }

@@ -47,7 +47,7 @@ type MarkedTable struct {
 }
 
 // ChangeImage is an entry about an atom that had other components, and StoredImage one about a
-// replaced component. Hooks have yet to be notified of them. Moves is as of Space.MovesOf.
+// replaced component. Hooks have yet to be notified of them. Moves is as for Space.MovesOf.
 type (
 	ChangeImage struct {
 		Handle     handle.Handle

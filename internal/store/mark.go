@@ -8,6 +8,35 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
+// Mark marks the atom at l and reports whether it was not marked yet. The next Compact of
+// its shard removes it. The caller must own the shard.
+func (s *Space) Mark(l slots.Loc) bool { return s.chunk(l).mark(l.Row()) }
+
+// Marked reports whether the atom at l is marked. The caller must own its shard.
+func (s *Space) Marked(l slots.Loc) bool { return s.chunk(l).isMarked(l.Row()) }
+
+// MarkAll marks every atom and returns how many were not marked yet.
+func (s *Shard) MarkAll() int {
+	n := 0
+	for _, t := range s.tables {
+		for _, c := range t.chunks[:t.cur.order+1] {
+			n += c.markAll()
+		}
+	}
+	return n
+}
+
+// MarkedRows returns the number of marked atoms.
+func (s *Shard) MarkedRows() int {
+	n := 0
+	for _, t := range s.dirty {
+		for _, c := range t.dirty {
+			n += c.marked
+		}
+	}
+	return n
+}
+
 // AppendMarked appends the handles of the marked atoms, in an order that depends only on the
 // shard's inputs.
 func (s *Shard) AppendMarked(to []handle.Handle) []handle.Handle {

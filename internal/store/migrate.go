@@ -136,7 +136,7 @@ func (s *Shard) MigratesTo(h handle.Handle) (to int, ok bool) {
 // group is in the order of the shards that they leave; those of one shard are in the order in
 // which they leave it.
 //
-// Ownership: as of Groups.
+// Ownership: as for Groups.
 type Incoming struct{ groups Groups[incoming] }
 
 // incoming is an outgoing atom of a shard, at a position in that shard's list. The shard that takes

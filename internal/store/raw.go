@@ -50,7 +50,7 @@ func At[T any](v *View, l slots.Loc) (row *T) {
 // at the same time. It returns their sum, which the caller must keep: otherwise the compiler drops
 // the reads.
 //
-// Safety: as of At; a row that takes no bytes is not read.
+// Safety: as for At; a row that takes no bytes is not read.
 func Touch[T any](v *View, at []slots.Loc) (sum uint64) {
 	if unsafe.Sizeof(*new(T)) == 0 {
 		return 0
@@ -65,7 +65,7 @@ func Touch[T any](v *View, at []slots.Loc) (sum uint64) {
 
 // AtWrite is At for writing: it stamps the chunk's column with the tick.
 //
-// Safety: as of At.
+// Safety: as for At.
 func AtWrite[T any](v *View, l slots.Loc) (row *T) {
 	if check.Enabled {
 		v.borrowAt(l)
@@ -99,7 +99,7 @@ var _ = [1]struct{}{}[unsafe.Sizeof(rowList{})-unsafe.Sizeof([]int{})]
 
 // SliceWrite is Slice for writing.
 //
-// Safety: as of Slice.
+// Safety: as for Slice.
 func SliceWrite[T any](v *View, r Rows) []T {
 	if check.Enabled {
 		r.number = v.borrow(r)
@@ -117,7 +117,7 @@ func SliceWrite[T any](v *View, r Rows) []T {
 // must be on the heap.
 //
 // Safety: each field's offset and component are those that reflection found in
-// the bundle; as of storePlain for the columns without pointers.
+// the bundle; as for storePlain for the columns without pointers.
 func Store(a Atom, fields []Field, v mem.Address) {
 	for i := range fields {
 		f := &fields[i]
@@ -132,13 +132,13 @@ func Store(a Atom, fields []Field, v mem.Address) {
 
 // StorePlain is Store for a bundle without pointers. v may be on the stack.
 //
-// Safety: as of Store.
+// Safety: as for Store.
 func StorePlain(a Atom, fields []Field, v mem.Address) { a.Chunk.storePlain(fields, a.Row, v) }
 
 // StorePlainRows stores n values of a bundle without pointers, each of size bytes, in as many rows,
 // from row at on, column by column.
 //
-// Safety: as of StorePlain; there are that many rows.
+// Safety: as for StorePlain; there are that many rows.
 func StorePlainRows(r Rows, at int, fields []Field, values mem.Address, size uintptr, n int) {
 	if n > 0 {
 		_ = r.Handles()[at+n-1]
@@ -148,7 +148,7 @@ func StorePlainRows(r Rows, at int, fields []Field, values mem.Address, size uin
 
 // storePlainRows is storePlain for n values, which are stride bytes apart.
 //
-// Safety: as of storePlain.
+// Safety: as for storePlain.
 func (c *Chunk) storePlainRows(fields []Field, row int, src unsafe.Pointer, stride uintptr, n int) {
 	for i := range fields {
 		f := &fields[i]
@@ -263,7 +263,7 @@ func zeroPlain(rows mem.Address, from, to int, size uintptr) {
 
 // CreatePlain is Create, StorePlain and Publish in one, because servers do these most often.
 //
-// Safety: as of storePlain; an index in the free list has a slot.
+// Safety: as for storePlain; an index in the free list has a slot.
 func (s *Shard) CreatePlain(t *Table, fields []Field, src unsafe.Pointer) (handle.Handle, error) {
 	if !s.hasRoom(t) {
 		if err := s.prepare(t, 1); err != nil {
@@ -292,7 +292,7 @@ func (s *Shard) CreatePlain(t *Table, fields []Field, src unsafe.Pointer) (handl
 // adoptMany stores atoms in the next rows of a chunk, which has room for them. Their bundles are at
 // values, step bytes apart.
 //
-// Safety: as of StorePlain; a pending handle has a slot.
+// Safety: as for StorePlain; a pending handle has a slot.
 func (s *Shard) adoptMany(c *Chunk, fields []Field, creates []handle.Handle, values mem.Address, step uintptr) {
 	from, n := c.n, uintptr(len(creates))
 	for i := range fields {
@@ -321,7 +321,7 @@ func (s *Shard) adoptMany(c *Chunk, fields []Field, creates []handle.Handle, val
 
 // adopt stores atoms in the next rows of a chunk, which has room for them.
 //
-// Safety: as of StorePlain; a pending handle has a slot.
+// Safety: as for StorePlain; a pending handle has a slot.
 func (s *Shard) adopt(c *Chunk, fields []Field, creates []queue.PendingRequest) {
 	from := c.n
 	for i := range fields {

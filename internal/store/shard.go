@@ -9,8 +9,8 @@ import (
 // Shard is the unit of parallelism: slots, tables and columns that one
 // goroutine at a time may use.
 //
-// Invariants: an atom is in exactly one table of one shard. Nothing moves
-// outside of a refresh.
+// Invariants: an atom is in exactly one table of one shard. Rows move in a refresh, and while the
+// world is idle.
 //
 // Ownership: the goroutine that runs the shard: the world's between ticks, one worker's
 // within a tick. The scheduler hands shards over.
@@ -210,35 +210,6 @@ func (s *Space) Set(l slots.Loc) *Set { return &s.chunk(l).table.set }
 // Owns reports whether the atom at l is in this shard.
 func (s *Shard) Owns(l slots.Loc) bool { return s.space.Owner(l) == s.id }
 
-// Mark marks the atom at l and reports whether it was not marked yet. The next Compact of
-// its shard removes it. The caller must own the shard.
-func (s *Space) Mark(l slots.Loc) bool { return s.chunk(l).mark(l.Row()) }
-
-// Marked reports whether the atom at l is marked. The caller must own its shard.
-func (s *Space) Marked(l slots.Loc) bool { return s.chunk(l).isMarked(l.Row()) }
-
-// MarkAll marks every atom and returns how many were not marked yet.
-func (s *Shard) MarkAll() int {
-	n := 0
-	for _, t := range s.tables {
-		for _, c := range t.chunks[:t.cur.order+1] {
-			n += c.markAll()
-		}
-	}
-	return n
-}
-
-// MarkedRows returns the number of marked atoms.
-func (s *Shard) MarkedRows() int {
-	n := 0
-	for _, t := range s.dirty {
-		for _, c := range t.dirty {
-			n += c.marked
-		}
-	}
-	return n
-}
-
 // Dirty returns how many tables have had marked rows since the last Compact, even if all of those
 // were spared: Compact must see these tables before any of their chunks is given up.
 func (s *Shard) Dirty() int { return len(s.dirty) }
@@ -302,7 +273,7 @@ func (s *Shard) freeDead(dead []handle.Handle, fromLast bool) {
 // by home. A group is in the order of the shards that held the atoms; those of one shard are
 // in the order in which it freed them.
 //
-// Ownership: as of Groups.
+// Ownership: as for Groups.
 type RemoteDead struct{ Groups[handle.Handle] }
 
 // Gather collects the handles from all shards.

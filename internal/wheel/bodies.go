@@ -8,7 +8,7 @@ import (
 // Bodies are the values that belong to the entries of a Wheel, by index, in pages of 64 KB. A page
 // exists once an entry was in it.
 //
-// Ownership: as of the Wheel.
+// Ownership: as for the Wheel.
 type Bodies[M any] struct {
 	pages [][]M
 	bits  int // a page has 1<<bits

@@ -37,7 +37,7 @@ const (
 
 // Realm is a world with the game's components, messages and systems.
 //
-// Ownership: as of the World it holds. Clients' methods, which take a Port, are
+// Ownership: as for the World it holds. Clients' methods, which take a Port, are
 // safe from any goroutine that owns the Port.
 type Realm struct {
 	World *world.World
