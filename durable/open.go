@@ -141,12 +141,12 @@ func (d *Store) restore(ctx context.Context) error {
 	if all, err = d.chain(all, last); err != nil {
 		return err
 	}
-	if n := len(all); n > 0 && last.logs && all[n-1].number >= last.segment && d.cut == nil {
-		// counts if the log leads there: the next file was made before the end mark was written
-		d.cut = fmt.Errorf("%s has its end mark, and %s is missing: the process died in Store.Close or Options.Upgrade, or the file is lost", all[n-1].name, segmentName(all[n-1].number+1))
-	}
 	if len(found.Passed) > 0 {
 		d.passed = d.pass(found, all)
+	}
+	if n := len(all); n > 0 && d.cut == nil && (last.logs && all[n-1].number >= last.segment || d.passed.after(all[n-1].number)) {
+		// counts if the log leads there: the next file was made before the end mark was written
+		d.cut = fmt.Errorf("%s has its end mark, and %s is missing: the process died in Store.Close or Options.Upgrade, or the file is lost", all[n-1].name, segmentName(all[n-1].number+1))
 	}
 	for lost := len(x.Lost); len(all) > 0 && len(x.Lost) == lost; {
 		n := 1

@@ -45,6 +45,11 @@ func (d *Store) pass(found snapshot.Found, all []*segment) (p passed) {
 	return p
 }
 
+// after reports whether one of them was saved after a segment: then another segment followed.
+func (p passed) after(segment uint64) bool {
+	return slices.ContainsFunc(p, func(x *passedOver) bool { return snapshotNumber(x.name) > segment })
+}
+
 // meet checks whether the world is now in the state of one of them.
 func (p passed) meet(d *Store) {
 	tick := d.w.Tick()

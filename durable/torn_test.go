@@ -106,20 +106,30 @@ func TestLastSegmentLost(t *testing.T) {
 }
 
 // TestSegmentAndSnapshotLost loses a later segment, and the snapshot with which it began: the segment before it has its
-// end mark, and Open says that another followed.
+// end mark, and Open says that another followed. If the file incarnation is lost, too, the damaged snapshot tells.
 func TestSegmentAndSnapshotLost(t *testing.T) {
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
 			dir, last, ticks := crashed(t, true, false, end)
 			all, err := filepath.Glob(filepath.Join(dir, "*.snapshot"))
 			require.NoError(t, err)
+			damaged := t.TempDir()
+			require.NoError(t, os.CopyFS(damaged, os.DirFS(dir)))
 			require.NoError(t, os.Remove(slices.Max(all)))
-			x := newBank(1)
-			st, err := x.open(dir)
+			file := filepath.Join(damaged, filepath.Base(slices.Max(all)))
+			data, err := os.ReadFile(file)
 			require.NoError(t, err)
-			require.Less(t, x.Tick(), ticks)
-			require.ErrorContains(t, st.Recovered().Torn, last)
-			require.NoError(t, st.Close())
+			data[len(data)/2] ^= 4
+			require.NoError(t, os.WriteFile(file, data, 0o600))
+			require.NoError(t, os.Remove(filepath.Join(damaged, "incarnation")))
+			for _, dir := range []string{dir, damaged} {
+				x := newBank(1)
+				st, err := x.open(dir)
+				require.NoError(t, err)
+				require.Less(t, x.Tick(), ticks)
+				require.ErrorContains(t, st.Recovered().Torn, last)
+				require.NoError(t, st.Close())
+			}
 		})
 	}
 }

@@ -11,6 +11,40 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
+// TestEmptyLog plays a log without ticks, and another after it. The world was changed between them, and the replay does not
+// do that: the first tick shows it.
+func TestEmptyLog(t *testing.T) {
+	start := func() *world.World {
+		w := world.MustNew(world.Options{Shards: 1})
+		world.Register[Body](w, "body")
+		_, err := world.NewBundle[Plain](w).Create(w, Plain{})
+		require.NoError(t, err)
+		return w
+	}
+	w := start()
+	var logs [2]bytes.Buffer
+	for i := range logs {
+		r, err := inputlog.NewRecorder(w, &logs[i], inputlog.Options{NoHash: true})
+		require.NoError(t, err)
+		if i == 1 {
+			w.Refresh()
+		}
+		require.NoError(t, r.Close())
+		for ch := range w.Query(world.Write[Body](w)).Chunks() {
+			world.Write[Body](w).Slice(ch)[0].Sum++
+		}
+	}
+	first, err := inputlog.Open(&logs[0])
+	require.NoError(t, err)
+	next, err := inputlog.Open(&logs[1])
+	require.NoError(t, err)
+	p, err := first.Play(start(), nil)
+	require.NoError(t, err)
+	p.Then(next)
+	require.False(t, p.Next())
+	require.ErrorIs(t, p.Err(), inputlog.ErrDiffers)
+}
+
 // TestShortLogs plays logs of one tick each, as one. What a tick of one has done wrong, the first tick of the next shows.
 func TestShortLogs(t *testing.T) {
 	const ticks = 10

@@ -174,7 +174,8 @@ func (p *Player) follow() error {
 	if err := p.log.once(); err != nil {
 		return err
 	}
-	p.turns, p.sum = drive.NewTurns(p.w, p.codecs), drive.NewTurns(p.w, p.codecs).Sum() // as the Recorder of this log did
+	p.turns = drive.NewTurns(p.w, p.codecs)
+	p.sum, p.settled = drive.NewTurns(p.w, p.codecs).Sum(), true // as the Recorder of this log did
 	if err := p.begin(); err != nil {
 		return err
 	}
