@@ -73,7 +73,7 @@ func archeIterate(cached bool) field {
 	}
 }
 
-func archeLookup(n int) func() float64 {
+func archeLookup(n int) lookups {
 	w := ecs.NewWorld(1024)
 	pos := ecs.ComponentID[Position](&w)
 	places := generic.NewMap1[Position](&w)
@@ -82,12 +82,19 @@ func archeLookup(n int) func() float64 {
 		handles[i] = places.NewWith(&Position{X: float64(i)})
 	}
 	shuffle(handles)
-	return func() float64 {
-		sum := 0.0
-		for _, e := range handles {
-			sum += (*Position)(w.Get(e, pos)).X
-		}
-		return sum
+	return lookups{
+		read: func() float64 {
+			sum := 0.0
+			for _, e := range handles {
+				sum += (*Position)(w.Get(e, pos)).X
+			}
+			return sum
+		},
+		write: func() {
+			for _, e := range handles {
+				(*Position)(w.Get(e, pos)).X++
+			}
+		},
 	}
 }
 
@@ -167,14 +174,20 @@ func archeValues(n int) values {
 				handles = append(handles, e)
 			}
 		},
+		createBatch: func(n int) {
+			for q := m.NewBatchQ(n); q.Next(); {
+				p, v := q.Get()
+				*p, *v = Position{1, 2}, Velocity{3, 4}
+			}
+		},
 		clear: func() {
 			w.Batch().RemoveEntities(&all)
 			handles = handles[:0]
 		},
 		sum: func() float64 {
 			sum := 0.0
-			for _, e := range handles {
-				p, v := m.Get(e)
+			for q := w.Query(&all); q.Next(); {
+				p, v := (*Position)(q.Get(ids[0])), (*Velocity)(q.Get(ids[1]))
 				sum += p.X + p.Y + v.X + v.Y
 			}
 			return sum

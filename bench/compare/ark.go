@@ -72,7 +72,7 @@ func arkIterate(cached bool) field {
 	}
 }
 
-func arkLookup(n int) func() float64 {
+func arkLookup(n int) lookups {
 	w := ecs.NewWorld()
 	pos := ecs.NewMap[Position](w)
 	handles := make([]ecs.Entity, 0, n)
@@ -81,12 +81,19 @@ func arkLookup(n int) func() float64 {
 		handles = append(handles, e)
 	})
 	shuffle(handles)
-	return func() float64 {
-		sum := 0.0
-		for _, e := range handles {
-			sum += pos.Get(e).X
-		}
-		return sum
+	return lookups{
+		read: func() float64 {
+			sum := 0.0
+			for _, e := range handles {
+				sum += pos.Get(e).X
+			}
+			return sum
+		},
+		write: func() {
+			for _, e := range handles {
+				pos.Get(e).X++
+			}
+		},
 	}
 }
 
@@ -174,6 +181,9 @@ func arkValues(n int) values {
 			for range n {
 				handles = append(handles, m.NewEntityFn(arkFill))
 			}
+		},
+		createBatch: func(n int) {
+			m.NewBatchFn(n, func(_ ecs.Entity, p *Position, v *Velocity) { *p, *v = Position{1, 2}, Velocity{3, 4} })
 		},
 		clear: func() {
 			w.RemoveEntities(all.Batch(), nil)

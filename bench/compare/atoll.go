@@ -12,7 +12,7 @@ func atollWith(o world.Options) contender {
 	return contender{
 		name: "atoll", role: own, shards: o.Shards,
 		iterate: func() field { return atollIterate(o) },
-		lookup:  func(n int) func() float64 { return atollLookup(o, n) },
+		lookup:  func(n int) lookups { return atollLookup(o, n) },
 		populate: func(wide bool, n int) population {
 			if wide {
 				return atollPopulate[atollWide](o, n)
@@ -133,16 +133,23 @@ func atollIterate(o world.Options) field {
 	}
 }
 
-func atollLookup(o world.Options, n int) func() float64 {
+func atollLookup(o world.Options, n int) lookups {
 	w := newAtollWorld(o)
 	handles := shuffle(must(w.places.AppendN(nil, w.World, n, func(i int, p *atollPlace) { p.X = float64(i) })))
-	pos := world.Read[Position](w.World)
-	return func() float64 {
-		sum := 0.0
-		for _, h := range handles {
-			sum += pos.Get(h).X
-		}
-		return sum
+	pos, writer := world.Read[Position](w.World), world.Write[Position](w.World)
+	return lookups{
+		read: func() float64 {
+			sum := 0.0
+			for _, h := range handles {
+				sum += pos.Get(h).X
+			}
+			return sum
+		},
+		write: func() {
+			for _, h := range handles {
+				writer.Get(h).X++
+			}
+		},
 	}
 }
 
@@ -193,6 +200,9 @@ func atollValues(o world.Options, n int) values {
 			for range n {
 				handles = append(handles, must(w.movers.Create(w.World, atollMover{Position{1, 2}, Velocity{3, 4}})))
 			}
+		},
+		createBatch: func(n int) {
+			check(w.movers.CreateN(w.World, n, func(_ int, m *atollMover) { *m = atollMover{Position{1, 2}, Velocity{3, 4}} }))
 		},
 		clear: func() {
 			both.Destroy()

@@ -26,14 +26,13 @@ type contender struct {
 
 	// iterate makes an empty world to loop over.
 	iterate func() field
-	// lookup makes n entities, the i-th with Position.X = i, and returns what
-	// reads X of all of them by handle, in shuffled order, and sums it up.
-	lookup func(n int) func() float64
+	// lookup makes n entities, the i-th with Position.X = i.
+	lookup func(n int) lookups
 	// populate makes a world for up to n entities of Position and Velocity, or
 	// of C1 to C10, if wide.
 	populate func(wide bool, n int) population
 	// values makes a world for up to n entities of Position {1, 2} and Velocity
-	// {3, 4}, created with these values one at a time.
+	// {3, 4}, created with these values.
 	values func(n int) values
 	// change makes n entities of Position, or of Position and C1 to C10, if
 	// wide, to add Velocity to and to remove it from.
@@ -54,6 +53,12 @@ type field struct {
 	sum func() float64
 }
 
+// lookups look up all entities by handle, in shuffled order.
+type lookups struct {
+	read  func() float64 // sums up X
+	write func()         // adds 1 to X; nil: not measured
+}
+
 // population is a world to create and destroy in. The components' values are
 // zero. At most n entities are created, and all are destroyed at once.
 type population struct {
@@ -70,9 +75,10 @@ type population struct {
 
 // values is a world to create entities of given values in.
 type values struct {
-	create func(n int) // keeping the handles
-	clear  func()
-	sum    func() float64 // of both components' fields, of all entities
+	create      func(n int) // keeping the handles
+	createBatch func(n int) // not keeping them; nil: there is no call for that
+	clear       func()
+	sum         func() float64 // of both components' fields, of all entities
 }
 
 // clear empties the population, untimed.

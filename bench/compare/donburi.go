@@ -62,7 +62,7 @@ func donburiIterate() field {
 	}
 }
 
-func donburiLookup(n int) func() float64 {
+func donburiLookup(n int) lookups {
 	w := donburi.NewWorld()
 	handles := w.CreateMany(n, donburiPosition)
 	for i, e := range handles {
@@ -72,14 +72,23 @@ func donburiLookup(n int) func() float64 {
 	for i, e := range shuffle(handles) {
 		entries[i] = w.Entry(e)
 	}
-	return func() float64 {
-		sum := 0.0
-		for _, e := range entries {
-			if e.Valid() { // Get does not check
-				sum += donburiPosition.Get(e).X
+	return lookups{
+		read: func() float64 {
+			sum := 0.0
+			for _, e := range entries {
+				if e.Valid() { // Get does not check
+					sum += donburiPosition.Get(e).X
+				}
 			}
-		}
-		return sum
+			return sum
+		},
+		write: func() {
+			for _, e := range entries {
+				if e.Valid() {
+					donburiPosition.Get(e).X++
+				}
+			}
+		},
 	}
 }
 
@@ -134,6 +143,13 @@ func donburiValues(n int) values {
 				entry := w.Entry(e)
 				*donburiPosition.Get(entry), *donburiVelocity.Get(entry) = Position{1, 2}, Velocity{3, 4}
 				handles = append(handles, e)
+			}
+		},
+		createBatch: func(n int) {
+			handles = append(handles, w.CreateMany(n, donburiTypes[:2]...)...)
+			for _, e := range handles {
+				entry := w.Entry(e)
+				*donburiPosition.Get(entry), *donburiVelocity.Get(entry) = Position{1, 2}, Velocity{3, 4}
 			}
 		},
 		clear: func() {

@@ -85,7 +85,7 @@ func ggecsIterate(keep bool) field {
 	}
 }
 
-func ggecsLookup(n int) func() float64 {
+func ggecsLookup(n int) lookups {
 	w := ggecsWorld()
 	handles := make([]ecs.EntityID, n)
 	for i := range handles {
@@ -93,12 +93,19 @@ func ggecsLookup(n int) func() float64 {
 		(*Position)(w.Component(handles[i], ggecsPosition)).X = float64(i)
 	}
 	shuffle(handles)
-	return func() float64 {
-		sum := 0.0
-		for _, e := range handles {
-			sum += (*Position)(w.Component(e, ggecsPosition)).X
-		}
-		return sum
+	return lookups{
+		read: func() float64 {
+			sum := 0.0
+			for _, e := range handles {
+				sum += (*Position)(w.Component(e, ggecsPosition)).X
+			}
+			return sum
+		},
+		write: func() {
+			for _, e := range handles {
+				(*Position)(w.Component(e, ggecsPosition)).X++
+			}
+		},
 	}
 }
 

@@ -53,7 +53,7 @@ func lookup(c *contender, n int) *subject {
 	if c.lookup == nil {
 		return nil
 	}
-	pass := c.lookup(n)
+	pass := c.lookup(n).read
 	sum, passes := 0.0, 0
 	return &subject{
 		ops:  n,
@@ -67,6 +67,23 @@ func lookup(c *contender, n int) *subject {
 			return time.Since(start) - clockCost
 		},
 		check: func() error { return same("sum of X", sum, float64(passes)*float64(n)*float64(n-1)/2) },
+	}
+}
+
+func update(c *contender, n int) *subject {
+	if c.lookup == nil {
+		return nil
+	}
+	l := c.lookup(n)
+	if l.write == nil {
+		return nil
+	}
+	passes := 0
+	return &subject{
+		ops:   n,
+		warm:  true,
+		work:  repeated(l.write, &passes),
+		check: func() error { return same("sum of X", l.read(), float64(passes)*float64(n)+float64(n)*float64(n-1)/2) },
 	}
 }
 
@@ -104,23 +121,32 @@ func create(wide bool, m manner) func(*contender, int) *subject {
 	}
 }
 
-func createValues(c *contender, n int) *subject {
-	if c.values == nil {
-		return nil
-	}
-	v := c.values(n)
-	v.create(n)
-	v.clear()
-	sum := 0.0
-	return &subject{
-		ops: n,
-		work: stretches(nil, func() { v.create(n) }, func(last bool) {
-			if last {
-				sum = v.sum()
-			}
-			v.clear()
-		}),
-		check: func() error { return same("sum of the fields", sum, float64(10*n)) },
+func createValues(batched bool) func(*contender, int) *subject {
+	return func(c *contender, n int) *subject {
+		if c.values == nil {
+			return nil
+		}
+		v := c.values(n)
+		create := v.create
+		if batched {
+			create = v.createBatch
+		}
+		if create == nil {
+			return nil
+		}
+		create(n)
+		v.clear()
+		sum := 0.0
+		return &subject{
+			ops: n,
+			work: stretches(nil, func() { create(n) }, func(last bool) {
+				if last {
+					sum = v.sum()
+				}
+				v.clear()
+			}),
+			check: func() error { return same("sum of the fields", sum, float64(10*n)) },
+		}
 	}
 }
 

@@ -55,18 +55,25 @@ func slicesIterate() field {
 	}
 }
 
-func slicesLookup(n int) func() float64 {
+func slicesLookup(n int) lookups {
 	pos, rows := make([]Position, n), make([]uint32, n)
 	for i := range pos {
 		pos[i].X, rows[i] = float64(i), uint32(i)
 	}
 	shuffle(rows)
-	return func() float64 {
-		sum := 0.0
-		for _, row := range rows {
-			sum += pos[row].X
-		}
-		return sum
+	return lookups{
+		read: func() float64 {
+			sum := 0.0
+			for _, row := range rows {
+				sum += pos[row].X
+			}
+			return sum
+		},
+		write: func() {
+			for _, row := range rows {
+				pos[row].X++
+			}
+		},
 	}
 }
 
@@ -117,14 +124,16 @@ func slicesPopulate(wide bool, n int) population {
 func slicesValues(int) values {
 	var pos []Position
 	var vel []Velocity
+	create := func(n int) {
+		for range n {
+			pos = append(pos, Position{1, 2})
+			vel = append(vel, Velocity{3, 4})
+		}
+	}
 	return values{
-		create: func(n int) {
-			for range n {
-				pos = append(pos, Position{1, 2})
-				vel = append(vel, Velocity{3, 4})
-			}
-		},
-		clear: func() { pos, vel = pos[:0], vel[:0] },
+		create:      create,
+		createBatch: create,
+		clear:       func() { pos, vel = pos[:0], vel[:0] },
 		sum: func() float64 {
 			sum := 0.0
 			for i := range pos {

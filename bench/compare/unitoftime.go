@@ -59,7 +59,7 @@ func uotIterate(slices bool) field {
 	}
 }
 
-func uotLookup(n int) func() float64 {
+func uotLookup(n int) lookups {
 	w := ecs.NewWorld()
 	all := ecs.Query1[Position](w)
 	handles := make([]ecs.Id, n)
@@ -68,12 +68,14 @@ func uotLookup(n int) func() float64 {
 		ecs.Write(w, handles[i], ecs.C(Position{X: float64(i)}))
 	}
 	shuffle(handles)
-	return func() float64 {
-		sum := 0.0
-		for _, id := range handles {
-			sum += all.Read(id).X
-		}
-		return sum
+	return lookups{
+		read: func() float64 {
+			sum := 0.0
+			for _, id := range handles {
+				sum += all.Read(id).X
+			}
+			return sum
+		},
 	}
 }
 

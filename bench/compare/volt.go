@@ -90,7 +90,7 @@ func voltIterate() field {
 	}
 }
 
-func voltLookup(n int) func() float64 {
+func voltLookup(n int) lookups {
 	w := voltWorld()
 	handles := make([]volt.EntityId, n)
 	for i := range handles {
@@ -98,12 +98,19 @@ func voltLookup(n int) func() float64 {
 		volt.GetComponent[Position](w, handles[i]).X = float64(i)
 	}
 	shuffle(handles)
-	return func() float64 {
-		sum := 0.0
-		for _, e := range handles {
-			sum += volt.GetComponent[Position](w, e).X
-		}
-		return sum
+	return lookups{
+		read: func() float64 {
+			sum := 0.0
+			for _, e := range handles {
+				sum += volt.GetComponent[Position](w, e).X
+			}
+			return sum
+		},
+		write: func() {
+			for _, e := range handles {
+				volt.GetComponent[Position](w, e).X++
+			}
+		},
 	}
 }
 
