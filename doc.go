@@ -19,6 +19,7 @@
 //	move an entity to another shard           world.Move
 //	refer to an entity for long, or share it  package reference
 //	write a system                            world.Build, world.Context
+//	look up one entity, or one at random      Reader.Get, Context.Locate, Query.At
 //	read entities of other shards in it       world.ReadForeign
 //	run systems tick by tick, on all cores    scheduler.New, Scheduler.Step, Run
 //	order them, skip them, print the plan     scheduler.Before, When, Every, Scheduler.Plan

@@ -18,7 +18,9 @@ import (
 // profile labels.
 type Options struct {
 	// Workers is the number of goroutines that run systems, including the one that calls
-	// Step. Default: GOMAXPROCS. There are never more workers than shards.
+	// Step. Default: GOMAXPROCS. There are never more workers than shards. Give it no more than
+	// the processors that the program really has: where two workers share one, a tick takes up to
+	// 1.5 times as long as with one worker, because the steps of a refresh wait for both.
 	Workers int
 	// OnTick, if not nil, is called after every tick, on the goroutine of Run or Step, while
 	// the world is idle: it may use the World. Its time is not in the Report, but the next

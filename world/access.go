@@ -38,7 +38,8 @@ type Reader[T any] struct {
 // written in this tick.
 type Writer[T any] struct{ Reader[T] }
 
-// Get is Reader.Get for writing. It costs a call.
+// Get is Reader.Get for writing. It costs a call: At of what Locate returns takes three quarters of
+// the time, because both are inlined.
 func (w *Writer[T]) Get(h handle.Handle) *T { return store.AtWrite[T](&w.view, w.lookup.Locate(h)) }
 
 // At is Reader.At for writing. It is small enough to be inlined.

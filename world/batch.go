@@ -209,7 +209,8 @@ func (q *Query) Destroy() int {
 // AddTo gives the component to all entities that match and lack it. It calls init, if not nil, with
 // their rows, to be filled in with an accessor's Slice; the new component is zero before. Calls
 // that would move rows panic within init. Whole chunks change tables without being copied. If only
-// some entities of a table change, because of their flags or a Limit, they are moved one by one.
+// some entities of a table change, because of their flags or a Limit, they are moved one by one. For
+// an idle world; within a system use Add.
 //
 // It returns ErrChunks if the world is full; then some entities have not changed.
 func (c *Component[T]) AddTo(q *Query, init func(rows Chunk)) error {
@@ -220,13 +221,14 @@ func (c *Component[T]) AddTo(q *Query, init func(rows Chunk)) error {
 // in one move. Components that an entity has keep their values; the new ones are zero before init,
 // which is called with all rows that changed. The removed components are gone by then: to read
 // them, leave remove out and call Query.Remove afterwards. A component that is both in the bundle
-// and in remove is kept. Everything else is as for Component.AddTo.
+// and in remove is kept. Everything else is as for Component.AddTo: it is for an idle world, too.
 func (b *Bundle[T]) AddTo(q *Query, init func(rows Chunk), remove ...ComponentSet) error {
 	return q.addTo("Bundle.AddTo", init, b, remove)
 }
 
 // Remove takes the components of the parts from all entities that match, as far as they have
-// them, in one move. Errors and cost are those of Component.AddTo.
+// them, in one move. Errors and cost are those of Component.AddTo. For an idle world; within a system
+// use Component.Remove.
 func (q *Query) Remove(parts ...ComponentSet) error {
 	return q.exchange("Query.Remove", nil, store.Set{}, q.ofWorld("Query.Remove").setOf("Query.Remove", parts))
 }
@@ -315,7 +317,7 @@ func (q *Query) ofWorld(call string) *World {
 	case q.frame:
 		panic(fmt.Sprintf("world: %s of a Query of a Frame, which is for reading only; ask the World for one", call))
 	case !q.idle:
-		panic(fmt.Sprintf("world: %s of a Query of a system; it is for a query asked of an idle World", call))
+		panic(fmt.Sprintf("world: %s of a Query of a system; it is for a query asked of an idle World; within a system use Component.Add and Remove, or Context.Destroy, for each entity", call))
 	}
 	return q.w
 }

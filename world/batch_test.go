@@ -155,7 +155,7 @@ func TestBatchMisuse(t *testing.T) {
 	require.Zero(t, w.Count())
 	build := driver.Of(w).NewBuild(0, "s")
 	own := build.Query()
-	require.PanicsWithValue(t, "world: Query.Destroy of a Query of a system; it is for a query asked of an idle World", func() { own.Destroy() })
+	require.PanicsWithValue(t, "world: Query.Destroy of a Query of a system; it is for a query asked of an idle World; within a system use Component.Add and Remove, or Context.Destroy, for each entity", func() { own.Destroy() })
 }
 
 // TestBatchAllocatesNothing repeats creating, changing and destroying in

@@ -17,7 +17,7 @@ var (
 	ErrFull = errors.New("world: queue is full until the next refresh")
 	// ErrTooLarge is an ErrFull for a batch or a request that an empty queue would not accept
 	// either, because it exceeds QueueRequests or QueueBytes. The error says how large it is.
-	ErrTooLarge = fmt.Errorf("%w, and will be: it is more than a queue ever takes; send less at a time, or raise QueueRequests or QueueBytes, or for systems OutboxRequests or OutboxBytes", ErrFull)
+	ErrTooLarge error = tooLargeError{}
 	// ErrRefused is returned for a message, a timer of one, a function or question that ports may
 	// not send now, because ticks take too long: see scheduler.Refuse. Nothing was sent, and Port.Rejected counts it.
 	ErrRefused = errors.New("world: refused while ticks take too long; send it later")
@@ -62,3 +62,12 @@ func errorOf(o Outcome) error {
 	}
 	return errUnasked
 }
+
+// tooLargeError is ErrTooLarge.
+type tooLargeError struct{}
+
+func (tooLargeError) Error() string {
+	return "world: too large for any queue, even an empty one; send less at a time, or raise QueueRequests or QueueBytes, or for systems OutboxRequests or OutboxBytes"
+}
+
+func (tooLargeError) Unwrap() error { return ErrFull }

@@ -193,7 +193,7 @@ func TestMisuseWhileTickRuns(t *testing.T) {
 	tick := driver.Of(f.World).BeginTick()
 	for call, run := range calls {
 		t.Run(call, func(t *testing.T) {
-			mustPanic(t, []string{call + " while a tick runs", "use its Context, elsewhere a Port"}, run)
+			mustPanic(t, []string{call + " while a tick runs", "elsewhere a Port or a Frame"}, run)
 		})
 	}
 	mustPanic(t, []string{"a new tick while a tick runs"}, func() { driver.Of(f.World).BeginTick() })

@@ -186,7 +186,7 @@ func TestMoveMisuse(t *testing.T) {
 	}
 	f.tick(on(0, func(*world.Build) func(*world.Context) {
 		return func(c *world.Context) {
-			require.PanicsWithValue(t, "world: world.Move by the World while a tick runs; within a system use its Context, elsewhere a Port", func() {
+			require.PanicsWithValue(t, "world: world.Move by the World while a tick runs; within a system use its Context and what it asked of its Build, elsewhere a Port or a Frame", func() {
 				_ = world.Move(f.World, h, 1)
 			})
 		}

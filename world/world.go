@@ -291,7 +291,7 @@ func (w *World) unready(call string) error {
 		if call == beginTick {
 			panic("world: a new tick while a tick runs; a world has one scheduler at a time")
 		}
-		panic(fmt.Sprintf("world: %s while a tick runs; within a system use its Context, elsewhere a Port", call))
+		panic(fmt.Sprintf("world: %s while a tick runs; within a system use its Context and what it asked of its Build, elsewhere a Port or a Frame", call))
 	case phaseRefresh:
 		panic(fmt.Sprintf("world: %s while a refresh runs; within a hook use its Context, within a function its EntityContext, elsewhere a Port", call))
 	}

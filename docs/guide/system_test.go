@@ -24,6 +24,16 @@ func Sail(b *world.Build) func(*world.Context) {
 	}
 }
 
+// Launch creates a ship in each shard.
+func Launch(ships *world.Bundle[Ship]) scheduler.System {
+	return func(b *world.Build) func(*world.Context) {
+		b.Creates(ships)
+		return func(c *world.Context) {
+			_, _ = ships.Create(c, Ship{Hull: Hull{5}}) // one in each shard, alive at once
+		}
+	}
+}
+
 // Leak takes a point of each hull, and sinks who has none left.
 func Leak(b *world.Build) func(*world.Context) {
 	hull := world.Write[Hull](b)
