@@ -35,3 +35,25 @@ func (r *Reader[T]) Get(h handle.Handle) (row *T) {
 	}
 	return
 }
+
+// Get is Reader.Get for writing. It costs a call: At of what Locate returns takes three quarters of
+// the time, because both are inlined.
+//
+// Safety: as for Reader.Get.
+func (w *Writer[T]) Get(h handle.Handle) (row *T) {
+	if check.Enabled {
+		return store.AtWrite[T](&w.view, w.lookup.Locate(h))
+	}
+	p := unsafe.Add(w.refs, h>>slots.HomeShift&w.mask)
+	if uint64(h) < atomic.LoadUint64((*uint64)(p)) {
+		p = unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(atomic.LoadPointer((*unsafe.Pointer)(unsafe.Add(p, slots.Table))), h>>slots.PageShift&slots.PageMask)), h>>slots.SlotShift&slots.SlotMask)
+		if atomic.LoadUint32((*uint32)(p)) == uint32(h) {
+			c := (*store.Run)(unsafe.Add(atomic.LoadPointer(w.runs), (*slots.Slot)(p).Loc>>slots.RowBits*store.RunBytes))
+			if c.Owner == w.owner {
+				*c.Stamp = *w.now
+				return (*T)(unsafe.Add(c.First, uintptr((*slots.Slot)(p).Loc&slots.RowMask)*unsafe.Sizeof(*row)))
+			}
+		}
+	}
+	return
+}

@@ -138,14 +138,14 @@ type View struct {
 	Runs   *mem.Address // the column's list of Run for the owner, by the number of a chunk
 	Owner  uint32       // of the entries in that list that the view may see
 	column *Column
-	now    *uint32 // the tick in progress
+	Now    *uint32 // the tick in progress
 	guard  check.Guard
 }
 
 // View returns the view of shard number owner, which finds only its own rows. If owner is the
 // number of shards, it is the view of the idle world, which finds all rows.
 func (c *Column) View(owner int) View {
-	v := View{Runs: &c.lists.own, Owner: uint32(owner) + 1, column: c, now: c.now}
+	v := View{Runs: &c.lists.own, Owner: uint32(owner) + 1, column: c, Now: c.now}
 	if v.all() {
 		v.Runs = &c.lists.all
 	}

@@ -93,7 +93,7 @@ func (v *View) borrow(r Rows) int {
 	r.mustBeGood()
 	number, sh := r.chunk.number(), r.chunk.table.shard
 	switch {
-	case v.now != &sh.space.now:
+	case v.Now != &sh.space.now:
 		panic(fmt.Sprintf("world: a Chunk of another world is used with an accessor of %v; use accessors and queries of one world", v.column.of.Of))
 	case !v.all() && int(v.Owner) != sh.id+1:
 		panic(fmt.Sprintf("world: a Chunk of shard %d is used with an accessor of %v that was made for shard %d; use accessors and queries of one Build", sh.id, v.column.of.Of, v.Owner-1))

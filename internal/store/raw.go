@@ -73,7 +73,7 @@ func AtWrite[T any](v *View, l slots.Loc) (row *T) {
 	p := atomic.LoadPointer(v.Runs)
 	p = unsafe.Add(p, l>>slots.RowBits&(*Run)(p).Low*RunBytes)
 	if l-(*Run)(p).Low < slots.RowsMax && (*Run)(p).Owner == v.Owner {
-		*(*Run)(p).Stamp = *v.now
+		*(*Run)(p).Stamp = *v.Now
 		return (*T)(unsafe.Add((*Run)(p).First, uintptr(l&slots.RowMask)*unsafe.Sizeof(*row)))
 	}
 	return
@@ -106,7 +106,7 @@ func SliceWrite[T any](v *View, r Rows) []T {
 	}
 	if d := v.column.dir.Load(); uint(r.number) < uint(len(d.rows)) {
 		if data := *(*[]T)(unsafe.Pointer(&d.rows[r.number])); r.from < r.to && r.to <= len(data) {
-			*d.own[r.number].Stamp = *v.now
+			*d.own[r.number].Stamp = *v.Now
 			return data[r.from:r.to]
 		}
 	}
