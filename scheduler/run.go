@@ -80,7 +80,8 @@ func (s *Scheduler) Run(ctx context.Context) (err error) {
 }
 
 // next returns when the next tick is due: at the given time, or later if that has passed and the
-// policy says so.
+// policy says so. It counts the time and the ticks that are given up, and logs that. Called by Run,
+// between ticks.
 func (s *Scheduler) next(due time.Time, interval time.Duration) time.Time {
 	behind := time.Since(due)
 	switch s.options.Overrun {

@@ -202,7 +202,8 @@ func (c *capturing) end(w *World, x *image, waiting []*waiter, err error) {
 	f.deliver(waiting, captured{x, err})
 }
 
-// forgetFrames gives the memory of frames back, if no frame is held.
+// forgetFrames gives the memory of frames back, if no frame is held. Called by the coordinator at the
+// end of a refresh, when a frame was captured before and none was asked for in a long time.
 func (w *World) forgetFrames() {
 	f := w.frames
 	f.mu.Lock()

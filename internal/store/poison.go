@@ -23,11 +23,11 @@ const Poison = 0xDB
 const viewEpochMask = 1<<(bits.UintSize-1-slots.ChunkBits) - 1
 
 // Outdate ends the view epoch: views of rows that were made until now are no longer
-// good. Called by the coordinator before rows move. Check build only.
+// good. Called by the coordinator or the idle world before rows move. Check build only.
 func (s *Space) Outdate() { s.viewEpoch = (s.viewEpoch + 1) & viewEpochMask }
 
 // Shift moves all rows that were handed out since the last time to other memory, and poisons the
-// old memory. It costs a copy of the rows. Called by the coordinator at the end of a refresh. Check
+// old memory. It costs a copy of the rows. Called by the coordinator after the step release. Check
 // build only.
 func (s *Space) Shift() {
 	s.mu.Lock()
@@ -37,7 +37,7 @@ func (s *Space) Shift() {
 	}
 }
 
-// rebase records that a chunk's rows of a column have moved.
+// rebase records that a chunk's rows of a column have moved. Called by Shift, under the space's lock.
 func (s *Space) rebase(number int, col *Column, to mem.Address) {
 	c := (*s.chunks.Load())[number].chunk
 	for i, x := range c.table.columns {
