@@ -280,16 +280,11 @@ func (d *driven) Refuse(actor any, err error) error {
 }
 
 func (d *driven) Publish(actor any) {
-	switch by := actor.(type) {
-	case *Port:
+	if by, ok := actor.(*Port); ok {
 		by.send()
 		if check.Enabled {
 			by.leave()
 		}
-	case *Context:
-		by.out.out.Publish()
-	case *EntityContext:
-		by.c.out.out.Publish()
 	}
 }
 

@@ -162,11 +162,6 @@ func (l *loader) Finish() error {
 	for _, s := range w.shards {
 		errs = append(errs, s.Loaded())
 	}
-	for _, c := range w.contexts {
-		if q := c.out.out; q != nil {
-			q.Publish()
-		}
-	}
 	return errors.Join(append(errs, l.slots.Finish())...)
 }
 

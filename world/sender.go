@@ -62,16 +62,13 @@ func tooLarge(requests, staged, bytes uint64, count string, mostRequests int, si
 type sending struct {
 	to    mem.Pointer
 	port  *Port        // the port that sends it
-	queue *queue.Queue // the queue, if a system sends it
+	queue *queue.Queue // that of the system that sends it, if it goes to shards
 }
 
-// done hands over the request.
+// done hands over the request. The refresh publishes those of systems.
 func (x sending) done() {
-	switch {
-	case x.port != nil:
+	if x.port != nil {
 		x.port.send()
-	case x.queue != nil:
-		x.queue.Publish()
 	}
 }
 
@@ -82,17 +79,16 @@ func (s *sender) send(k *queue.Kind, h handle.Handle) (sending, error) {
 		return sending{}, s.refuse(l, 1, k.Size())
 	}
 	_, at := k.Push(l, h, s.w.engine.Epoch.Load(), 0, nil)
-	return sending{to: at, queue: l}, nil
+	return sending{to: at}, nil
 }
 
-// sendBare hands over a request without a payload.
+// sendBare sends a request without a payload.
 func (s *sender) sendBare(b queue.Bare, h handle.Handle) error {
 	l := s.open()
 	if !l.Room(1, queue.BareSize) {
 		return s.refuse(l, 1, queue.BareSize)
 	}
 	l.PushBare(b, h, s.w.engine.Epoch.Load(), nil)
-	l.Publish()
 	return nil
 }
 

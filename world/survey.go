@@ -80,6 +80,7 @@ func (s *survey) Requests(from int, f func(queue.PendingRequest)) {
 		c = s.contexts[from]
 	}
 	if c.out.out != nil {
+		c.out.out.Publish()
 		c.out.out.Look(s.engine.Epoch.Load(), f)
 	}
 }

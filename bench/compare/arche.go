@@ -136,7 +136,26 @@ func archeChange(wide bool, n int) change {
 	for i := range handles {
 		handles[i] = w.NewEntity(chosen...)
 	}
+	found := make([]ecs.Entity, 0, n) // while a query runs, the world is locked
+	find := func(of ecs.Filter) {
+		found = found[:0]
+		for q := w.Query(of); q.Next(); {
+			found = append(found, q.Entity())
+		}
+	}
 	return change{
+		addTick: func() {
+			find(&all)
+			for _, e := range found {
+				w.Add(e, added...)
+			}
+		},
+		removeTick: func() {
+			find(&with)
+			for _, e := range found {
+				w.Remove(e, added...)
+			}
+		},
 		add: func() {
 			for _, e := range handles {
 				w.Add(e, added...)

@@ -148,7 +148,26 @@ func arkChange(wide bool, n int) change {
 		handles = append(handles, w.Unsafe().NewEntity(chosen...))
 	}
 	all, with := ecs.NewFilter1[Position](w).Register(), ecs.NewFilter2[Position, Velocity](w).Register()
+	found := make([]ecs.Entity, 0, n) // while a query runs, the world is locked
 	return change{
+		addTick: func() {
+			found = found[:0]
+			for q := all.Query(); q.Next(); {
+				found = append(found, q.Entity())
+			}
+			for _, e := range found {
+				vel.AddFn(e, nil)
+			}
+		},
+		removeTick: func() {
+			found = found[:0]
+			for q := with.Query(); q.Next(); {
+				found = append(found, q.Entity())
+			}
+			for _, e := range found {
+				vel.Remove(e)
+			}
+		},
 		add: func() {
 			for _, e := range handles {
 				vel.AddFn(e, nil)

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
+
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -240,6 +243,25 @@ func atollChange(o world.Options, wide bool, n int) change {
 		},
 		addBatch:    func() { check(w.velocity.AddTo(all, nil)) },
 		removeBatch: func() { check(with.Remove(w.velocity)) },
+		addTick:     w.system(func(c *world.Context, h handle.Handle) error { return w.velocity.Add(c, h, Velocity{}) }),
+		removeTick:  w.system(func(c *world.Context, h handle.Handle) error { return w.velocity.Remove(c, h) }),
 		count:       with.Count,
 	}
+}
+
+// system returns a function that takes a tick, in which a system changes every entity with a
+// Position.
+func (w *atollWorld) system(change func(*world.Context, handle.Handle) error) func() {
+	s := scheduler.New(w.World, scheduler.Options{Workers: 1})
+	s.MustAdd("change", func(b *world.Build) func(*world.Context) {
+		all := b.Query(world.Read[Position](b))
+		return func(c *world.Context) {
+			for ch := range all.Chunks() {
+				for _, h := range ch.Handles() {
+					check(change(c, h))
+				}
+			}
+		}
+	})
+	return func() { check(s.Step(context.Background())) }
 }

@@ -29,6 +29,8 @@ var sizes = []int{1, 4, 16, 64, 256, 1024, 16_000, 256_000, 1_000_000}
 var (
 	quickCore = []int{16, 1024, 16_000, 256_000, 1_000_000}
 	quickOne  = []int{16, 16_000}
+	// a million would be more than the default Options.OutboxRequests
+	quickSystem = []int{16, 1024, 16_000, 256_000}
 )
 
 // The entities that do not match are 10 for each that does in iterate2, and 4 in
@@ -60,6 +62,7 @@ var coreBenches = []bench{
 	{name: "destroy10-batch", title: "Destroy with 10 components in batches", quick: quickOne, target: destroyAllTarget, setup: destroy(true, batch)},
 	{name: "change1", title: "Add a component to an entity with 1 and remove it, one at a time", quick: quickOne, target: changeTarget, setup: addRemove(false, single)},
 	{name: "change1-batch", title: "Add a component to an entity with 1 and remove it, in batches", quick: quickOne, target: changeTarget, setup: addRemove(false, batch)},
+	{name: "change1-tick", title: "Add a component to an entity with 1 from a system in one tick and remove it in the next", quick: quickOne, sizes: quickSystem, target: changeTarget, setup: addRemove(false, ticks)},
 	{name: "change11", title: "Add a component to an entity with 11 and remove it, one at a time", quick: quickOne, target: changeTarget, setup: addRemove(true, single)},
 	{name: "change11-batch", title: "Add a component to an entity with 11 and remove it, in batches", quick: quickOne, target: changeTarget, setup: addRemove(true, batch)},
 	{name: "new-world", title: "Make a world", quick: []int{1}, once: true, target: newWorldTarget, builds: true, setup: newWorld},

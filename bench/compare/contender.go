@@ -97,7 +97,9 @@ func (p population) clear() {
 type change struct {
 	add, remove           func() // one at a time
 	addBatch, removeBatch func()
-	count                 func() int // of those that have it
+	// one at a time, within a tick: by a system that loops over the entities
+	addTick, removeTick func()
+	count               func() int // of those that have it
 }
 
 // others are the contenders besides Atoll.

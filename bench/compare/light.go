@@ -37,10 +37,10 @@ the first 5 are not measured. What came of each is compared, bit by bit.`,
 	}
 }
 
-// The rules of the light simulation: all entities wander, which is a draw of the entity's own random
-// numbers and a turn; some get a buff, which ends after some ticks; all move. What each
-// does depends only on its own draws and the tick, so all contenders can be compared with
-// plain slices, bit by bit.
+// The rules of the light simulation: all entities wander, which is a draw of the entity's own
+// random numbers and a turn; some get a buff, which ends after some ticks; all move. What each does
+// depends only on its own draws and the tick, so all contenders can be compared with plain slices,
+// bit by bit.
 const (
 	buffsAtATick = 900
 	buffTicks    = 4

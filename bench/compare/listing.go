@@ -2,8 +2,8 @@ package main
 
 import "unsafe"
 
-// listed adds up a list of 8-byte handles, the cost of iterating over children. All contenders run the same
-// machine code, so that the place of a loop in memory does not matter.
+// listed adds up a list of 8-byte handles, the cost of iterating over children. All contenders run
+// the same machine code, so that the place of a loop in memory does not matter.
 //
 // Safety: callers only pass lists of values of 8 bytes without pointers, which may
 // be read as numbers.

@@ -11,10 +11,10 @@ import (
 type subject struct {
 	ops  int // entities or operations in one repetition
 	work func(times int) time.Duration
-	// warm: work a little before each round, to fill the caches. Even so the first
-	// repetitions have colder caches than the rest, because others worked since. So
-	// all contenders in a cell that are nearly as fast make the same number of repetitions; otherwise the one with the
-	// fewest would be slowest.
+	// warm: work a little before each round, to fill the caches. Even so the first repetitions have
+	// colder caches than the rest, because others worked since. So all contenders in a cell that
+	// are nearly as fast make the same number of repetitions; otherwise the one with the fewest
+	// would be slowest.
 	warm  bool
 	check func() error // whether the work done is the work asked for
 }

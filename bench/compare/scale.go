@@ -110,9 +110,9 @@ func startCost() float64 {
 	}) / goroutines
 }
 
-// fight measures each part of the battle's ticks, one after the other. In one tick it runs shard after
-// shard, as a worker does: what a system has read is in the cache for the next. In the other it
-// runs system after system, and the cache has read all other shards in between.
+// fight measures each part of the battle's ticks, one after the other. In one tick it runs shard
+// after shard, as a worker does: what a system has read is in the cache for the next. In the other
+// it runs system after system, and the cache has read all other shards in between.
 func (m *scale) fight(n int) {
 	a := newAtollArmy(scaleShards, n)
 	type node struct {

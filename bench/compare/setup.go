@@ -7,11 +7,12 @@ import (
 )
 
 // manner is how a population is worked on.
-type manner bool
+type manner int
 
 const (
-	single manner = false
-	batch  manner = true
+	single manner = iota
+	batch
+	ticks // within a tick, by a system
 )
 
 func layPlain(f field, n int) {
@@ -217,8 +218,11 @@ func addRemove(wide bool, m manner) func(*contender, int) *subject {
 		}
 		ch := c.change(wide, n)
 		add, remove := ch.add, ch.remove
-		if m == batch {
+		switch m {
+		case batch:
 			add, remove = ch.addBatch, ch.removeBatch
+		case ticks:
+			add, remove = ch.addTick, ch.removeTick
 		}
 		if add == nil || remove == nil {
 			return nil

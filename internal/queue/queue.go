@@ -18,9 +18,10 @@ import (
 // Invariants: sent minus applied is within the limits. Requests are taken in
 // the order in which they were sent, those of a batch in one refresh.
 //
-// Ownership: one producer sends; one consumer takes, releases and notifies: the refresh or, when the
-// world is closed or broken, Ports.Abandon. published and the applied counters connect the two, each on a cache line of its writer. Counters of
-// requests and units wrap around: only differences between them have a meaning.
+// Ownership: one producer sends; one consumer takes, releases and notifies: the refresh or, when
+// the world is closed or broken, Ports.Abandon. published and the applied counters connect the two,
+// each on a cache line of its writer. Counters of requests and units wrap around: only differences
+// between them have a meaning.
 type Queue struct {
 	kinds     *Registry
 	records   records
@@ -194,7 +195,8 @@ func (l *Queue) ringOf(kind uint16, of *mem.Type) *Ring {
 	return q
 }
 
-// Publish hands over what was pushed. Producer only.
+// Publish hands over what was pushed. Producer only; or its consumer, if it is known that the
+// producer has stopped: so the refresh publishes what systems pushed.
 func (l *Queue) Publish() {
 	l.published.Store(l.sent) // publishes the requests and their payloads
 }

@@ -2,8 +2,9 @@ package refresh
 
 import "github.com/atoll-sim/atoll/internal/drive"
 
-// gather finds the queues that requests were sent on: ports by number, or the queue of a replay; then
-// the outboxes of the shards, and that of global systems. It returns how many requests there are.
+// gather finds the queues that requests were sent on: ports by number, or the queue of a replay;
+// then the outboxes of the shards, and that of global systems, whose requests it publishes: their
+// systems have ended. It returns how many requests there are.
 func (e *Engine) gather(ports bool) (sent int) {
 	clear(e.senders)
 	clear(e.producers)
@@ -25,7 +26,12 @@ func (e *Engine) gather(ports bool) (sent int) {
 		e.producers = append(e.producers, producer{queue: f.Queue})
 	}
 	for _, q := range e.Outboxes {
-		if q := *q; q != nil && !q.Empty() {
+		q := *q
+		if q == nil {
+			continue
+		}
+		q.Publish()
+		if !q.Empty() {
 			sent += q.Ready()
 			e.producers = append(e.producers, producer{queue: q})
 		}
