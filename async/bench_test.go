@@ -15,8 +15,8 @@ const benchAsks = 1000
 
 func at(_ context.Context, x Ask) (Reply, error) { return Reply{N: x.N}, nil }
 
-// BenchmarkGo makes ticks in which a system asks 1,000 times: "ns/ask" is of Go alone. Without a Pool
-// the ask times out; with one the function is called, and the result is delivered.
+// BenchmarkGo makes ticks in which a system asks 1,000 times: "ns/ask" is of Go alone. Without a
+// Pool the ask times out; with one the function is called, and the result is delivered.
 func BenchmarkGo(b *testing.B) {
 	for _, pool := range []bool{false, true} {
 		b.Run(map[bool]string{false: "times-out", true: "pool"}[pool], func(b *testing.B) {
@@ -55,8 +55,9 @@ func BenchmarkGo(b *testing.B) {
 	}
 }
 
-// BenchmarkByHand is BenchmarkGo as one writes it without this package: a goroutine for each ask, or two
-// that read a channel, and a port that has a function called with the result, which sends a message.
+// BenchmarkByHand is BenchmarkGo as one writes it without this package: a goroutine for each ask,
+// or two that read a channel, and a port that has a function called with the result, which sends a
+// message.
 func BenchmarkByHand(b *testing.B) {
 	for _, goroutines := range []bool{true, false} {
 		b.Run(map[bool]string{true: "goroutines", false: "channel"}[goroutines], func(b *testing.B) {

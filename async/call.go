@@ -98,9 +98,9 @@ func init() { mem.Single[ID]() }
 
 // Call is a function that runs outside of the world. Go requests a run of it.
 //
-// Results are delivered after the messages that were sent for a tick and after the timers that were made
-// before the Call: in the order of the shards that asked, and within a shard in the order in which the
-// results came, then those that have timed out.
+// Results are delivered after the messages that were sent for a tick and after the timers that were
+// made before the Call: in the order of the shards that asked, and within a shard in the order in
+// which the results came, then those that have timed out.
 //
 // Ownership: the world's. Go may be called by the goroutine that holds the Actor.
 type Call[A, R any] struct {
@@ -120,13 +120,13 @@ type Call[A, R any] struct {
 // New makes a function a Call of the world: its results are sent as m. Errors, logs and snapshots
 // use the label. Several Calls may share one m.
 //
-// run is called on any goroutine of a Pool, on several at the same time. It must not touch the world
-// except through a port of its own. It must not write what args point to. ctx ends when the ask has timed out,
-// when the Pool gives up, and within 64 ticks after the death of the entity, or more if over 4,096 asks
-// of the shard are under way. What the function returns then is dropped.
+// run is called on any goroutine of a Pool, on several at the same time. It must not touch the
+// world except through a port of its own. It must not write what args point to. ctx ends when the
+// ask has timed out, when the Pool gives up, and within 64 ticks after the death of the entity, or
+// more if over 4,096 asks of the shard are under way. What the function returns then is dropped.
 //
-// The world must be idle and, if it is to be loaded, new. New panics for a label that is empty or taken,
-// a nil m or run, an R larger than world.Options.QueueBytes, and options out of range.
+// The world must be idle and, if it is to be loaded, new. New panics for a label that is empty or
+// taken, a nil m or run, an R larger than world.Options.QueueBytes, and options out of range.
 func New[A, R any](w *world.World, label string, m *world.Message[Result[R]], run func(ctx context.Context, args A) (R, error), o Options) *Call[A, R] {
 	d := driver.Of(w)
 	d.MustRegister("async.New", label)
@@ -171,13 +171,13 @@ func New[A, R any](w *world.World, label string, m *world.Message[Result[R]], ru
 	return c
 }
 
-// Go requests a call of the function with args, about an entity. The function is called after the current tick, or
-// after the next one if the world is idle, unless the entity is dead by then. The result is delivered
-// in the tick after that at the earliest.
+// Go requests a call of the function with args, about an entity. The function is called after the
+// current tick, or after the next one if the world is idle, unless the entity is dead by then. The
+// result is delivered in the tick after that at the earliest.
 //
-// It returns ErrPending if the shard has as many asks as it may, and world.ErrStale if the entity is
-// not alive. Go panics for a *world.Port, which must send a world.Func that calls Go. Once warm it
-// does not allocate.
+// It returns ErrPending if the shard has as many asks as it may, and world.ErrStale if the entity
+// is not alive. Go panics for a *world.Port, which must send a world.Func that calls Go. Once warm
+// it does not allocate.
 func (c *Call[A, R]) Go(by world.Actor, to handle.Handle, args A) (ID, error) {
 	at, err := c.driver.Acts(by, c.label, "Call.Go")
 	switch {
@@ -202,8 +202,8 @@ func (c *Call[A, R]) Go(by world.Actor, to handle.Handle, args A) (ID, error) {
 	return ID(id), nil
 }
 
-// Len returns how many asks are under way, including those of entities that died and were not removed
-// yet. The world must be idle.
+// Len returns how many asks are under way, including those of entities that died and were not
+// removed yet. The world must be idle.
 func (c *Call[A, R]) Len() (n int) {
 	c.driver.MustIdle("Call.Len")
 	for i := range c.homes {

@@ -89,7 +89,8 @@ func (c adapter[A, R]) Due(tick uint64) (n int) {
 	return n
 }
 
-// Collect finds the receivers of a home's results, ends asks that have timed out, and hands the changes to the Pool.
+// Collect finds the receivers of a home's results, ends asks that have timed out, and hands the
+// changes to the Pool.
 func (c adapter[A, R]) Collect(at int) {
 	h := &c.homes[at]
 	h.results, h.came = h.came, h.results[:0]

@@ -119,8 +119,8 @@ func crash(t *testing.T, path string) string {
 	return to
 }
 
-// TestCrashes lets a bank die at any moment, again and again: each ask has its one result in the world
-// that comes back, from the log, the function, which is called again, or as Lost.
+// TestCrashes lets a bank die at any moment, again and again: each ask has its one result in the
+// world that comes back, from the log, the function, which is called again, or as Lost.
 func TestCrashes(t *testing.T) {
 	lives := 12
 	if testing.Short() || check.Enabled {

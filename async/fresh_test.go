@@ -81,7 +81,8 @@ func TestSavedBeforeTick(t *testing.T) {
 	require.Equal(t, 40-13, x.call.Len(), "of those that died in the tick nobody waits")
 }
 
-// TestCloseWithoutTicks closes a Pool whose ports are full while no tick comes: it does not wait for one.
+// TestCloseWithoutTicks closes a Pool whose ports are full while no tick comes: it does not wait
+// for one.
 func TestCloseWithoutTicks(t *testing.T) {
 	x := newSparks()
 	p, err := async.Attach(x.World, async.PoolOptions{Workers: 1})

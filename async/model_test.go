@@ -33,9 +33,9 @@ type order struct {
 
 const modelTicks = 40
 
-// TestModel asks at random, from all sides, of functions that do whatever they can, while entities die
-// and move, and the world is saved and loaded: each ask has its one result, at the right place and no
-// later than it must. What was recorded is played by one worker, by two and by five.
+// TestModel asks at random, from all sides, of functions that do whatever they can, while entities
+// die and move, and the world is saved and loaded: each ask has its one result, at the right place
+// and no later than it must. What was recorded is played by one worker, by two and by five.
 func TestModel(t *testing.T) {
 	seeds := 12
 	if testing.Short() || check.Enabled {

@@ -15,13 +15,14 @@ import (
 type PoolOptions struct {
 	// Workers is how many functions run at a time. Each has a port. Default: 16.
 	Workers int
-	// Gate, if not nil, is called with the function's context before the function, unless a Gate call that began
-	// after the tick of the ask has already returned nil. With durable.Store.Wait as the Gate nothing acts
-	// outside because of a tick that may be lost: a world that is restored after a crash knows of all that
-	// was done. If it returns an error, the function is not called, and the result is
-	// Failed. Workers call it at the same time.
+	// Gate, if not nil, is called with the function's context before the function, unless a Gate
+	// call that began after the tick of the ask has already returned nil. With durable.Store.Wait
+	// as the Gate nothing acts outside because of a tick that may be lost: a world that is restored
+	// after a crash knows of all that was done. If it returns an error, the function is not called,
+	// and the result is Failed. Workers call it at the same time.
 	Gate func(ctx context.Context) error
-	// Logger, if not nil, gets the errors and panics of functions, and reports of what cannot be sent.
+	// Logger, if not nil, gets the errors and panics of functions, and reports of what cannot be
+	// sent.
 	Logger *slog.Logger
 }
 
@@ -59,14 +60,14 @@ type attachable interface {
 	attach(p *Pool)
 }
 
-// Attach gives the world a Pool, which runs what Calls ask for from the next tick on. Asks that were made
-// in ticks without one, or were under way when the last Pool was closed or the process died, are run
-// again or Lost, as Options.Again says. Attach when the world is complete: after snapshot.Load or
-// durable.Open, since no log can be played while ports are open, and before its first tick. Close
-// the Pool after the last tick, before durable.Store.Close.
+// Attach gives the world a Pool, which runs what Calls ask for from the next tick on. Asks that
+// were made in ticks without one, or were under way when the last Pool was closed or the process
+// died, are run again or Lost, as Options.Again says. Attach when the world is complete: after
+// snapshot.Load or durable.Open, since no log can be played while ports are open, and before its
+// first tick. Close the Pool after the last tick, before durable.Store.Close.
 //
-// It returns ErrAttached, world.ErrPorts, world.ErrClosed, or an error if a log is being replayed. It
-// panics for a world without Calls. The world must be idle.
+// It returns ErrAttached, world.ErrPorts, world.ErrClosed, or an error if a log is being replayed.
+// It panics for a world without Calls. The world must be idle.
 func Attach(w *world.World, o PoolOptions) (*Pool, error) {
 	d := driver.Of(w)
 	if err := w.Err(); err != nil {
@@ -120,13 +121,14 @@ func Attach(w *world.World, o PoolOptions) (*Pool, error) {
 	return p, nil
 }
 
-// Close ends the Pool. Functions that run may end, and their results are sent. Asks that wait are not begun: the next
-// Pool runs them again, or they are Lost. The same goes for a result for which the port has no room, since no tick
-// may come that makes some. Close returns nil when all goroutines have ended. If
-// ctx ends before that, the contexts of all functions end, and Close returns its error: functions may still
-// run, and their results count only if they return no error. Call Close again to wait for them. Closing
-// twice is no error. The next refresh applies the results, if there is one. Safe from any goroutine,
-// except those of the functions and those that run the tick.
+// Close ends the Pool. Functions that run may end, and their results are sent. Asks that wait are
+// not begun: the next Pool runs them again, or they are Lost. The same goes for a result for which
+// the port has no room, since no tick may come that makes some. Close returns nil when all
+// goroutines have ended. If ctx ends before that, the contexts of all functions end, and Close
+// returns its error: functions may still run, and their results count only if they return no error.
+// Call Close again to wait for them. Closing twice is no error. The next refresh applies the
+// results, if there is one. Safe from any goroutine, except those of the functions and those that
+// run the tick.
 func (p *Pool) Close(ctx context.Context) error {
 	if ctx == nil {
 		panic("async: Pool.Close with a nil Context; pass one that ends, or context.Background")

@@ -44,8 +44,8 @@ func (c coded[A, R]) AppendSaved(dst []byte) []byte {
 	return c.AppendState(drive.AppendText(dst, c.form.Shape()))
 }
 
-// LoadSaved gives a new world's Call what AppendSaved wrote. The world must have no Pool, which would not know of
-// it.
+// LoadSaved gives a new world's Call what AppendSaved wrote. The world must have no Pool, which
+// would not know of it.
 func (c coded[A, R]) LoadSaved(src []byte) error {
 	if c.pool != nil && !c.pool.isClosed() {
 		return fmt.Errorf("async: %q has a Pool already; close the Pool, and attach one after the load", c.label)

@@ -26,8 +26,8 @@ func (g *game) saved() drive.Saved {
 	return x.(drive.Saved)
 }
 
-// TestHostile loads what was cut off and altered at each byte: it is an error, or a state that can be
-// saved, runs, and is given a Pool.
+// TestHostile loads what was cut off and altered at each byte: it is an error, or a state that can
+// be saved, runs, and is given a Pool.
 func TestHostile(t *testing.T) {
 	var o outside
 	g := newGame(t, 1, 1, async.Options{Ticks: 50}, o.run)

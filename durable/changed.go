@@ -11,8 +11,8 @@ import (
 )
 
 // The log does not have changes of the idle world outside of its ticks, as in a function of
-// Scheduler.Between. So the world is captured right after such a change, before its next tick, and another
-// segment begins. From there on nothing is durable until the snapshot is on disk.
+// Scheduler.Between. So the world is captured right after such a change, before its next tick, and
+// another segment begins. From there on nothing is durable until the snapshot is on disk.
 
 // changes counts the changes of the idle world that no log has, from 1.
 //

@@ -81,8 +81,8 @@ func (x *harbour) hash(t *testing.T) state.Hash {
 	return h
 }
 
-// TestIdleChanges changes the idle world in each way that there is, and cuts the power when Wait says
-// that it is on disk: the world that comes back is as if nothing had happened.
+// TestIdleChanges changes the idle world in each way that there is, and cuts the power when Wait
+// says that it is on disk: the world that comes back is as if nothing had happened.
 func TestIdleChanges(t *testing.T) {
 	for _, x := range []struct {
 		name   string
@@ -203,8 +203,8 @@ func TestIdleOnTick(t *testing.T) {
 	}
 }
 
-// TestSwitchedWhenever has another goroutine switch a system off while a tick goes on: the switch counts from the next
-// tick on, and the Store knows it.
+// TestSwitchedWhenever has another goroutine switch a system off while a tick goes on: the switch
+// counts from the next tick on, and the Store knows it.
 func TestSwitchedWhenever(t *testing.T) {
 	for _, when := range []string{"system", "condition", "OnTick", "Between"} {
 		for _, more := range []int{0, 1, 30} {
@@ -280,8 +280,8 @@ func TestIdleLooks(t *testing.T) {
 	require.NoError(t, st.Close())
 }
 
-// TestIdleChangesFail lets each call of the disk fail, or the power go, around a change: the world that
-// comes back has it if Wait has said so, and is damaged never.
+// TestIdleChangesFail lets each call of the disk fail, or the power go, around a change: the world
+// that comes back has it if Wait has said so, and is damaged never.
 func TestIdleChangesFail(t *testing.T) {
 	stride := 1
 	if testing.Short() || check.Enabled {
@@ -321,7 +321,8 @@ func TestIdleChangesFail(t *testing.T) {
 	}
 }
 
-// TestIdleChangesNotSaved makes a change that cannot be captured: Wait says so, until a snapshot has it.
+// TestIdleChangesNotSaved makes a change that cannot be captured: Wait says so, until a snapshot
+// has it.
 func TestIdleChangesNotSaved(t *testing.T) {
 	path, _ := useDisk(t)
 	x, st := newHarbour(t, path, durable.Options{})

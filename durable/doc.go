@@ -11,16 +11,17 @@
 //	err = store.Close() // when Run has returned
 //
 // Register everything before Open: components, bundles, messages, functions, questions, resources,
-// hooks, extensions such as timers, names and relations, and prefabs. Also add all systems before, and
-// call Message.Wakes. Snapshots and the log name them. The next start reads those in Open and makes the
-// ticks of the log there, without calling Options.New. Registering in Options.New, or after Open, panics.
+// hooks, extensions such as timers, names and relations, and prefabs. Also add all systems before,
+// and call Message.Wakes. Snapshots and the log name them. The next start reads those in Open and
+// makes the ticks of the log there, without calling Options.New. Registering in Options.New, or
+// after Open, panics.
 //
 // The directory has snapshots, and the inputs since. As ticks apply the requests of ports, a
 // goroutine writes them to a log, and one sync puts all ticks since the last sync on disk. Open
-// loads the newest intact snapshot and plays the log as far as it is intact. So the world
-// must be deterministic, as docs/determinism.md says. The log does not have changes of the idle world outside of its
-// ticks, as in a function of scheduler.Between. The Store detects such a change, and saves a
-// snapshot.
+// loads the newest intact snapshot and plays the log as far as it is intact. So the world must be
+// deterministic, as docs/determinism.md says. The log does not have changes of the idle world
+// outside of its ticks, as in a function of scheduler.Between. The Store detects such a change, and
+// saves a snapshot.
 //
 // After a crash the world is another incarnation, so no handle from before it names another
 // entity; see world.World.Reincarnate. The log may end before the process did: what was not synced

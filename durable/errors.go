@@ -12,9 +12,9 @@ var (
 	// directory.
 	ErrInUse = errors.New("durable: in use")
 	// ErrFailed is what Wait, Save and Close return, with the reason, when inputs can no longer be
-	// written: a write or sync of the log has failed, or something was sent that cannot be recorded.
-	// What comes after Durable is lost when the process ends: Close saves no snapshot then. Stop the server, and start
-	// it again.
+	// written: a write or sync of the log has failed, or something was sent that cannot be
+	// recorded. What comes after Durable is lost when the process ends: Close saves no snapshot
+	// then. Stop the server, and start it again.
 	ErrFailed = errors.New("durable: inputs are not written any more")
 	// ErrClosed is returned by calls after Close.
 	ErrClosed = errors.New("durable: closed")

@@ -5,9 +5,10 @@ import (
 	"io"
 )
 
-// Each segment names its incarnation. A file of its own has the number of the last one, too: without it,
-// handles would be given again if the last segments were lost. Behind it stand the number of the first
-// segment of the process, whose head is on disk before the file is, and whether it has ticks.
+// Each segment names its incarnation. A file of its own has the number of the last one, too:
+// without it, handles would be given again if the last segments were lost. Behind it stand the
+// number of the first segment of the process, whose head is on disk before the file is, and whether
+// it has ticks.
 
 // begun is what the file says.
 type begun struct {

@@ -16,8 +16,8 @@ import (
 	"github.com/atoll-sim/atoll/snapshot"
 )
 
-// TestIncrements damages each of the snapshots of a chain, or takes it away: what is lost in them is
-// played from the log.
+// TestIncrements damages each of the snapshots of a chain, or takes it away: what is lost in them
+// is played from the log.
 func TestIncrements(t *testing.T) {
 	path, disk := useDisk(t)
 	x := newBank(2)
@@ -69,8 +69,8 @@ func TestIncrements(t *testing.T) {
 	}
 }
 
-// TestMendByHand changes the text of the newest snapshot after a clean stop, and puts it back as a whole
-// one with the next number, as the guide says.
+// TestMendByHand changes the text of the newest snapshot after a clean stop, and puts it back as a
+// whole one with the next number, as the guide says.
 func TestMendByHand(t *testing.T) {
 	path, disk := useDisk(t)
 	x := newBank(1)
@@ -108,7 +108,8 @@ func TestMendByHand(t *testing.T) {
 	require.Empty(t, st.Recovered().Snapshot.Passed)
 	require.Contains(t, y.observe(), "{77002}")
 
-	// Under its old name it is no increment, and the log does not lead to what it has. The Logger tells.
+	// Under its old name it is no increment, and the log does not lead to what it has. The Logger
+	// tells.
 	var told strings.Builder
 	asIncrement := func(d *faulty.Disk) { put(d, "000000000003.increment") }
 	_, _, err = opened(t, disk, asIncrement, nil)

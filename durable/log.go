@@ -17,8 +17,8 @@ const tickRecord = 'T'
 //
 //	Write ──▶ queue ──▶ one goroutine: write, sync ──▶ durable
 //
-// Ownership: mu guards what is nested with it. Only the world's goroutine calls Write and next; any goroutine
-// calls the rest.
+// Ownership: mu guards what is nested with it. Only the world's goroutine calls Write and next; any
+// goroutine calls the rest.
 type log struct {
 	max  int           // bytes of the queue
 	tick func() uint64 // of the world

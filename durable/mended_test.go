@@ -199,7 +199,8 @@ func TestFewFiles(t *testing.T) {
 	few("of processes that died at once")
 }
 
-// TestNewLoads goes on from a backup, as another incarnation, and keeps nothing of a New that fails.
+// TestNewLoads goes on from a backup, as another incarnation, and keeps nothing of a New that
+// fails.
 func TestNewLoads(t *testing.T) {
 	old := newBank(1)
 	require.NoError(t, old.options.New(old.World))

@@ -16,17 +16,17 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Open restores the world of a directory into a new world, and keeps that there from now on. The world must be
-// new, as for snapshot.Load, with the scheduler that makes its ticks and all systems; no port may be
-// open. Everything must be registered: from Open on, and in Options.New, registering panics, because
-// the next start could not read it back. Open makes the ticks of the log by s.Step, which calls
-// the systems and OnTick. The world needs Options.VersionsEach, such as 10,000, so that there are
-// incarnations for crashes.
+// Open restores the world of a directory into a new world, and keeps that there from now on. The
+// world must be new, as for snapshot.Load, with the scheduler that makes its ticks and all systems;
+// no port may be open. Everything must be registered: from Open on, and in Options.New, registering
+// panics, because the next start could not read it back. Open makes the ticks of the log by s.Step,
+// which calls the systems and OnTick. The world needs Options.VersionsEach, such as 10,000, so that
+// there are incarnations for crashes.
 //
 // It returns ErrInUse, ErrDamaged, world.ErrVersions when no incarnation is left, the errors of
-// snapshot.Load, inputlog.Log.Play, Options.New and Options.Upgrade, or that of ctx. Then the world must
-// not be used. The files are unchanged, but there may be an empty segment of the log, and a snapshot of
-// what was restored. A log that is cut off at its end is no error; see Recovered.Torn.
+// snapshot.Load, inputlog.Log.Play, Options.New and Options.Upgrade, or that of ctx. Then the world
+// must not be used. The files are unchanged, but there may be an empty segment of the log, and a
+// snapshot of what was restored. A log that is cut off at its end is no error; see Recovered.Torn.
 func Open(ctx context.Context, path string, w *world.World, s *scheduler.Scheduler, o Options) (_ *Store, err error) {
 	if w == nil || s == nil {
 		panic("durable: Open with a nil World or Scheduler; pass those of world.New and scheduler.New")
@@ -318,8 +318,8 @@ func (d *Store) step(ctx context.Context) error {
 	return nil // a system panicked, as it did when it was recorded
 }
 
-// upgrade calls Options.Upgrade, which may create entities of this incarnation, and saves the result.
-// No log has it: if the process dies during the call, the next one calls it again.
+// upgrade calls Options.Upgrade, which may create entities of this incarnation, and saves the
+// result. No log has it: if the process dies during the call, the next one calls it again.
 func (d *Store) upgrade() (err error) {
 	done := false
 	defer func() {
@@ -342,7 +342,8 @@ func (d *Store) upgrade() (err error) {
 	return x.err
 }
 
-// segmentsMost is how many segments without ticks are tolerated. Processes that died early leave them.
+// segmentsMost is how many segments without ticks are tolerated. Processes that died early leave
+// them.
 const segmentsMost = 8
 
 // begin begins a segment of the log. The number of the incarnation is on disk before it is used.

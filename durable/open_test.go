@@ -19,8 +19,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// lived makes a directory in which a bank died behind a snapshot: logs 1 and 2, and what was seen at
-// the ticks of both.
+// lived makes a directory in which a bank died behind a snapshot: logs 1 and 2, and what was seen
+// at the ticks of both.
 func lived(t *testing.T) (path string, disk *faulty.Disk, b *book) {
 	path, disk = useDisk(t)
 	b = &book{t: t, dice: rand.New(rand.NewPCG(9, 9)), given: map[handle.Handle]uint64{}}
@@ -235,8 +235,8 @@ func (x *whisper) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// TestNotRecorded tells when something can be sent, or is sent, that cannot be recorded: nothing after
-// it is durable.
+// TestNotRecorded tells when something can be sent, or is sent, that cannot be recorded: nothing
+// after it is durable.
 func TestNotRecorded(t *testing.T) {
 	path, _ := useDisk(t)
 	x := newBank(1)

@@ -9,9 +9,9 @@ import (
 	"github.com/atoll-sim/atoll/state"
 )
 
-// The log makes up for a damaged snapshot, unless the world was changed between two ticks just before that was
-// saved: by a write through a pointer before Store.Save, or by Options.Upgrade. The head of a snapshot has
-// the hash of the state, so Open checks whether the log leads to it.
+// The log makes up for a damaged snapshot, unless the world was changed between two ticks just
+// before that was saved: by a write through a pointer before Store.Save, or by Options.Upgrade. The
+// head of a snapshot has the hash of the state, so Open checks whether the log leads to it.
 
 // passed are the snapshots that Open skipped.
 type passed []*passedOver

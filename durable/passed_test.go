@@ -62,7 +62,8 @@ func TestPassedUpgrade(t *testing.T) {
 	}
 }
 
-// TestPassedSave damages snapshots that were saved behind a write that nobody can see, before a crash and by Close.
+// TestPassedSave damages snapshots that were saved behind a write that nobody can see, before a
+// crash and by Close.
 func TestPassedSave(t *testing.T) {
 	type Purse struct{ Coins []int }
 	open := func(disk *faulty.Disk) (*bank, *durable.Store, *world.Reader[Purse], error) {
@@ -131,8 +132,8 @@ func (x *bank) gives(t *testing.T, st *durable.Store) handle.Handle {
 	return h
 }
 
-// TestIncarnationKept removes, empties and cuts the segments of a process that has given a handle: the next
-// gives others.
+// TestIncarnationKept removes, empties and cuts the segments of a process that has given a handle:
+// the next gives others.
 func TestIncarnationKept(t *testing.T) {
 	path, disk := useDisk(t)
 	x := newBank(1)

@@ -172,8 +172,8 @@ func between(t *testing.T, x *marina, f func(*world.World)) <-chan error {
 	return done
 }
 
-// TestRegisteredBefore uses in New and after Open what was registered before, and makes there what is
-// neither recorded nor saved: it is all there after a crash.
+// TestRegisteredBefore uses in New and after Open what was registered before, and makes there what
+// is neither recorded nor saved: it is all there after a crash.
 func TestRegisteredBefore(t *testing.T) {
 	path := t.TempDir()
 	x := newMarina()

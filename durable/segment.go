@@ -24,8 +24,8 @@ import (
 //	incarnation             the number of the last one, and of its first segment, in case that is lost
 //	lock
 //
-// A segment begins where the one before ends; a snapshot may begin there too. The first segment
-// of a process says so: the world became another incarnation before it. The number of that is on disk
+// A segment begins where the one before ends; a snapshot may begin there too. The first segment of
+// a process says so: the world became another incarnation before it. The number of that is on disk
 // with the segment before it is used.
 
 const (
@@ -157,8 +157,8 @@ func segments(f files.Files) (all []*segment, err error) {
 }
 
 // chain returns the segments from the snapshot on that follow one another. It leaves out those
-// whose process died before even the header was on disk. Of the first segment of the last process the header
-// was on disk.
+// whose process died before even the header was on disk. Of the first segment of the last process
+// the header was on disk.
 func (d *Store) chain(all []*segment, last begun) ([]*segment, error) {
 	if len(all) == 0 && !d.mark.early {
 		d.cut = fmt.Errorf("%s is missing, with which the log goes on", segmentName(d.mark.number))
@@ -228,9 +228,9 @@ func (d *Store) create(n uint64) (files.File, error) {
 	return nil, fmt.Errorf("durable: %w", err)
 }
 
-// prune removes the segments that no snapshot needs: those before the segment that the oldest snapshot, which
-// is whole, names. If another process saved that, only its tick is known: then the segment with which the rest begins
-// must begin before the tick.
+// prune removes the segments that no snapshot needs: those before the segment that the oldest
+// snapshot, which is whole, names. If another process saved that, only its tick is known: then the
+// segment with which the rest begins must begin before the tick.
 func (d *Store) prune() error {
 	names, err := d.files.List()
 	if err != nil {

@@ -21,13 +21,14 @@ import (
 // Options say how a world is kept. The zero value means the defaults.
 type Options struct {
 	// New fills the world if the directory has none yet. It uses what was registered before Open:
-	// registering panics here. Nil: the world begins empty. To continue from a backup, load it here, into an empty
-	// directory, and call World.Reincarnate with a number above the last Recovered.Incarnation of the
-	// world that it replaces. Otherwise handles that were given since the backup are given again.
+	// registering panics here. Nil: the world begins empty. To continue from a backup, load it
+	// here, into an empty directory, and call World.Reincarnate with a number above the last
+	// Recovered.Incarnation of the world that it replaces. Otherwise handles that were given since
+	// the backup are given again.
 	New func(w *world.World) error
-	// Upgrade, if not nil, changes a world that was restored, before its first tick. For example, a newer version of
-	// a program adds a new component to existing entities. It is called at
-	// each start but the first, so it must find out what is left to do. Open then saves a snapshot.
+	// Upgrade, if not nil, changes a world that was restored, before its first tick. For example, a
+	// newer version of a program adds a new component to existing entities. It is called at each
+	// start but the first, so it must find out what is left to do. Open then saves a snapshot.
 	Upgrade func(w *world.World) error
 	// Snapshot says what belongs to a snapshot and how it is written. Its Codecs are also those of
 	// the log; its Scheduler is the one that Open is given.
@@ -43,17 +44,18 @@ type Options struct {
 	// one before, as snapshot.Dir says. The first of a process is whole. If one of them is damaged,
 	// the log since the last intact one makes up for it. Default: 0.
 	Increments int
-	// NoLog keeps only snapshots: after a crash the world is that of the last one. It is for systems
-	// that are not deterministic, because they read a socket, say.
+	// NoLog keeps only snapshots: after a crash the world is that of the last one. It is for
+	// systems that are not deterministic, because they read a socket, say.
 	NoLog bool
 	// LogBytes is how much of the log may be not on disk yet. If there is more, the tick waits.
 	// Default: 64 MB.
 	LogBytes int
 	// AcceptLoss makes Open continue from what is intact, where it would return ErrDamaged.
 	AcceptLoss bool
-	// OnError, if not nil, is called with what goes wrong while the world runs: once with an error that wraps ErrFailed,
-	// after which nothing more is saved, and once for each snapshot that could not be saved. Any goroutine may call it,
-	// even in the middle of a tick; it must not block, nor call the Store.
+	// OnError, if not nil, is called with what goes wrong while the world runs: once with an error
+	// that wraps ErrFailed, after which nothing more is saved, and once for each snapshot that
+	// could not be saved. Any goroutine may call it, even in the middle of a tick; it must not
+	// block, nor call the Store.
 	OnError func(error)
 	// Logger, if not nil, gets records of what is restored, saved and removed.
 	Logger *slog.Logger
@@ -102,8 +104,9 @@ type Store struct {
 	passed    passed // used by Open only
 	cut       error  // which segment at the end of the log is not there; used by Open only
 
-	// saving holds one element while a goroutine saves. The goroutine that put it there owns number, ready, mark and
-	// marks; Open and Close use them while none saves. recorder and capturing are for the idle world.
+	// saving holds one element while a goroutine saves. The goroutine that put it there owns
+	// number, ready, mark and marks; Open and Close use them while none saves. recorder and
+	// capturing are for the idle world.
 	saving    chan struct{}
 	captures  chan *capture           // from Save to changed
 	wanted    atomic.Pointer[capture] // by the Save that holds saving; the function whose result called has takes it
@@ -132,8 +135,9 @@ func (d *Store) Recovered() Recovered { return d.recovered }
 // Durable returns the tick up to which everything is on disk: after a restart the world has all
 // ticks before it, from the log or in its snapshot. It grows while the world runs. A server that
 // holds answers back notes World.Tick plus 1 when it learns an outcome, and sends the answer when
-// Durable has reached that. If the idle world is changed outside of ticks, Durable stands still until a snapshot has
-// the change. Without a log it is the tick of the last snapshot. Safe from any goroutine.
+// Durable has reached that. If the idle world is changed outside of ticks, Durable stands still
+// until a snapshot has the change. Without a log it is the tick of the last snapshot. Safe from any
+// goroutine.
 func (d *Store) Durable() uint64 {
 	if d.o.NoLog {
 		return d.saves.Load()
@@ -142,11 +146,12 @@ func (d *Store) Durable() uint64 {
 }
 
 // Wait waits until everything that has been applied by now is on disk. If a goroutine learns an
-// outcome before it calls Wait, that is not lost once Wait has returned nil. Wait takes as long as one or
-// two syncs of the disk, or as a snapshot if the idle world was changed outside of ticks. Such a change
-// counts from the end of its function of Scheduler.Between, any other from the next tick on. Wait returns
-// ErrFailed, ErrClosed, why that snapshot was not saved, or the error of ctx. Without a log it is Save.
-// Safe from any goroutine outside of ticks, of functions of Scheduler.Between and of OnTick.
+// outcome before it calls Wait, that is not lost once Wait has returned nil. Wait takes as long as
+// one or two syncs of the disk, or as a snapshot if the idle world was changed outside of ticks.
+// Such a change counts from the end of its function of Scheduler.Between, any other from the next
+// tick on. Wait returns ErrFailed, ErrClosed, why that snapshot was not saved, or the error of ctx.
+// Without a log it is Save. Safe from any goroutine outside of ticks, of functions of
+// Scheduler.Between and of OnTick.
 func (d *Store) Wait(ctx context.Context) error {
 	if d.o.NoLog {
 		return d.Save(ctx)
@@ -157,19 +162,19 @@ func (d *Store) Wait(ctx context.Context) error {
 	return d.log.wait(ctx)
 }
 
-// Err returns an error that wraps ErrFailed if inputs are not written any more, or nil. Safe from any
-// goroutine.
+// Err returns an error that wraps ErrFailed if inputs are not written any more, or nil. Safe from
+// any goroutine.
 func (d *Store) Err() error {
 	d.log.mu.Lock()
 	defer d.log.mu.Unlock()
 	return d.log.mu.err
 }
 
-// Save saves a snapshot now. The world is captured between two ticks of the scheduler, which must make
-// ticks or be paused in Run, and written while the world ticks on. Save returns when the file is on
-// disk, and older ones are removed. On an error the directory is as good as before, and
-// the log goes on. The error is that of ctx if the world was not captured in time. Safe from any goroutine
-// outside of ticks, of functions of Scheduler.Between and of OnTick; one at a time saves.
+// Save saves a snapshot now. The world is captured between two ticks of the scheduler, which must
+// make ticks or be paused in Run, and written while the world ticks on. Save returns when the file
+// is on disk, and older ones are removed. On an error the directory is as good as before, and the
+// log goes on. The error is that of ctx if the world was not captured in time. Safe from any
+// goroutine outside of ticks, of functions of Scheduler.Between and of OnTick; one at a time saves.
 func (d *Store) Save(ctx context.Context) error { return d.save(ctx, true) }
 
 // save is Save, called by the user or by a timer.
@@ -246,7 +251,8 @@ func (d *Store) saved(path string, err error) error {
 	return d.prune()
 }
 
-// record begins to record to the present segment. With hash, the segment begins with a hash of the state.
+// record begins to record to the present segment. With hash, the segment begins with a hash of the
+// state.
 func (d *Store) record(n note, hash bool) error {
 	r, err := inputlog.NewRecorder(d.w, d.log, inputlog.Options{
 		Codecs: d.o.Snapshot.Codecs, Note: n.append(nil), NoHash: !hash, OnEnd: d.log.stop, OnChange: d.changed,
@@ -257,7 +263,8 @@ func (d *Store) record(n note, hash bool) error {
 	return err
 }
 
-// retryAfter is the delay after which a change of the idle world that could not be saved is saved again.
+// retryAfter is the delay after which a change of the idle world that could not be saved is saved
+// again.
 const retryAfter = time.Second
 
 // keep saves snapshots regularly, and again after a change that was not saved.
@@ -290,16 +297,17 @@ func (d *Store) keep() {
 	}
 }
 
-// Close ends the Store: it waits until the log is on disk, and saves a last snapshot. The world must
-// be idle, so call it when Run has returned, and before World.Close. Ports that are open then may
-// hold handles that are given again. Close them before, and refresh the world; otherwise the next Open
-// begins another incarnation. Close returns why the directory may lack something. With Options.NoLog
-// that may be because a closed or broken world cannot be saved; without it the
-// log has everything. Closing twice is no error.
+// Close ends the Store: it waits until the log is on disk, and saves a last snapshot. The world
+// must be idle, so call it when Run has returned, and before World.Close. Ports that are open then
+// may hold handles that are given again. Close them before, and refresh the world; otherwise the
+// next Open begins another incarnation. Close returns why the directory may lack something. With
+// Options.NoLog that may be because a closed or broken world cannot be saved; without it the log
+// has everything. Closing twice is no error.
 //
-// When the Store has failed, because of a full disk say, Close saves no snapshot, even if there is room again, and
-// returns ErrFailed. The next Open has the world as it was at Durable, or some ticks later. To keep what came after
-// that, call snapshot.Save with the idle world, to another place.
+// When the Store has failed, because of a full disk say, Close saves no snapshot, even if there is
+// room again, and returns ErrFailed. The next Open has the world as it was at Durable, or some
+// ticks later. To keep what came after that, call snapshot.Save with the idle world, to another
+// place.
 func (d *Store) Close() error {
 	if d.closed.Load() {
 		return nil

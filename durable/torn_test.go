@@ -23,8 +23,8 @@ var ends = map[string]func(name string) error{
 	"in header": func(name string) error { return os.Truncate(name, 40) },
 }
 
-// crashed returns a directory as a crash leaves it, after ticks that were on disk, but for the last segment. With
-// rotated, a snapshot was saved after the first ticks, and another segment begun.
+// crashed returns a directory as a crash leaves it, after ticks that were on disk, but for the last
+// segment. With rotated, a snapshot was saved after the first ticks, and another segment begun.
 func crashed(t *testing.T, rotated, clean bool, end func(string) error) (dir, last string, ticks uint64) {
 	from := t.TempDir()
 	if clean { // a process that was stopped came before
@@ -59,8 +59,8 @@ func crashed(t *testing.T, rotated, clean bool, end func(string) error) (dir, la
 	return dir, filepath.Base(last), x.Tick()
 }
 
-// TestFirstSegmentLost loses the segment with which the last process began: it was on disk, so Open refuses the directory,
-// or goes on without it if the loss is accepted.
+// TestFirstSegmentLost loses the segment with which the last process began: it was on disk, so Open
+// refuses the directory, or goes on without it if the loss is accepted.
 func TestFirstSegmentLost(t *testing.T) {
 	for name, end := range ends {
 		for _, clean := range []bool{false, true} {
@@ -84,8 +84,8 @@ func TestFirstSegmentLost(t *testing.T) {
 	}
 }
 
-// TestLastSegmentLost loses a later segment. A crash might have left the directory like that, so Open goes on from the
-// snapshot with which it began, and says where the log ends.
+// TestLastSegmentLost loses a later segment. A crash might have left the directory like that, so
+// Open goes on from the snapshot with which it began, and says where the log ends.
 func TestLastSegmentLost(t *testing.T) {
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
@@ -105,8 +105,9 @@ func TestLastSegmentLost(t *testing.T) {
 	}
 }
 
-// TestSegmentAndSnapshotLost loses a later segment, and the snapshot with which it began: the segment before it has its
-// end mark, and Open says that another followed. If the file incarnation is lost, too, the damaged snapshot tells.
+// TestSegmentAndSnapshotLost loses a later segment, and the snapshot with which it began: the
+// segment before it has its end mark, and Open says that another followed. If the file incarnation
+// is lost, too, the damaged snapshot tells.
 func TestSegmentAndSnapshotLost(t *testing.T) {
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
@@ -134,8 +135,8 @@ func TestSegmentAndSnapshotLost(t *testing.T) {
 	}
 }
 
-// TestHandleTwiceWithoutLog loses the log of a process with NoLog, which has its incarnation: handles that it
-// gave after a clean stop are not given again.
+// TestHandleTwiceWithoutLog loses the log of a process with NoLog, which has its incarnation:
+// handles that it gave after a clean stop are not given again.
 func TestHandleTwiceWithoutLog(t *testing.T) {
 	for _, lost := range []string{"*.log", "incarnation"} {
 		from := t.TempDir()
@@ -177,8 +178,8 @@ func TestHandleTwiceWithoutLog(t *testing.T) {
 	}
 }
 
-// TestAnotherPays plays the log of a crashed process by a program that does something else with a few entities. The log
-// shows it, though it is short.
+// TestAnotherPays plays the log of a crashed process by a program that does something else with a
+// few entities. The log shows it, though it is short.
 func TestAnotherPays(t *testing.T) {
 	type (
 		purse struct {
@@ -226,7 +227,8 @@ func TestAnotherPays(t *testing.T) {
 	}
 }
 
-// TestNotTorn stops a world with a port open, which is a reason for another incarnation: nothing of the log is lost.
+// TestNotTorn stops a world with a port open, which is a reason for another incarnation: nothing of
+// the log is lost.
 func TestNotTorn(t *testing.T) {
 	for _, noLog := range []bool{false, true} {
 		dir := t.TempDir()

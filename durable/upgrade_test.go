@@ -71,7 +71,8 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// TestOtherProgram starts a program with another component and resource where the one before it died.
+// TestOtherProgram starts a program with another component and resource where the one before it
+// died.
 func TestOtherProgram(t *testing.T) {
 	path, disk := useDisk(t)
 	type Fuel struct{ Left int64 }

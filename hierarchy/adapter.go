@@ -99,8 +99,8 @@ func (r *Relation) adoptMoved() {
 	r.moved = r.moved[:0]
 }
 
-// passOn notes, in r.moved, that the children of h that do not die move to the nearest ancestor of h
-// that does not die either.
+// passOn notes, in r.moved, that the children of h that do not die move to the nearest ancestor of
+// h that does not die either.
 func (r *Relation) passOn(h handle.Handle, dies func(handle.Handle) bool) {
 	t, up := r.tree, handle.None
 	for _, child := range t.items(t.own(h)) {

@@ -20,8 +20,8 @@ type Moved struct {
 	From, To Position
 }
 
-// Diff returns the entities whose parent or place differs from that in an earlier frame,
-// in the order of their handles. Among them are entities that got a parent, or have none any more, dead or
+// Diff returns the entities whose parent or place differs from that in an earlier frame, in the
+// order of their handles. Among them are entities that got a parent, or have none any more, dead or
 // alive. Diff ignores whether an entity without a parent is in the relation, and whether a list is
 // fixed.
 //
@@ -58,8 +58,8 @@ type diff struct {
 	moved        []Moved
 }
 
-// changed reports whether something changed between the two copies: last is when the part changed, all when
-// everything did.
+// changed reports whether something changed between the two copies: last is when the part changed,
+// all when everything did.
 func (d *diff) changed(all, last uint64) bool {
 	return d.older.of != d.newer.of || d.older.at < max(all, last)
 }
@@ -92,8 +92,8 @@ func (d *diff) nodes() {
 	}
 }
 
-// lists compares the owners of lists that changed but whose nodes did not: the links of owners are in the
-// lists.
+// lists compares the owners of lists that changed but whose nodes did not: the links of owners are
+// in the lists.
 func (d *diff) lists() {
 	times := &d.newer.times
 	for n, h := range d.is.tree.owners {
@@ -118,7 +118,8 @@ func (t *Tree) position(h handle.Handle) Position {
 	return Position{t.owners[number], t.placeOf(h)}
 }
 
-// pagesOf returns how many pages a home has, and a function that returns them; a missing page is an empty one.
+// pagesOf returns how many pages a home has, and a function that returns them; a missing page is an
+// empty one.
 func (d *directory) pagesOf(home int) int {
 	if home < len(d.homes) {
 		return len(d.homes[home])

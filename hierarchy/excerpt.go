@@ -33,8 +33,8 @@ func (k adapter) AppendFollowers(dst []handle.Handle, h handle.Handle) []handle.
 // Unique reports false: several entities may have lists with the same children.
 func (k adapter) Unique() bool { return false }
 
-// Excerpt returns the lists of the entities in to, with the handles that it maps to. They are in the
-// order of the old handles.
+// Excerpt returns the lists of the entities in to, with the handles that it maps to. They are in
+// the order of the old handles.
 func (k adapter) Excerpt(to map[handle.Handle]handle.Handle) any {
 	t := k.tree
 	t.Settle()
@@ -56,8 +56,8 @@ func (k adapter) Excerpt(to map[handle.Handle]handle.Handle) any {
 	return x
 }
 
-// PlanInsert returns a function that adds an excerpt. The tree must not have its entities. It makes the room
-// for that, even with ManualGrowth.
+// PlanInsert returns a function that adds an excerpt. The tree must not have its entities. It makes
+// the room for that, even with ManualGrowth.
 func (k adapter) PlanInsert(from any) (insert func(), err error) {
 	x, ok := from.(*excerpt)
 	if !ok {

@@ -137,7 +137,8 @@ func TestFrameRefuses(t *testing.T) {
 	}
 }
 
-// TestFrameAllocates captures a relation that changes: nothing is allocated but the Frame, once warm.
+// TestFrameAllocates captures a relation that changes: nothing is allocated but the Frame, once
+// warm.
 func TestFrameAllocates(t *testing.T) {
 	if check.Enabled {
 		t.Skip("the check build allocates")

@@ -193,8 +193,8 @@ func (c *changes) timesOf(home int) []uint64 {
 	return nil
 }
 
-// copyWords finds what must be copied of some memory. all is when all of it changed, and times is when each piece
-// of a size did.
+// copyWords finds what must be copied of some memory. all is when all of it changed, and times is
+// when each piece of a size did.
 func (x *frozen) copyWords(to *[]word, from []word, all uint64, times []uint64, size int) {
 	if len(from) > cap(*to) {
 		*to, all = make([]word, 0, len(from)+len(from)/4), x.of.now

@@ -44,8 +44,8 @@ func (t *Tree) linkOf(n node) node {
 	return n & linkMask
 }
 
-// placeIn returns the place of a child in a list. The link has the low bits of it, which are all the bits except in
-// huge lists.
+// placeIn returns the place of a child in a list. The link has the low bits of it, which are all
+// the bits except in huge lists.
 func (s split) placeIn(items []handle.Handle, child handle.Handle, link node) int {
 	p := s.place(link)
 	for round := s.round(); len(items) > round && items[p] != child; {
@@ -177,8 +177,8 @@ func (t *Tree) close(number uint32) {
 	t.trim(number)
 }
 
-// trimList gives back what a list that lost children no longer needs: its record, its
-// bucket, or some of its room. It shrinks the bucket only when one two classes below would do, so that a list
+// trimList gives back what a list that lost children no longer needs: its record, its bucket, or
+// some of its room. It shrinks the bucket only when one two classes below would do, so that a list
 // at the edge of a class does not alternate between two.
 func (t *Tree) trimList(number uint32) {
 	l := t.list(number)

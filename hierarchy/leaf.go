@@ -2,11 +2,11 @@ package hierarchy
 
 import "github.com/atoll-sim/atoll/handle"
 
-// This file changes leaves, children that are no parents, in the usual
-// case, in which nothing has to be allocated or given back. Each function reports whether this was
-// the usual case; if not, it did nothing. In a large tree such a change waits for memory, because the nodes of
-// children are scattered. So no branch depends on memory that is still being loaded,
-// and the processor begins the next change before this one is done.
+// This file changes leaves, children that are no parents, in the usual case, in which nothing has
+// to be allocated or given back. Each function reports whether this was the usual case; if not, it
+// did nothing. In a large tree such a change waits for memory, because the nodes of children are
+// scattered. So no branch depends on memory that is still being loaded, and the processor begins
+// the next change before this one is done.
 
 // behind returns the list of an entity and its memory, if there is room after
 // the last child.
@@ -79,7 +79,8 @@ func (t *Tree) swapRemove(child handle.Handle) bool {
 	return true
 }
 
-// moveAppend is a move with a swap, to the end of a list, which may be the list that the child leaves.
+// moveAppend is a move with a swap, to the end of a list, which may be the list that the child
+// leaves.
 func (t *Tree) moveAppend(child, parent handle.Handle) bool {
 	number, l, words := t.behind(parent)
 	if l == nil || !t.swapRemove(child) {

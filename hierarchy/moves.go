@@ -28,9 +28,9 @@ func (r *Relation) mayAtOnce(by world.Actor) bool {
 	return ok && w == r.w && r.driver.Idle() && !r.comparing
 }
 
-// AddChild makes an entity that has no parent a child of another: its last one, or in a fixed
-// list at the first free place. It is refused with ErrParent if child has a parent, and with a CycleError
-// if child is parent or an ancestor of it.
+// AddChild makes an entity that has no parent a child of another: its last one, or in a fixed list
+// at the first free place. It is refused with ErrParent if child has a parent, and with a
+// CycleError if child is parent or an ancestor of it.
 func (r *Relation) AddChild(by world.Actor, parent, child handle.Handle) error {
 	if r.options.Places == 0 && r.mayAtOnce(by) && r.w.Locate(child) != 0 && r.tree.append(parent, child) {
 		return nil

@@ -7,9 +7,9 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// This is the package's file with unsafe. It finds lists, which is most of what every reading
-// does, without checking again what the tree's invariants promise. It also copies memory as bytes, so that saving and
-// loading are one copy.
+// This is the package's file with unsafe. It finds lists, which is most of what every reading does,
+// without checking again what the tree's invariants promise. It also copies memory as bytes, so
+// that saving and loading are one copy.
 
 // parent returns the parent of h, or None.
 //

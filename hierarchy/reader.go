@@ -9,17 +9,16 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Reader reads a tree. What it returns is valid until the next change of the
-// tree, which for a Relation is the refresh: within a tick nothing changes. If the body of a loop over a walk
-// changes the tree, the walk ends, but what it yields after that is undefined. Collect the entities
-// first, and change the tree after the loop.
+// Reader reads a tree. What it returns is valid until the next change of the tree, which for a
+// Relation is the refresh: within a tick nothing changes. If the body of a loop over a walk changes
+// the tree, the walk ends, but what it yields after that is undefined. Collect the entities first,
+// and change the tree after the loop.
 //
 // A handle that is not in the tree, stale ones included, has no parent and no
 // children. It is never an error.
 //
-// Ownership: one goroutine at a time. A Reader has scratch memory, so each
-// system gets its own. A Reader of a world.Frame is for any number of goroutines, until the frame is
-// released.
+// Ownership: one goroutine at a time. A Reader has scratch memory, so each system gets its own. A
+// Reader of a world.Frame is for any number of goroutines, until the frame is released.
 type Reader struct {
 	tree     *Tree
 	queue    []handle.Handle // of BreadthFirst and Levels, which may be nested

@@ -69,13 +69,12 @@ const (
 // and its children are in order, whatever their shards. A world may have any
 // number of relations; each has its policies.
 //
-// Changes take an actor. With an idle *World they are made at once. With a *Context or a
-// *Port they are requests. The refresh applies them one after the other, after all requests on single
-// entities and before deaths spread: ports by number, then source shards, each in the order sent.
-// So an item that was moved out of a bag survives
-// if the bag dies in the same refresh, whichever was requested first. An item that was
-// moved into it is treated as the bag's children are. Of two moves that together
-// would be a cycle, the first is done and the second refused.
+// Changes take an actor. With an idle *World they are made at once. With a *Context or a *Port they
+// are requests. The refresh applies them one after the other, after all requests on single entities
+// and before deaths spread: ports by number, then source shards, each in the order sent. So an item
+// that was moved out of a bag survives if the bag dies in the same refresh, whichever was requested
+// first. An item that was moved into it is treated as the bag's children are. Of two moves that
+// together would be a cycle, the first is done and the second refused.
 //
 // A port that waits with Notify gets the outcome: Refused;
 // Gone if one of the entities was dead or dying by then; or Missing if it was not in

@@ -51,8 +51,8 @@ func (o TreeOptions) SizeNeeded(r Room) int {
 	return (r.pages()*pageSize + max(r.Parents, 0)*(listWords+1) + r.bucketWords(o.classes())) * wordBytes
 }
 
-// Reserve makes room for that much more, in one allocation and one for the directory: what fits in it
-// allocates nothing. Existing lists move to the new memory.
+// Reserve makes room for that much more, in one allocation and one for the directory: what fits in
+// it allocates nothing. Existing lists move to the new memory.
 func (t *Tree) Reserve(r Room) {
 	if r.Entities <= 0 && r.Parents <= 0 && len(r.Buckets) == 0 {
 		return
@@ -72,8 +72,8 @@ func (t *Tree) Reserve(r Room) {
 	t.dir.reserve(r.homes(), (pages+r.homes()-1)/r.homes())
 }
 
-// NeedsGrowth reports whether adding that many more children to an entity would allocate, if each is new
-// to the tree and its handle is next to those in the tree.
+// NeedsGrowth reports whether adding that many more children to an entity would allocate, if each
+// is new to the tree and its handle is next to those in the tree.
 func (t *Tree) NeedsGrowth(parent handle.Handle, children int) bool {
 	number := t.own(parent)
 	if number == 0 && (t.dir.place(parent) == nil && len(t.block) == 0 || t.freeList == 0 && t.recordsFull()) {

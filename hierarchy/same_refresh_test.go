@@ -9,8 +9,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestParentDestroyedAsCreated has a port create a parent with a child and destroy the parent before
-// the refresh: the child meets the policy, as that of any other parent that dies.
+// TestParentDestroyedAsCreated has a port create a parent with a child and destroy the parent
+// before the refresh: the child meets the policy, as that of any other parent that dies.
 func TestParentDestroyedAsCreated(t *testing.T) {
 	type (
 		a    struct{ N int }

@@ -28,8 +28,8 @@ func (k adapter) AppendSaved(dst []byte) []byte {
 	return k.tree.Save(drive.AppendNumbers(dst, k.tree.room()))
 }
 
-// roomMost bounds the unused room that is restored with a saved tree, beyond the room of the new one
-// and four times the contents.
+// roomMost bounds the unused room that is restored with a saved tree, beyond the room of the new
+// one and four times the contents.
 const roomMost = 64 << 20
 
 // room returns the capacity of each part of the tree. It decides when lists are moved to new

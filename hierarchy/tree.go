@@ -199,8 +199,9 @@ func (t *Tree) AddChild(parent, child handle.Handle) error {
 	return t.do(child, change{op: opAddChild, to: parent})
 }
 
-// AddChildAt is AddChild at a place, from 0 to the number of places. Children from there on move back
-// by one. O(later children). It returns ErrPlace for a place beyond, and ErrFixed for a fixed list.
+// AddChildAt is AddChild at a place, from 0 to the number of places. Children from there on move
+// back by one. O(later children). It returns ErrPlace for a place beyond, and ErrFixed for a fixed
+// list.
 func (t *Tree) AddChildAt(parent, child handle.Handle, place int) error {
 	return t.do(child, change{op: opAddChildAt, to: parent, place: clamp(place)})
 }
@@ -248,7 +249,8 @@ func (t *Tree) Move(child, parent handle.Handle, gap Gap) error {
 	return t.do(child, change{op: opMove, to: parent, gap: gap})
 }
 
-// MoveAt is Move to a place, as Relation.MoveAt. It returns the errors of AddChildAt except ErrParent.
+// MoveAt is Move to a place, as Relation.MoveAt. It returns the errors of AddChildAt except
+// ErrParent.
 func (t *Tree) MoveAt(child, parent handle.Handle, place int, gap Gap) error {
 	return t.do(child, change{op: opMoveAt, to: parent, place: clamp(place), gap: gap})
 }

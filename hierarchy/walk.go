@@ -110,9 +110,9 @@ type ForeignGetter[T any] interface {
 	Get(h handle.Handle) (T, bool)
 }
 
-// With yields the entities of a walk that have a component, with the component, as far as the accessor finds
-// it: in a system those of the system's own shard. The children of h
-// that have a Weight:
+// With yields the entities of a walk that have a component, with the component, as far as the
+// accessor finds it: in a system those of the system's own shard. The children of h that have a
+// Weight:
 //
 //	for item, weight := range hierarchy.With(bags.Each(h), weights)
 func With[T any](walk iter.Seq[handle.Handle], component Getter[T]) iter.Seq2[handle.Handle, *T] {

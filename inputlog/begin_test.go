@@ -114,8 +114,8 @@ func playOn(t testing.TB, x *sea, b begun) {
 }
 
 // TestBegins plays logs that begin at a snapshot to a world that is loaded from it, and to a fork,
-// on other numbers of workers. The fork then goes on, by ports of its own, and is recorded and saved
-// in turn.
+// on other numbers of workers. The fork then goes on, by ports of its own, and is recorded and
+// saved in turn.
 func TestBegins(t *testing.T) {
 	seed := seed.Of(t)
 	x := newSea(t, options(), scheduler.Options{Workers: 2, Balancer: newWhim(t)})
@@ -259,7 +259,8 @@ func TestThen(t *testing.T) {
 	require.Panics(t, func() { p.Then(nil) })
 }
 
-// TestOtherKinds refuses a log of a world with other requests, unless no tick of it is to be played.
+// TestOtherKinds refuses a log of a world with other requests, unless no tick of it is to be
+// played.
 func TestOtherKinds(t *testing.T) {
 	for _, ticks := range []int{0, 1} {
 		for _, closed := range []bool{false, true} {

@@ -39,7 +39,8 @@ func ageing(t *testing.T, onTick func(w *world.World)) (*world.World, *scheduler
 	return w, s, bundle
 }
 
-// TestOnChange is told of what changes the idle world, once each, and not of what a replay does too.
+// TestOnChange is told of what changes the idle world, once each, and not of what a replay does
+// too.
 func TestOnChange(t *testing.T) {
 	write := func(w *world.World) {
 		for rows := range w.Query(world.With[age](w)).Chunks() {

@@ -31,8 +31,8 @@ func (c *cursor) fail(err error) {
 	}
 }
 
-// count reads the number of elements that follow. Each takes some bytes, so count refuses numbers that exceed
-// the rest of the record, and a wrong number cannot allocate more than the log is long.
+// count reads the number of elements that follow. Each takes some bytes, so count refuses numbers
+// that exceed the rest of the record, and a wrong number cannot allocate more than the log is long.
 func (c *cursor) count() int {
 	n := c.number()
 	if n > uint64(len(c.rest)) {

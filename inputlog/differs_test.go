@@ -11,8 +11,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestEmptyLog plays a log without ticks, and another after it. The world was changed between them, and the replay does not
-// do that: the first tick shows it.
+// TestEmptyLog plays a log without ticks, and another after it. The world was changed between them,
+// and the replay does not do that: the first tick shows it.
 func TestEmptyLog(t *testing.T) {
 	start := func() *world.World {
 		w := world.MustNew(world.Options{Shards: 1})
@@ -45,7 +45,8 @@ func TestEmptyLog(t *testing.T) {
 	require.ErrorIs(t, p.Err(), inputlog.ErrDiffers)
 }
 
-// TestShortLogs plays logs of one tick each, as one. What a tick of one has done wrong, the first tick of the next shows.
+// TestShortLogs plays logs of one tick each, as one. What a tick of one has done wrong, the first
+// tick of the next shows.
 func TestShortLogs(t *testing.T) {
 	const ticks = 10
 	start := func() *world.World {
@@ -111,9 +112,10 @@ func fickles(fails func(n int)) *state.Codecs {
 	return c
 }
 
-// TestCodecFailsInHash records and plays a world with a resource that cannot be hashed for a while, because its
-// codec panics, or at all, because it has none. Recording goes on, the same world plays the log to its end, and a
-// difference in anything else is noticed at once, then and later. So is a codec that fails in one of both.
+// TestCodecFailsInHash records and plays a world with a resource that cannot be hashed for a while,
+// because its codec panics, or at all, because it has none. Recording goes on, the same world plays
+// the log to its end, and a difference in anything else is noticed at once, then and later. So is a
+// codec that fails in one of both.
 func TestCodecFailsInHash(t *testing.T) {
 	panics := func(n int) {
 		if n == 5 {

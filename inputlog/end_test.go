@@ -62,8 +62,8 @@ func TestHashAtTheEnd(t *testing.T) {
 	require.Equal(t, []string{"slots of what ports create"}, differ)
 }
 
-// TestPlayTwice refuses a log that a Player has, for the same world and for another, and that Player
-// goes on.
+// TestPlayTwice refuses a log that a Player has, for the same world and for another, and that
+// Player goes on.
 func TestPlayTwice(t *testing.T) {
 	log := small(t, 3)
 	l, err := inputlog.Open(bytes.NewReader(log))

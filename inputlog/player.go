@@ -58,9 +58,9 @@ func (l *Log) Tick() uint64 { return l.header.tick }
 //	err := player.Err()
 //
 // Compare hashes of the state before the Next that returns false, as Verify does. When the log
-// ends, or the Player is closed, ports can be opened again. Then the free slots of entities that ports
-// created continue with their next version, because ports of the recorded world may have given out the last
-// one. So state.StateHash differs from that of the recorded world from then on.
+// ends, or the Player is closed, ports can be opened again. Then the free slots of entities that
+// ports created continue with their next version, because ports of the recorded world may have
+// given out the last one. So state.StateHash differs from that of the recorded world from then on.
 //
 // Ownership: the world's goroutine.
 type Player struct {
@@ -85,13 +85,13 @@ type Player struct {
 	err      error
 }
 
-// Play begins to play a log to a world that is as the recorded one was when recording
-// began: with the same options, registrations in the same order and systems, and filled in the
-// same way or, if the log does not begin at tick 0, loaded from a snapshot or fork of that tick. It
-// returns ErrOtherWorld, naming the first difference in how the world was made or in the tick; or
+// Play begins to play a log to a world that is as the recorded one was when recording began: with
+// the same options, registrations in the same order and systems, and filled in the same way or, if
+// the log does not begin at tick 0, loaded from a snapshot or fork of that tick. It returns
+// ErrOtherWorld, naming the first difference in how the world was made or in the tick; or
 // ErrDiffers, naming the first part of the state that has another hash; or an error if ports are
-// open. A log can be played once. If it was played even in part, or passed to a Player that refused it, open it
-// again. Ports cannot be opened until the log ends or the Player is closed.
+// open. A log can be played once. If it was played even in part, or passed to a Player that refused
+// it, open it again. Ports cannot be opened until the log ends or the Player is closed.
 func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	if w == nil {
 		panic("inputlog: Play to a nil World; make one with world.New")
@@ -222,9 +222,9 @@ func (p *Player) Next() bool {
 	return false
 }
 
-// Make makes the tick that Next has prepared, in the way in which it was recorded: by calling tick, which must run
-// the systems and refresh the world, as Scheduler.Step does; or by World.Refresh or World.Clear if
-// the program had called these on the idle world. It returns the error of tick.
+// Make makes the tick that Next has prepared, in the way in which it was recorded: by calling tick,
+// which must run the systems and refresh the world, as Scheduler.Step does; or by World.Refresh or
+// World.Clear if the program had called these on the idle world. It returns the error of tick.
 func (p *Player) Make(tick func() error) error {
 	switch p.in.By {
 	case drive.ByRefresh:
@@ -237,10 +237,10 @@ func (p *Player) Make(tick func() error) error {
 	return nil
 }
 
-// Err returns why Next returned false: nil if the log was played to its end mark,
-// ErrTruncated if it has none, ErrAltered, ErrOtherWorld, ErrChanged, or ErrDiffers if a hash of a part of the
-// state shows that earlier ticks differed from the recorded ones. A difference may show only after some ticks, up to 1,024
-// in a large world: see Recorder.
+// Err returns why Next returned false: nil if the log was played to its end mark, ErrTruncated if
+// it has none, ErrAltered, ErrOtherWorld, ErrChanged, or ErrDiffers if a hash of a part of the
+// state shows that earlier ticks differed from the recorded ones. A difference may show only after
+// some ticks, up to 1,024 in a large world: see Recorder.
 func (p *Player) Err() error {
 	if errors.Is(p.err, io.EOF) {
 		return nil

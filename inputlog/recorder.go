@@ -21,33 +21,35 @@ type Options struct {
 	// world again.
 	Note []byte
 	// NoHash leaves out the hash of the state where the log begins, which Log.Play compares. It
-	// takes as long as state.StateHash. If something lacks a codec, so that the state cannot be hashed, there is
-	// no hash either.
+	// takes as long as state.StateHash. If something lacks a codec, so that the state cannot be
+	// hashed, there is no hash either.
 	NoHash bool
 	// OnEnd, if not nil, is called once if recording ends before Close, with the error that Err
-	// returns from then on: nothing is written any more, while the world goes on. A goroutine of the tick calls it,
-	// so it must not block.
+	// returns from then on: nothing is written any more, while the world goes on. A goroutine of
+	// the tick calls it, so it must not block.
 	OnEnd func(error)
 	// OnChange, if not nil, is called when the idle world was changed after its last tick and the
-	// scheduler's OnTick: for example, a function between ticks has created an entity. A
-	// log does not have such a change, so it can be played up to there, where Player.Err is ErrChanged. Save the
-	// world, and begin another log. OnChange is called on the goroutine that uses the idle world, after
-	// the functions of Scheduler.Between or before the next tick, and may close the Recorder. Rows
-	// that are handed out for writing count as changed. Writes through a pointer or slice that an
-	// earlier call has returned are not detected. Without OnChange changes are not detected at all: a
-	// program that plays the log must make the same ones, which the hashes check.
+	// scheduler's OnTick: for example, a function between ticks has created an entity. A log does
+	// not have such a change, so it can be played up to there, where Player.Err is ErrChanged. Save
+	// the world, and begin another log. OnChange is called on the goroutine that uses the idle
+	// world, after the functions of Scheduler.Between or before the next tick, and may close the
+	// Recorder. Rows that are handed out for writing count as changed. Writes through a pointer or
+	// slice that an earlier call has returned are not detected. Without OnChange changes are not
+	// detected at all: a program that plays the log must make the same ones, which the hashes
+	// check.
 	OnChange func()
 }
 
 // Recorder writes a log of a world's inputs.
 //
-// Each tick is written by one Write, after its refresh but before senders are notified of
-// outcomes. So the log of a process that dies has all ticks that its senders can know of. With each tick goes a hash of
-// another part of the state, which a Player compares. In 64 ticks everything is hashed once, and the components of up to
-// 512 entities in each. But what is encoded because it has pointers, relations, names and other extensions
-// are hashed 8 KB a tick, and once in 1,024 at the least: all of a world with few entities in a few ticks. Nothing is
-// buffered here: pass a file, or a bufio.Writer if losing some ticks is acceptable. In steady
-// state it allocates nothing, except for values with maps, and what codecs and methods of types allocate.
+// Each tick is written by one Write, after its refresh but before senders are notified of outcomes.
+// So the log of a process that dies has all ticks that its senders can know of. With each tick goes
+// a hash of another part of the state, which a Player compares. In 64 ticks everything is hashed
+// once, and the components of up to 512 entities in each. But what is encoded because it has
+// pointers, relations, names and other extensions are hashed 8 KB a tick, and once in 1,024 at the
+// least: all of a world with few entities in a few ticks. Nothing is buffered here: pass a file, or
+// a bufio.Writer if losing some ticks is acceptable. In steady state it allocates nothing, except
+// for values with maps, and what codecs and methods of types allocate.
 //
 // Invariants: what is written is a valid log up to its end. After an error nothing is
 // written any more.
@@ -80,9 +82,9 @@ type partitionRecord struct {
 	_    [64]byte // other workers write its neighbours
 }
 
-// NewRecorder begins to record w to out, with the next tick. To play the log of a world that has ticked, or
-// that was loaded, save that world at the same moment. NewRecorder returns
-// an error wrapping state.ErrNoCodec, with the name, if something that ports can send cannot be recorded; an
+// NewRecorder begins to record w to out, with the next tick. To play the log of a world that has
+// ticked, or that was loaded, save that world at the same moment. NewRecorder returns an error
+// wrapping state.ErrNoCodec, with the name, if something that ports can send cannot be recorded; an
 // error if the world has a Recorder; or the error of out. The world must be idle.
 func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err error) {
 	if w == nil {

@@ -66,8 +66,8 @@ func (c *cursor) handles(to []handle.Handle) []handle.Handle {
 
 // drawnFree is how many indexes ports may have drawn in addition to one for each byte of the log.
 //
-// Ports draw several indexes at a time, and send what they create with them later, or never. So the log does
-// not show what they were drawn for. Replaying them takes memory, which a wrong number
+// Ports draw several indexes at a time, and send what they create with them later, or never. So the
+// log does not show what they were drawn for. Replaying them takes memory, which a wrong number
 // must not decide. If a world has drawn more, the Recorder pads the tick.
 const drawnFree = 1 << 18
 

@@ -11,8 +11,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// asks are functions that must read the idle world. One function of Scheduler.Between calls all that
-// wait.
+// asks are functions that must read the idle world. One function of Scheduler.Between calls all
+// that wait.
 //
 // Ownership: mu guards the fields after it.
 type asks struct {
@@ -34,8 +34,8 @@ var errStands = busy(http.StatusServiceUnavailable, "no tick has ended for 2 sec
 
 var errClosed = refuse(http.StatusServiceUnavailable, "the inspector or its world is closed")
 
-// do has f called between two ticks and waits for it. If the context ends first, f was not called and will not be, or
-// it has returned.
+// do has f called between two ticks and waits for it. If the context ends first, f was not called
+// and will not be, or it has returned.
 func (a *asks) do(ctx context.Context, f func(*world.World)) error {
 	ctx, cancel := context.WithTimeout(ctx, waitMax)
 	defer cancel()

@@ -52,7 +52,8 @@ func BenchmarkAPI(b *testing.B) {
 	}
 }
 
-// BenchmarkTick makes ticks without an inspector, with one that nobody looks at, and with one that is looked at.
+// BenchmarkTick makes ticks without an inspector, with one that nobody looks at, and with one that
+// is looked at.
 func BenchmarkTick(b *testing.B) {
 	for _, kind := range []string{"without", "with", "looking"} {
 		b.Run(kind, func(b *testing.B) {

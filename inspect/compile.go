@@ -55,7 +55,8 @@ func (s *schema) find(t *term) (id int, path string, ok bool) {
 // namesTold is how many components an error lists.
 const namesTold = 12
 
-// noComponent returns the error for an unknown component. It suggests a similar name, or lists some.
+// noComponent returns the error for an unknown component. It suggests a similar name, or lists
+// some.
 func (s *schema) noComponent(name string) string {
 	var all []string
 	for i := range s.components {
@@ -231,8 +232,8 @@ func (x *test) against(l *literal) (verdict, error) {
 	return asked, nil
 }
 
-// whole completes a test of an integer. Numbers between two integers, or outside the type's range, are
-// decided here, so that no value need be converted.
+// whole completes a test of an integer. Numbers between two integers, or outside the type's range,
+// are decided here, so that no value need be converted.
 func (x *test) whole(text string, f float64) (verdict, error) {
 	v, isWhole := new(big.Int).SetString(strings.TrimPrefix(text, "+"), 10)
 	if !isWhole {

@@ -121,8 +121,9 @@ func (x *Inspector) resume(w http.ResponseWriter, r *http.Request) error {
 	return x.writeState(w, state{x.s.Paused(), x.w.Tick()})
 }
 
-// rest waits until a paused world has made all ticks that were requested: when two looks find the same tick,
-// Run has none left. It returns at once if the world is not paused. If it returns an error, now is what it last saw.
+// rest waits until a paused world has made all ticks that were requested: when two looks find the
+// same tick, Run has none left. It returns at once if the world is not paused. If it returns an
+// error, now is what it last saw.
 func (x *Inspector) rest(ctx context.Context, now *state) error {
 	for {
 		was := *now
@@ -223,8 +224,8 @@ func (x *Inspector) enable(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// set sets a field of a component. It reads the component between two ticks and sends all of it by the
-// port, so it overwrites what systems write to other fields in the next tick.
+// set sets a field of a component. It reads the component between two ticks and sends all of it by
+// the port, so it overwrites what systems write to other fields in the next tick.
 func (x *Inspector) set(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		Handle    string `json:"handle"`
@@ -253,7 +254,8 @@ func (x *Inspector) set(w http.ResponseWriter, r *http.Request) error {
 	return x.writeOutcome(w, r, &done)
 }
 
-// setNow sends a request with the idle world's value, or that of the edit before, and one field changed.
+// setNow sends a request with the idle world's value, or that of the edit before, and one field
+// changed.
 func (x *Inspector) setNow(w *world.World, h handle.Handle, component, path string, value any, done *world.Completion) error {
 	id, f, err := x.schemas.of(w).fieldNamed(component, path)
 	if err != nil {
@@ -299,7 +301,8 @@ type edit struct {
 	done      *world.Completion
 }
 
-// lastEdit returns the last edit of a component that waits for a refresh, or nil. The next edit must keep its fields.
+// lastEdit returns the last edit of a component that waits for a refresh, or nil. The next edit
+// must keep its fields.
 func (x *Inspector) lastEdit(h handle.Handle, component int) (last *edit) {
 	x.edits = slices.DeleteFunc(x.edits, func(e edit) bool { return e.done.Outcome() != world.Undecided })
 	for i := range x.edits {
@@ -310,7 +313,8 @@ func (x *Inspector) lastEdit(h handle.Handle, component int) (last *edit) {
 	return last
 }
 
-// setField stores a JSON value in a field. Numbers may be text, because large ones and NaN are written so.
+// setField stores a JSON value in a field. Numbers may be text, because large ones and NaN are
+// written so.
 func setField(to reflect.Value, value any) error {
 	wants := func(what string) error { return fmt.Errorf("want %s, of type %v, not %v", what, to.Type(), value) }
 	switch to.Kind() {

@@ -46,7 +46,8 @@ func TestUnaffected(t *testing.T) {
 	require.Equal(t, before, after)
 }
 
-// TestSameWorld makes 200 ticks with and without an inspector that is asked all the time: the worlds are the same.
+// TestSameWorld makes 200 ticks with and without an inspector that is asked all the time: the
+// worlds are the same.
 func TestSameWorld(t *testing.T) {
 	run := func(workers int, looks bool) state.Hash {
 		f := newWorld(t, 5, workers)
@@ -108,7 +109,8 @@ func TestSameWorld(t *testing.T) {
 	}
 }
 
-// TestRecorded edits a world that is recorded: its log has what was set and destroyed, and not who looked.
+// TestRecorded edits a world that is recorded: its log has what was set and destroyed, and not who
+// looked.
 func TestRecorded(t *testing.T) {
 	fresh := func() *fixture {
 		f := newWorld(t, 3, 2)

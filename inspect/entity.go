@@ -109,8 +109,8 @@ func (x *Inspector) entityOf(ctx context.Context, h handle.Handle) ([]byte, erro
 	})
 }
 
-// read copies what the entity has from the idle world. It calls no method of a user's type, and bounds
-// its work, because the next tick waits for it.
+// read copies what the entity has from the idle world. It calls no method of a user's type, and
+// bounds its work, because the next tick waits for it.
 func (e *entity) read(w *world.World, s *schema, h handle.Handle) {
 	d := driver.Of(w)
 	space := d.Space()
@@ -184,7 +184,8 @@ func (e *entity) write(s *schema) {
 	}
 }
 
-// edits reports whether the inspector can set a field. Handles and the IDs of timers and asks are not for people to make up.
+// edits reports whether the inspector can set a field. Handles and the IDs of timers and asks are
+// not for people to make up.
 func (c *component) edits(f *field) bool {
 	return c.plain && f.open && f.typ != handleType && !mem.IsSingle(f.typ)
 }

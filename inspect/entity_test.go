@@ -229,7 +229,8 @@ func TestSet(t *testing.T) {
 	set(400, "Health", "HP", "1")
 }
 
-// TestSetLarge refuses to set a field of a component that no queue has room for, which goes through one as a whole.
+// TestSetLarge refuses to set a field of a component that no queue has room for, which goes through
+// one as a whole.
 func TestSetLarge(t *testing.T) {
 	type Large struct {
 		First int
@@ -316,7 +317,8 @@ func TestPause(t *testing.T) {
 	require.True(t, f.s.Enabled("move"))
 }
 
-// TestEditsOfOne sets two fields of one component before the next tick, one after the other and at once: both stay.
+// TestEditsOfOne sets two fields of one component before the next tick, one after the other and at
+// once: both stay.
 func TestEditsOfOne(t *testing.T) {
 	f := newFixture(t)
 	h, err := handle.Parse(f.one("Health.HP == 7"))
@@ -347,7 +349,8 @@ func TestEditsOfOne(t *testing.T) {
 	}
 }
 
-// TestDestroyClosed destroys by a port whose world was closed since: that is no fault of the inspector.
+// TestDestroyClosed destroys by a port whose world was closed since: that is no fault of the
+// inspector.
 func TestDestroyClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newWorld(t, 1, 1).inspect(inspect.Options{Token: token})

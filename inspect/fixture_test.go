@@ -130,7 +130,8 @@ func (f *fixture) run() *fixture {
 	return f
 }
 
-// newFixture is a world that runs, with 100 units, 10 things and 5 ghosts, and an inspector with a token.
+// newFixture is a world that runs, with 100 units, 10 things and 5 ghosts, and an inspector with a
+// token.
 func newFixture(t testing.TB) *fixture {
 	f := newWorld(t, 3, 2)
 	units, err := f.units.AppendN(nil, f.w, 100, func(i int, u *Unit) {

@@ -14,7 +14,8 @@ const (
 	flightsMax  = 4
 )
 
-// flights keeps the Go runtime's trace of the last seconds, and copies of it from ticks that overran.
+// flights keeps the Go runtime's trace of the last seconds, and copies of it from ticks that
+// overran.
 //
 // Ownership: mu guards the fields after it.
 type flights struct {

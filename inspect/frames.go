@@ -43,7 +43,8 @@ type frames struct {
 
 func (f *frames) init(x *Inspector) { f.x, f.turn = x, newLimit(1) }
 
-// get returns a frame with some components, which is not older than frameAge or than the last change. Release it.
+// get returns a frame with some components, which is not older than frameAge or than the last
+// change. Release it.
 func (f *frames) get(ctx context.Context, need store.Set) (*frame, error) {
 	change := f.x.changes.Load()
 	select {
@@ -71,7 +72,8 @@ func (f *frames) get(ctx context.Context, need store.Set) (*frame, error) {
 	return f.capture(ctx, need)
 }
 
-// errLastFrame is returned while only one more frame can be held: that is left to the program and to saving.
+// errLastFrame is returned while only one more frame can be held: that is left to the program and
+// to saving.
 var errLastFrame = busy(http.StatusServiceUnavailable,
 	"the last frame of Options.FramesMax is left to the program; ask again when it holds fewer, or raise FramesMax, to 2 or more")
 

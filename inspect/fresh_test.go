@@ -20,8 +20,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestStatsShared has a hundred readers ask at once while there is no sample: they share one, so that one look at the
-// world answers all of them.
+// TestStatsShared has a hundred readers ask at once while there is no sample: they share one, so
+// that one look at the world answers all of them.
 func TestStatsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newWorld(t, 1, 1).inspect(inspect.Options{})
@@ -53,7 +53,8 @@ func (f *fixture) crew(n int) (all []string) {
 	return all
 }
 
-// at returns the member of an answer that a path of names and places leads to, the last place being -1.
+// at returns the member of an answer that a path of names and places leads to, the last place being
+// -1.
 func at(path ...any) func(map[string]any) any {
 	return func(answer map[string]any) any {
 		var v any = answer
@@ -88,7 +89,8 @@ func (f *fixture) figure(name string) float64 {
 	return v
 }
 
-// TestSeesChanges reads something, makes a change, and reads the same again at once: the answer has the change.
+// TestSeesChanges reads something, makes a change, and reads the same again at once: the answer has
+// the change.
 func TestSeesChanges(t *testing.T) {
 	const rich = "Health.HP == 1000"
 	richMap := mapPath + "&where=" + url.QueryEscape(rich)
@@ -182,8 +184,9 @@ func TestSeesProblems(t *testing.T) {
 	})
 }
 
-// TestSeesChangesAtRest destroys entities while nobody looks, when samples lack what takes long to find. Whoever looks
-// next finds as many in the sets as there are, whether the inspector or the program destroyed them.
+// TestSeesChangesAtRest destroys entities while nobody looks, when samples lack what takes long to
+// find. Whoever looks next finds as many in the sets as there are, whether the inspector or the
+// program destroyed them.
 func TestSeesChangesAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newWorldEvery(t, 1, 1, 50*time.Millisecond)
@@ -285,7 +288,8 @@ func TestStreamsSeeChanges(t *testing.T) {
 	})
 }
 
-// TestMetricsSeeChanges has a scrape give up: what it had begun to read ends before a change, and is not told after it.
+// TestMetricsSeeChanges has a scrape give up: what it had begun to read ends before a change, and
+// is not told after it.
 func TestMetricsSeeChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newWorld(t, 1, 1)

@@ -76,8 +76,8 @@ func writeBody(w http.ResponseWriter, status int, body []byte) {
 	_, _ = w.Write(body) // if it fails, the reader is gone
 }
 
-// isLocal reports whether a request comes from this machine: not through a proxy, and not from a page under a
-// foreign name that resolves to this machine.
+// isLocal reports whether a request comes from this machine: not through a proxy, and not from a
+// page under a foreign name that resolves to this machine.
 func isLocal(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !from.Addr().Unmap().IsLoopback() {
@@ -129,7 +129,8 @@ func (x *Inspector) mayAsk(r *http.Request, isPage bool) error {
 	return nil
 }
 
-// readBody reads the JSON of a POST: one object without unknown members. to is a pointer to a struct.
+// readBody reads the JSON of a POST: one object without unknown members. to is a pointer to a
+// struct.
 func readBody(w http.ResponseWriter, r *http.Request, to any) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return refuse(http.StatusUnsupportedMediaType, "the body must be JSON; send Content-Type: application/json")

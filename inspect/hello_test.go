@@ -12,7 +12,8 @@ import (
 	"github.com/atoll-sim/atoll/inspect"
 )
 
-// TestStreamBegins opens the stream of a world that makes no ticks: it begins although there is nothing to send.
+// TestStreamBegins opens the stream of a world that makes no ticks: it begins although there is
+// nothing to send.
 func TestStreamBegins(t *testing.T) {
 	f := newWorld(t, 1, 1).inspect(inspect.Options{})
 	server := httptest.NewServer(f.x)

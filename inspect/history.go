@@ -95,8 +95,8 @@ func pointOf(number int64, part bool, from, to *counts) point {
 	}
 }
 
-// append appends a span as JSON. The unfinished point has no counts of what happened within it, which would
-// be too small.
+// append appends a span as JSON. The unfinished point has no counts of what happened within it,
+// which would be too small.
 func (h *history) append(dst []byte, span int) []byte {
 	x, r := &h.spans[span], resolutions[span]
 	n := int64(r.n)

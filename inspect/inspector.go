@@ -19,8 +19,8 @@ const TokenMin = 16
 // ConnectionsMax is the default of Options.ConnectionsMax.
 const ConnectionsMax = 1000
 
-// Options shape an Inspector. The zero value means the defaults: only clients on the same machine may
-// read, and none may change anything.
+// Options shape an Inspector. The zero value means the defaults: only clients on the same machine
+// may read, and none may change anything.
 type Options struct {
 	Name string // of the server, for the page's title
 	// Token must be sent, as "Authorization: Bearer …", for every change. Clients on other machines
@@ -29,14 +29,14 @@ type Options struct {
 	Token string
 	// TLS, if not nil, is what ListenAndServe uses.
 	TLS *tls.Config
-	// Insecure lets ListenAndServe serve other machines without TLS: behind a proxy that has TLS, or in a
-	// network where the token may be read.
+	// Insecure lets ListenAndServe serve other machines without TLS: behind a proxy that has TLS,
+	// or in a network where the token may be read.
 	Insecure bool
 	// Logger, if not nil, gets records of requested changes, and of failures.
 	Logger *slog.Logger
-	// GoTraces keeps an execution trace of the Go runtime of the last 5 seconds in memory, 8 MB, and adds it to
-	// recordings of ticks that overran, for `go tool trace`. It costs the program a few percent, and a program can
-	// have one such trace.
+	// GoTraces keeps an execution trace of the Go runtime of the last 5 seconds in memory, 8 MB,
+	// and adds it to recordings of ticks that overran, for `go tool trace`. It costs the program a
+	// few percent, and a program can have one such trace.
 	GoTraces bool
 	// ConnectionsMax is how many streams may be open at a time, and how many connections
 	// ListenAndServe has besides. Default: 1,000.
@@ -86,9 +86,10 @@ type Inspector struct {
 	work     group
 }
 
-// New makes the inspector of a scheduler and its world. It serves when it is mounted in a server, or by
-// ListenAndServe, and ends by Close or when the world is closed. It returns an error that names the
-// option that is wrong, or the world's if that is closed or broken. It panics for a nil Scheduler.
+// New makes the inspector of a scheduler and its world. It serves when it is mounted in a server,
+// or by ListenAndServe, and ends by Close or when the world is closed. It returns an error that
+// names the option that is wrong, or the world's if that is closed or broken. It panics for a nil
+// Scheduler.
 //
 // Safe from any goroutine at any time, while ticks run, too. A world may have several.
 func New(s *scheduler.Scheduler, o Options) (*Inspector, error) {
@@ -120,9 +121,10 @@ func New(s *scheduler.Scheduler, o Options) (*Inspector, error) {
 	return x, nil
 }
 
-// Close ends all streams and the sampling, and waits for the sampling. From then on every request is
-// answered with 503, except those for problems, history and the list of recordings. Closing twice is no error. Safe
-// from any goroutine, but not in a function of Scheduler.Between, which it may wait for.
+// Close ends all streams and the sampling, and waits for the sampling. From then on every request
+// is answered with 503, except those for problems, history and the list of recordings. Closing
+// twice is no error. Safe from any goroutine, but not in a function of Scheduler.Between, which it
+// may wait for.
 func (x *Inspector) Close() error {
 	x.end()
 	x.work.close()

@@ -61,8 +61,8 @@ func (a *answers) init(x *Inspector) {
 	a.x, a.busy, a.byKey = x, newLimit(computedMax), map[string]*answer{}
 }
 
-// of returns the answer for key if it was computed within age, and after the last change. Otherwise it computes
-// it. If the first reader goes away, the computation continues for the others.
+// of returns the answer for key if it was computed within age, and after the last change. Otherwise
+// it computes it. If the first reader goes away, the computation continues for the others.
 func (a *answers) of(ctx context.Context, key string, age time.Duration, compute func(context.Context) ([]byte, error)) ([]byte, error) {
 	now, change := time.Now(), a.x.changes.Load()
 	a.mu.Lock()

@@ -20,8 +20,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestAnswersBusy computes as many answers as can be at a time, and one more, which waits and is refused. What others
-// ask for the same is computed once.
+// TestAnswersBusy computes as many answers as can be at a time, and one more, which waits and is
+// refused. What others ask for the same is computed once.
 func TestAnswersBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := &Inspector{}
@@ -81,8 +81,8 @@ func TestAnswersBusy(t *testing.T) {
 	})
 }
 
-// TestAnswersChange asks for the same before a change and after it. What was begun before is not given to who asks
-// after it; what had not been begun yet is.
+// TestAnswersChange asks for the same before a change and after it. What was begun before is not
+// given to who asks after it; what had not been begun yet is.
 func TestAnswersChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := &Inspector{}
@@ -276,8 +276,8 @@ func TestHistoryRing(t *testing.T) {
 	}
 }
 
-// TestHistoryUnfinished has as many entities created in each second: no point tells fewer because its time is not over, or began
-// before the first sample.
+// TestHistoryUnfinished has as many entities created in each second: no point tells fewer because
+// its time is not over, or began before the first sample.
 func TestHistoryUnfinished(t *testing.T) {
 	var h history
 	h.init()
@@ -349,7 +349,8 @@ func TestSampleStays(t *testing.T) {
 	}
 }
 
-// TestClosedMeanwhile answers with the same status whether the Inspector was closed before a request or during it.
+// TestClosedMeanwhile answers with the same status whether the Inspector was closed before a
+// request or during it.
 func TestClosedMeanwhile(t *testing.T) {
 	x := newInside(t)
 	for _, c := range []struct {

@@ -147,7 +147,8 @@ type entry struct {
 	others bool // all that have no line
 }
 
-// plot draws the map. It reads all rows once for the box and the legend, and again for the contents.
+// plot draws the map. It reads all rows once for the box and the legend, and again for the
+// contents.
 func (x *Inspector) plot(ctx context.Context, m *plot) ([]byte, error) {
 	s, err := x.schemaNow(ctx)
 	if err != nil {

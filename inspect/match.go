@@ -28,7 +28,8 @@ func (r *rows) cells(component int) mem.Cells {
 	return r.chunk.Cells(at)
 }
 
-// sliceRows is after how many rows a scan yields its core, and checks whether its result is still wanted.
+// sliceRows is after how many rows a scan yields its core, and checks whether its result is still
+// wanted.
 const sliceRows = 1 << 15
 
 // scan calls f with the rows of a frame that match, chunk by chunk. Its argument is valid until it

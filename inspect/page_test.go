@@ -25,8 +25,8 @@ func pageFiles(t *testing.T) map[string]string {
 	return files
 }
 
-// forbidden is what no file of the page may have: it would not work under the policy for content, or
-// make markup of data.
+// forbidden is what no file of the page may have: it would not work under the policy for content,
+// or make markup of data.
 var forbidden = map[string]*regexp.Regexp{
 	".html": regexp.MustCompile(`(?i)\sstyle=|\son[a-z]+=|<style|<script>|://`),
 	".css":  regexp.MustCompile(`(?i)@import|url\(|://`),
@@ -49,7 +49,8 @@ func TestPageIsSafe(t *testing.T) {
 	}
 }
 
-// TestPageIsWhole finds each file that another one loads, relative to it, and nothing that none loads.
+// TestPageIsWhole finds each file that another one loads, relative to it, and nothing that none
+// loads.
 func TestPageIsWhole(t *testing.T) {
 	loads := regexp.MustCompile(`(?:from |import )'(\.[^']+)'|(?:src|href)="(page/[^"]+)"`)
 	files, used := pageFiles(t), map[string]bool{"page/index.html": true}

@@ -78,7 +78,8 @@ func TestPauseStands(t *testing.T) {
 	})
 }
 
-// TestPauseLate has a tick that does not end in time: the answer says so, and the world pauses when it does.
+// TestPauseLate has a tick that does not end in time: the answer says so, and the world pauses when
+// it does.
 func TestPauseLate(t *testing.T) {
 	inHeld(t, func(t *testing.T, h *held) {
 		began := time.Now()
@@ -127,7 +128,8 @@ func TestSteps(t *testing.T) {
 	})
 }
 
-// TestStepLate has ticks that do not end in time: the answer tells how many did, and the others follow.
+// TestStepLate has ticks that do not end in time: the answer tells how many did, and the others
+// follow.
 func TestStepLate(t *testing.T) {
 	inHeld(t, func(t *testing.T, h *held) {
 		require.Contains(t, h.post(409, "/api/step", "{}")["error"], "not paused")
@@ -156,7 +158,8 @@ func TestStepLate(t *testing.T) {
 	})
 }
 
-// TestStepLateSeen reads after such an answer: what is told is not older than the ticks that it says were made.
+// TestStepLateSeen reads after such an answer: what is told is not older than the ticks that it
+// says were made.
 func TestStepLateSeen(t *testing.T) {
 	inHeld(t, func(t *testing.T, h *held) {
 		h.s.Pause()

@@ -36,7 +36,8 @@ type problems struct {
 	number uint64
 }
 
-// add adds a problem of now, unless it says when it was, or counts it if the same one came recently.
+// add adds a problem of now, unless it says when it was, or counts it if the same one came
+// recently.
 func (p *problems) add(x problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,7 +65,8 @@ func (p *problems) last() uint64 {
 	return p.number
 }
 
-// since returns the problems that came or were repeated after a number, as JSON, and advances the number.
+// since returns the problems that came or were repeated after a number, as JSON, and advances the
+// number.
 func (p *problems) since(seen *uint64) (all [][]byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -158,7 +160,8 @@ func (m *samples) findProblems() {
 	m.findClimbs(now.climbed - was.climbed)
 }
 
-// findClimbs adds the last n changes of the rung: the scheduler keeps them, so that none between two samples is missed.
+// findClimbs adds the last n changes of the rung: the scheduler keeps them, so that none between
+// two samples is missed.
 func (m *samples) findClimbs(n uint64) {
 	all := m.scheduler.Climbs
 	if more := int64(n) - int64(len(all)); more > 0 {

@@ -16,8 +16,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// problem waits for a problem of a kind whose text is what, and returns it. It calls again, if it is not nil, each time
-// that there is none.
+// problem waits for a problem of a kind whose text is what, and returns it. It calls again, if it
+// is not nil, each time that there is none.
 func (f *fixture) problem(kind, what string, again func()) (found map[string]any) {
 	f.t.Helper()
 	require.Eventually(f.t, func() bool {
@@ -35,7 +35,8 @@ func (f *fixture) problem(kind, what string, again func()) (found map[string]any
 	return found
 }
 
-// paused is a world that is paused, of which there is a sample already. What goes wrong after that is a problem.
+// paused is a world that is paused, of which there is a sample already. What goes wrong after that
+// is a problem.
 func paused(t *testing.T, w world.Options, s scheduler.Options, system func(*world.Context)) *fixture {
 	return pausedWorld(t, world.MustNew(w), s, system)
 }
@@ -85,8 +86,8 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestRung has a budget that each tick exceeds, so that the scheduler goes up its ladder, and a pause that ends all rungs: each
-// change is told once, however many there are between two samples.
+// TestRung has a budget that each tick exceeds, so that the scheduler goes up its ladder, and a
+// pause that ends all rungs: each change is told once, however many there are between two samples.
 func TestRung(t *testing.T) {
 	w := world.MustNew(world.Options{TickInterval: time.Millisecond})
 	chat := world.RegisterFunc(w, "chat", func(*world.EntityContext, int) {})
@@ -113,7 +114,8 @@ func TestRung(t *testing.T) {
 	}, got)
 }
 
-// TestInForce goes up to a rung that slows the world down, and down again: all figures tell the interval and the budget that hold.
+// TestInForce goes up to a rung that slows the world down, and down again: all figures tell the
+// interval and the budget that hold.
 func TestInForce(t *testing.T) {
 	const interval, budget = 2 * time.Millisecond, 400 * time.Microsecond
 	var heavy atomic.Bool

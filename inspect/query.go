@@ -124,7 +124,8 @@ func (x *Inspector) serveQuery(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// shown returns the components that rows show: those in names, or if that is empty those of the query.
+// shown returns the components that rows show: those in names, or if that is empty those of the
+// query.
 func (s *schema) shown(f *filter, names string) ([]int, error) {
 	all := slices.Clone(f.named)
 	if names != "" {

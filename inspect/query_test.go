@@ -205,7 +205,8 @@ func newModel(t *testing.T, r *rand.Rand) *model {
 	return m
 }
 
-// compared reports whether a comparison holds. The values are of one type, or a field's and a float64.
+// compared reports whether a comparison holds. The values are of one type, or a field's and a
+// float64.
 func compared[T int64 | uint64 | float64 | string](a T, op string, b T) bool {
 	same := a == b || a != a && b != b
 	switch op {

@@ -32,8 +32,8 @@ func (l *pipes) Accept() (net.Conn, error) {
 func (l *pipes) Close() error   { close(l.over); return nil }
 func (l *pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
-// TestQuietConnections fills the places of the server with connections that send nothing, or half of a request, or
-// nothing more after an answer. They end, and another one gets a place.
+// TestQuietConnections fills the places of the server with connections that send nothing, or half
+// of a request, or nothing more after an answer. They end, and another one gets a place.
 func TestQuietConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := &Inspector{o: Options{Token: "0123456789abcdef", ConnectionsMax: 3}}

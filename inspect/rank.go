@@ -60,8 +60,8 @@ type found struct {
 	text  string
 }
 
-// ranking collects the first rows, in the order of a field, or of handles after a given one. It keeps no more
-// than the limit.
+// ranking collects the first rows, in the order of a field, or of handles after a given one. It
+// keeps no more than the limit.
 type ranking struct {
 	by    *column // or nil
 	down  bool    // the greatest first
@@ -135,7 +135,8 @@ func (p *ranking) sorted() []found {
 	return p.all
 }
 
-// keyOf returns the sort key of a field's value: a number, or a text. NaN comes after all other numbers.
+// keyOf returns the sort key of a field's value: a number, or a text. NaN comes after all other
+// numbers.
 func keyOf(v reflect.Value) (uint64, string) {
 	const sign = 1 << 63
 	switch {

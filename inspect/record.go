@@ -242,7 +242,8 @@ func (x *Inspector) serveRecordings(w http.ResponseWriter, r *http.Request) erro
 	return nil
 }
 
-// writeTraces answers with ticks. They may be a hundred megabytes, so they are encoded once for simultaneous readers.
+// writeTraces answers with ticks. They may be a hundred megabytes, so they are encoded once for
+// simultaneous readers.
 func (x *Inspector) writeTraces(w http.ResponseWriter, r *http.Request, key string, all []scheduler.Trace, write func([]byte, []scheduler.Trace) []byte) error {
 	body, err := x.answers.of(r.Context(), "recording?"+key, frameAge, func(context.Context) ([]byte, error) { return write(nil, all), nil })
 	if err != nil {

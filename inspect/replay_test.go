@@ -14,8 +14,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestReplayed logs the inputs of a world that is looked at, paused, stepped and changed: a replay without an inspector
-// gives the same world.
+// TestReplayed logs the inputs of a world that is looked at, paused, stepped and changed: a replay
+// without an inspector gives the same world.
 func TestReplayed(t *testing.T) {
 	fresh := func() *fixture {
 		f := newWorld(t, 3, 2)

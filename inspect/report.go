@@ -98,7 +98,8 @@ type shardReport struct {
 	HeldUp    time.Duration `json:"held_up_ns"`
 }
 
-// waitReport is how long a shard waited at fences for another, or for global systems (-1), in a tick of the last second.
+// waitReport is how long a shard waited at fences for another, or for global systems (-1), in a
+// tick of the last second.
 type waitReport struct {
 	Shard  int           `json:"shard"`
 	For    int           `json:"for"`

@@ -29,8 +29,8 @@ const (
 
 // samples reads the statistics regularly.
 //
-// Ownership: turn belongs to the goroutine that takes a sample, and guards the fields after it. mu guards those after
-// mu. The rest is for any goroutine.
+// Ownership: turn belongs to the goroutine that takes a sample, and guards the fields after it. mu
+// guards those after mu. The rest is for any goroutine.
 type samples struct {
 	x        *Inspector
 	began    time.Time
@@ -110,8 +110,8 @@ func (m *samples) looks() bool {
 	return m.streams.Load() > 0 || time.Since(m.began)-time.Duration(m.asked.Load()) < lookFor
 }
 
-// least returns the least time between samples. With many systems on many shards a sample takes long, and the world
-// must wait at most a hundredth of the time.
+// least returns the least time between samples. With many systems on many shards a sample takes
+// long, and the world must wait at most a hundredth of the time.
 func (m *samples) least() time.Duration {
 	return min(max(sampleLook, 100*time.Duration(m.took.Load())), sampleMost)
 }
@@ -144,7 +144,8 @@ func (m *samples) pause() {
 	}
 }
 
-// stands publishes the last sample again, with its greater age, and notes why there is no newer one.
+// stands publishes the last sample again, with its greater age, and notes why there is no newer
+// one.
 func (m *samples) stands(err error) {
 	if errors.Is(err, errStands) && m.x.s.Running() && !m.x.s.Paused() {
 		m.problems.add(problem{Kind: "stuck", Tick: m.x.w.Tick(), What: "no tick ends", Detail: "a system does not return, or takes more than 2 seconds"})
@@ -164,7 +165,8 @@ func (m *samples) has(change uint64) bool {
 	return m.body[0] != nil && m.change >= change
 }
 
-// isFresh reports whether the newest sample has all changes, and is not much older than streams' samples are.
+// isFresh reports whether the newest sample has all changes, and is not much older than streams'
+// samples are.
 func (m *samples) isFresh() bool {
 	change := m.x.changes.Load()
 	m.mu.Lock()
@@ -172,7 +174,8 @@ func (m *samples) isFresh() bool {
 	return m.whole && m.change >= change && time.Since(m.at) < m.least()
 }
 
-// refresh takes a sample unless the newest one is fresh. Goroutines that wait for their turn share it.
+// refresh takes a sample unless the newest one is fresh. Goroutines that wait for their turn share
+// it.
 func (m *samples) refresh(ctx context.Context) error {
 	if m.isFresh() {
 		return nil
@@ -328,8 +331,8 @@ func (m *samples) second(now *moment) *moment {
 	return now
 }
 
-// serveStats answers with a sample that has all changes. If the world allows it, the sample is not much older than
-// those of streams.
+// serveStats answers with a sample that has all changes. If the world allows it, the sample is not
+// much older than those of streams.
 func (x *Inspector) serveStats(w http.ResponseWriter, r *http.Request) error {
 	m := &x.samples
 	m.asked.Store(int64(time.Since(m.began)))

@@ -76,7 +76,8 @@ func join(v any) (text string) {
 	return text
 }
 
-// TestWaited tells what a system waits at its fence in a tick, and which shard for which, not since the start.
+// TestWaited tells what a system waits at its fence in a tick, and which shard for which, not since
+// the start.
 func TestWaited(t *testing.T) {
 	f := newWorld(t, 2, 2)
 	f.s.MustAdd("late", func(b *world.Build) func(*world.Context) {
@@ -287,7 +288,8 @@ func TestNobodyRuns(t *testing.T) {
 	require.Greater(t, f.get(200, "/api/stats")["age_ms"], 500.0, "the last one")
 }
 
-// TestStuckUnseen asks about a world that stopped before anybody looked: the last sample is there, and streams have it.
+// TestStuckUnseen asks about a world that stopped before anybody looked: the last sample is there,
+// and streams have it.
 func TestStuckUnseen(t *testing.T) {
 	f := newWorld(t, 1, 1).inspect(inspect.Options{})
 	for range 100 {

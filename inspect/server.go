@@ -17,7 +17,8 @@ const (
 	levelFailed  = slog.LevelWarn
 )
 
-// kept are the paths that are served even if the world is closed or broken: they say why, and what was before.
+// kept are the paths that are served even if the world is closed or broken: they say why, and what
+// was before.
 var kept = map[string]bool{"/api/problems": true, "/api/history": true, "/api/recordings": true}
 
 // route is the handler of a path.
@@ -57,8 +58,8 @@ func (x *Inspector) makeRoutes() map[string]route {
 // writeWait is how long a write may take.
 const writeWait = 5 * time.Second
 
-// ServeHTTP serves the inspector: at the root of a server, or below a prefix with [http.StripPrefix]. See
-// docs/inspector.md for the paths, and [Options.Token] for access.
+// ServeHTTP serves the inspector: at the root of a server, or below a prefix with
+// [http.StripPrefix]. See docs/inspector.md for the paths, and [Options.Token] for access.
 func (x *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
@@ -129,11 +130,11 @@ func (x *Inspector) servePage(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// ListenAndServe serves at an address, as in "127.0.0.1:8080", until the context ends or the Inspector
-// is closed, and then returns nil, at most about a second later. Streams end with an event that says so. An
-// address that other machines can reach needs a Token, and TLS or Insecure: without them it returns an
-// error that says what is missing, and does not listen. If the network fails, it returns that
-// error.
+// ListenAndServe serves at an address, as in "127.0.0.1:8080", until the context ends or the
+// Inspector is closed, and then returns nil, at most about a second later. Streams end with an
+// event that says so. An address that other machines can reach needs a Token, and TLS or Insecure:
+// without them it returns an error that says what is missing, and does not listen. If the network
+// fails, it returns that error.
 //
 // It logs the address, which is useful with port 0.
 func (x *Inspector) ListenAndServe(ctx context.Context, addr string) error {
@@ -151,8 +152,8 @@ func (x *Inspector) ListenAndServe(ctx context.Context, addr string) error {
 	return x.Serve(ctx, l)
 }
 
-// Serve is ListenAndServe with an existing listener, for example on a port that the system chose. It closes the
-// listener.
+// Serve is ListenAndServe with an existing listener, for example on a port that the system chose.
+// It closes the listener.
 func (x *Inspector) Serve(ctx context.Context, l net.Listener) error {
 	if at, ok := l.Addr().(*net.TCPAddr); ok {
 		if err := x.mayListen(at); err != nil {

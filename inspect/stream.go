@@ -17,13 +17,14 @@ type stream struct {
 	ctx     context.Context // of the request
 }
 
-// beat is the time after which a silent stream writes something, to find out whether the reader is still there.
+// beat is the time after which a silent stream writes something, to find out whether the reader is
+// still there.
 const beat = 15 * time.Second
 
 var errStreams = busy(http.StatusServiceUnavailable, "as many streams are open as ConnectionsMax allows; ask again later")
 
-// open begins a stream, if the limit allows it, and calls f with it. When the Inspector ends, the reader gets an
-// event.
+// open begins a stream, if the limit allows it, and calls f with it. When the Inspector ends, the
+// reader gets an event.
 func (x *Inspector) open(w http.ResponseWriter, r *http.Request, f func(*stream) error) error {
 	if !x.streams.try() {
 		return errStreams
@@ -142,8 +143,8 @@ func (f *feed) put(body []byte, change uint64) {
 	f.next = make(chan struct{})
 }
 
-// get returns the data, or nil if it lacks some of the changes, and a channel that is closed when there is
-// newer data.
+// get returns the data, or nil if it lacks some of the changes, and a channel that is closed when
+// there is newer data.
 func (f *feed) get(change uint64) ([]byte, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -50,8 +50,8 @@ const (
 	threadShards  = 1<<16 + 1
 )
 
-// appendPerfetto appends ticks as events of the Chrome trace format: a thread for each worker, one for the
-// refresh, and one for each shard that waits.
+// appendPerfetto appends ticks as events of the Chrome trace format: a thread for each worker, one
+// for the refresh, and one for each shard that waits.
 func appendPerfetto(dst []byte, all []scheduler.Trace) []byte {
 	dst = append(dst, `{"displayTimeUnit":"ms","traceEvents":[`...)
 	threads := map[int]string{}

@@ -194,8 +194,8 @@ func (e *encoder) key(v reflect.Value) string {
 	return string(appendValue(nil, v, e.methods))
 }
 
-// byMethod writes a value by its type's method for that. If the method fails or panics, it writes a text that
-// says so.
+// byMethod writes a value by its type's method for that. If the method fails or panics, it writes a
+// text that says so.
 func (e *encoder) byMethod(v reflect.Value) (done bool) {
 	if !v.CanInterface() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return false

@@ -85,8 +85,8 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkUpdate tells 10,000 views what they see of 100,000 entities that all move: 50 each. cores is what
-// that takes at 10 Hz, with the wire.
+// BenchmarkUpdate tells 10,000 views what they see of 100,000 entities that all move: 50 each.
+// cores is what that takes at 10 Hz, with the wire.
 func BenchmarkUpdate(b *testing.B) {
 	c := newCrowd(b, 100_000, 46, interest.Options{})
 	for _, h := range c.viewers() {
@@ -97,8 +97,8 @@ func BenchmarkUpdate(b *testing.B) {
 	c.measure(b, &to, func(f *world.Frame) { c.set.Update(f, 1, send) })
 }
 
-// BenchmarkByHand does the same without a Set: each viewer finds who is near, encodes them, and compares that
-// with what it was told last.
+// BenchmarkByHand does the same without a Set: each viewer finds who is near, encodes them, and
+// compares that with what it was told last.
 func BenchmarkByHand(b *testing.B) {
 	c := newCrowd(b, 100_000, 46, interest.Options{})
 	var to wire

@@ -123,7 +123,8 @@ func TestWeight(t *testing.T) {
 	require.Greater(t, heavy, 2*light)
 }
 
-// TestChangesTakeTurns has more come in each Update than a packet has room for: changes are told of, too.
+// TestChangesTakeTurns has more come in each Update than a packet has room for: changes are told
+// of, too.
 func TestChangesTakeTurns(t *testing.T) {
 	for _, most := range []int{1, 20, 100} {
 		x := newField(t, world.Options{})
@@ -149,7 +150,8 @@ func TestChangesTakeTurns(t *testing.T) {
 	}
 }
 
-// TestUrgency orders by weight, age and distance, and has whoever waits long enough be the most urgent.
+// TestUrgency orders by weight, age and distance, and has whoever waits long enough be the most
+// urgent.
 func TestUrgency(t *testing.T) {
 	near, far := interest.Urgency(255, 7, 0), uint8(0)
 	for age := uint32(1); age < 1<<20; age *= 2 {

@@ -15,10 +15,10 @@ const ColumnsMax = 32
 // Column is a component that packets have. See Encode.
 type Column struct{ of column }
 
-// Encode makes a component a column. encode appends a value to dst, in the form that clients read, and
-// returns the extended slice. An Update calls it once for each entity that is seen, on several goroutines at
-// once, with a value of a frame, which it must not change or keep. Equal bytes count as unchanged, so round
-// what clients need not know exactly.
+// Encode makes a component a column. encode appends a value to dst, in the form that clients read,
+// and returns the extended slice. An Update calls it once for each entity that is seen, on several
+// goroutines at once, with a value of a frame, which it must not change or keep. Equal bytes count
+// as unchanged, so round what clients need not know exactly.
 func Encode[C any](encode func(dst []byte, v *C) []byte) Column {
 	if encode == nil {
 		panic(fmt.Sprintf("interest: Encode of %v with a nil function; pass one that appends a value", reflect.TypeFor[C]()))
@@ -31,8 +31,8 @@ type column interface {
 	component() reflect.Type
 	// touch reads from rows ahead of append, so that append waits less. See store.Touch.
 	touch(v store.View, rows []slots.Loc) uint64
-	// append appends the values of rows to dst, and notes in ends where each value ends. For a row without the component
-	// it notes the end of the value before, and that the value is absent.
+	// append appends the values of rows to dst, and notes in ends where each value ends. For a row
+	// without the component it notes the end of the value before, and that the value is absent.
 	append(dst []byte, v store.View, rows []slots.Loc, ends []end) []byte
 }
 

@@ -1,4 +1,5 @@
-// Package interest sends each client what it sees of a world, and only what the client does not know yet.
+// Package interest sends each client what it sees of a world, and only what the client does not
+// know yet.
 //
 // A [Set] has a [View] for each client. [Set.Update] takes a frame, finds the entities that each
 // view sees by an index of package near, and makes a [Packet] for each view that has news: entities
@@ -10,9 +11,9 @@
 //	encode   for each entity that some view sees: its components as bytes, and which of them have changed
 //	tell     for each view: its packet of leaves, enters and changes, as many as fit in its budget
 //
-// [Set.Run] calls Update at a rate while the world ticks. For a connection that keeps the order, use
-// [Viewer.Write]; for others [Packet.AppendTo] makes the bytes of a packet.
+// [Set.Run] calls Update at a rate while the world ticks. For a connection that keeps the order,
+// use [Viewer.Write]; for others [Packet.AppendTo] makes the bytes of a packet.
 //
-// The work grows with the number of views and what each sees, not with clients times entities. An entity is
-// encoded once in an Update, and all packets share the bytes.
+// The work grows with the number of views and what each sees, not with clients times entities. An
+// entity is encoded once in an Update, and all packets share the bytes.
 package interest

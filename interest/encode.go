@@ -9,11 +9,13 @@ import (
 const (
 	rowsEach = 128 // how many rows are encoded at a time
 	endsEach = rowsEach + 1
-	// valuesFirst is longer than what encode returns if it fails to append. So that mistake is detected.
+	// valuesFirst is longer than what encode returns if it fails to append. So that mistake is
+	// detected.
 	valuesFirst = 4000
 )
 
-// batch is a worker's memory for encoding rows column by column. That waits for memory less often than row by row.
+// batch is a worker's memory for encoding rows column by column. That waits for memory less often
+// than row by row.
 type batch struct {
 	at     [rowsEach]slots.Loc
 	values []byte
@@ -52,8 +54,8 @@ func (w *worker) encodeRows(claims []uint32) {
 	}
 }
 
-// finish joins the columns of a row, and finds out what has changed since the last Update. If no view
-// has seen the entity in that Update, everything counts as changed.
+// finish joins the columns of a row, and finds out what has changed since the last Update. If no
+// view has seen the entity in that Update, everything counts as changed.
 func (w *worker) finish(number uint32, i int) {
 	r, values := w.rows().at(number), w.rows().valuesOf(number, len(w.columns))
 	var was *row

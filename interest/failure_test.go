@@ -65,7 +65,8 @@ func TestSink(t *testing.T) {
 	}
 }
 
-// TestChangeMeanwhile changes a view while an Update looks at it: Hide and Also find what the Update uses.
+// TestChangeMeanwhile changes a view while an Update looks at it: Hide and Also find what the
+// Update uses.
 func TestChangeMeanwhile(t *testing.T) {
 	x := newField(t, world.Options{})
 	a, b := x.unit(5, 5), x.unit(50, 50)
@@ -86,7 +87,8 @@ func TestChangeMeanwhile(t *testing.T) {
 	require.Equal(t, interest.Viewer{Entity: a, Radius: 1}, v.Viewer())
 }
 
-// TestEncodeReturns has functions of Encode that return other bytes than those that they were given.
+// TestEncodeReturns has functions of Encode that return other bytes than those that they were
+// given.
 func TestEncodeReturns(t *testing.T) {
 	own := make([]byte, 0, 100)
 	for name, encode := range map[string]func(dst []byte, l *Level) []byte{
@@ -249,7 +251,8 @@ func TestNoPosition(t *testing.T) {
 	require.Equal(t, 1, calls[v], "it is there once")
 }
 
-// TestHideFails has Hide panic while some have come into a view: they are in no other view in the next Update.
+// TestHideFails has Hide panic while some have come into a view: they are in no other view in the
+// next Update.
 func TestHideFails(t *testing.T) {
 	x := newField(t, world.Options{})
 	var bad handle.Handle

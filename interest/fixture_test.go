@@ -283,8 +283,8 @@ func iterations(n int) int {
 	return n
 }
 
-// newRand returns random numbers that are the same for the same seed, and says which seed in case the
-// test fails.
+// newRand returns random numbers that are the same for the same seed, and says which seed in case
+// the test fails.
 func newRand(t testing.TB, seed uint64) *rand.Rand {
 	t.Helper()
 	t.Logf("seed %d", seed)

@@ -52,8 +52,8 @@ func (w *worker) look(v *View) {
 	}
 }
 
-// readAhead reads the marks of hits that no view has seen yet in this Update. They are scattered over memory: this way
-// the reads overlap.
+// readAhead reads the marks of hits that no view has seen yet in this Update. They are scattered
+// over memory: this way the reads overlap.
 func (w *worker) readAhead() {
 	w.missed = append(w.missed[:0], make([]handle.Handle, len(w.hits))...)
 	n := 0
@@ -126,7 +126,8 @@ func (w *worker) add(v *View, h handle.Handle, row uint32, class uint8) {
 	w.table.put(h, slot)
 }
 
-// indexPairs notes which pairs a view has: those seen in the last Update by their rows in it, others in the table.
+// indexPairs notes which pairs a view has: those seen in the last Update by their rows in it,
+// others in the table.
 func (w *worker) indexPairs(v *View) {
 	w.hashed = w.also != nil
 	for slot := range v.pairs.all {
@@ -164,8 +165,8 @@ func (v *View) place(s *Set) {
 	}
 }
 
-// orderOf returns the place of a point on a Morton curve, so that points next to each other in the order are near each
-// other. The bits of x, y and z take turns in it.
+// orderOf returns the place of a point on a Morton curve, so that points next to each other in the
+// order are near each other. The bits of x, y and z take turns in it.
 func (s *Set) orderOf(p near.Point) uint64 {
 	o := s.index.Options()
 	each := 1 / o.Cell

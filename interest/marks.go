@@ -16,8 +16,9 @@ type marks struct {
 
 const pageSlots = slots.PageSlots
 
-// markPage has for each slot the last Update in which its entity was seen, and in the lower half the number of
-// its row in that Update. Setting it publishes the row, except for the fields that done publishes.
+// markPage has for each slot the last Update in which its entity was seen, and in the lower half
+// the number of its row in that Update. Setting it publishes the row, except for the fields that
+// done publishes.
 type markPage [pageSlots]atomic.Uint64
 
 // fit makes room for the slots of all homes, and returns how many there are.

@@ -59,8 +59,8 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// TestLongRows has rows of 20 to 300 kB among short ones: once warm, nothing is allocated. When they are seen no
-// more, their memory comes back.
+// TestLongRows has rows of 20 to 300 kB among short ones: once warm, nothing is allocated. When
+// they are seen no more, their memory comes back.
 func TestLongRows(t *testing.T) {
 	if check.Enabled {
 		t.Skip("the race detector has more allocated")

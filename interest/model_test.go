@@ -219,7 +219,8 @@ func (x *walk) change() {
 	}
 }
 
-// update makes an Update of each set, and checks it. It reports whether somebody was told something, or waits.
+// update makes an Update of each set, and checks it. It reports whether somebody was told
+// something, or waits.
 func (x *walk) update(calm bool) (more bool) {
 	f := x.now()
 	defer f.Release()

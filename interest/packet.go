@@ -2,11 +2,12 @@ package interest
 
 import "github.com/atoll-sim/atoll/handle"
 
-// Packet is what one Update has for a View. The packet and its slices are valid until the sink returns,
-// the Bytes of its rows until the next Update. They must not be changed.
+// Packet is what one Update has for a View. The packet and its slices are valid until the sink
+// returns, the Bytes of its rows until the next Update. They must not be changed.
 type Packet struct {
 	Number uint64 // of the view's packets, from 1
-	// Leaves are the entities that are no longer seen. A client handles them before Rows, which has none of them.
+	// Leaves are the entities that are no longer seen. A client handles them before Rows, which has
+	// none of them.
 	Leaves []Leave
 	// Rows are the entities that have come or changed.
 	Rows []Row
@@ -24,17 +25,18 @@ type Leave struct {
 // Row is an entity that has come or changed.
 type Row struct {
 	Handle handle.Handle
-	// Slot is a small number that stands for the entity in this view, from the row with Enter until its Leave.
-	// Slots are used again, the lowest first. An entity that leaves keeps its slot until the Leave is sent, or
-	// with Viewer.Unacked acknowledged. So a client keeps its entities in a map by slot, or in a slice that
-	// grows. With Viewer.Unacked a client ignores leaves, and rows without Enter, of slots that it has no entity
-	// in: it has lost the packet with Enter, which comes again.
+	// Slot is a small number that stands for the entity in this view, from the row with Enter until
+	// its Leave. Slots are used again, the lowest first. An entity that leaves keeps its slot until
+	// the Leave is sent, or with Viewer.Unacked acknowledged. So a client keeps its entities in a
+	// map by slot, or in a slice that grows. With Viewer.Unacked a client ignores leaves, and rows
+	// without Enter, of slots that it has no entity in: it has lost the packet with Enter, which
+	// comes again.
 	Slot uint32
-	// Enter says that the entity has come: the client forgets what it had in the slot. Only then does it need
-	// the handle.
+	// Enter says that the entity has come: the client forgets what it had in the slot. Only then
+	// does it need the handle.
 	Enter bool
-	// Columns are the columns whose values are in Bytes, one after the other: bit i stands for column i of New.
-	// A row with Enter has all columns that the entity has.
+	// Columns are the columns whose values are in Bytes, one after the other: bit i stands for
+	// column i of New. A row with Enter has all columns that the entity has.
 	Columns uint32
 	// Removed are columns that the entity no longer has.
 	Removed uint32

@@ -6,7 +6,8 @@ import "github.com/atoll-sim/atoll/handle"
 type pair struct {
 	handle handle.Handle // none for a free slot
 	row    uint32
-	// since is the last Update whose packet had it. If none had, it is the Update in which the entity came.
+	// since is the last Update whose packet had it. If none had, it is the Update in which the
+	// entity came.
 	since uint32
 	seen  uint32 // the last Update in which the view saw it
 	class uint8  // how far away

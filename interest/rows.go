@@ -8,8 +8,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/nearby"
 )
 
-// row is an entity that is seen in an Update. Rows are about in the order in which they were first seen, so
-// entities near each other have rows near each other. It has the size of a cache line.
+// row is an entity that is seen in an Update. Rows are about in the order in which they were first
+// seen, so entities near each other have rows near each other. It has the size of a cache line.
 //
 // Ownership: the worker's that has claimed it. Nothing writes it once done is set.
 type row struct {
@@ -77,8 +77,8 @@ func (s *Set) last() *rows { return &s.both[(s.now+1)%2] }
 
 const none = 1<<32 - 1
 
-// What is known of an entity is a number: in the upper half 1 + that of its row, or 0 if no view has seen it in
-// this Update; in the lower half that of its row in the last one, or none.
+// What is known of an entity is a number: in the upper half 1 + that of its row, or 0 if no view
+// has seen it in this Update; in the lower half that of its row in the last one, or none.
 
 // knownAt finds what is known of a hit by its handle.
 func (w *worker) knownAt(hit *nearby.Hit) uint64 {
@@ -110,8 +110,8 @@ func (w *worker) publish(place uint32, known uint64) {
 	atomic.StoreUint64(&w.places[place], known)
 }
 
-// rowOf returns the number of an entity's row. If no view has seen the entity in this Update the worker gets the
-// row, to encode it.
+// rowOf returns the number of an entity's row. If no view has seen the entity in this Update the
+// worker gets the row, to encode it.
 func (w *worker) rowOf(h handle.Handle, place uint32, known uint64) uint32 {
 	if known>>32 != 0 {
 		return uint32(known>>32) - 1
@@ -146,7 +146,8 @@ func (w *worker) claim(h handle.Handle, place, before uint32) uint32 {
 	return number
 }
 
-// span returns where some of a row's columns are in its bytes, and whether no others lie between them.
+// span returns where some of a row's columns are in its bytes, and whether no others lie between
+// them.
 func (r *row) span(values []value, columns uint32) (from, to uint32, whole bool) {
 	if columns == 0 {
 		return 0, 0, true
@@ -170,8 +171,8 @@ func (r *row) join(dst []byte, values []value, columns uint32) []byte {
 	return dst
 }
 
-// arena has the bytes of rows of an Update. What it has given stays where it is until it is emptied. Blocks of one
-// size are behind each other, so that those for long rows are found again.
+// arena has the bytes of rows of an Update. What it has given stays where it is until it is
+// emptied. Blocks of one size are behind each other, so that those for long rows are found again.
 type arena [35 - blockBits]blocks
 
 const (
@@ -216,7 +217,8 @@ func (a *arena) room(n int) *[]byte {
 	return &b.all[b.used-1]
 }
 
-// sized returns a slice of a length, whose elements may be any, with room for some more if it must be made.
+// sized returns a slice of a length, whose elements may be any, with room for some more if it must
+// be made.
 func sized[T any](s []T, n int) []T {
 	if cap(s) < n || cap(s) > 8*n+1<<14 {
 		s = make([]T, n+n/8)

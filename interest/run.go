@@ -12,15 +12,18 @@ import (
 // Patience is for how long Set.Run goes on without a frame while too many are held.
 const Patience = 10 * time.Second
 
-// Run calls Update with frames that the view captures, every so often, until the context ends, and then returns nil.
-// Every 0 is as often as the world ticks: with a frame of each tick, but for ticks that end during an Update. Run
-// releases the frames. It is for a goroutine of its own, beside the one of Scheduler.Run.
+// Run calls Update with frames that the view captures, every so often, until the context ends, and
+// then returns nil. Every 0 is as often as the world ticks: with a frame of each tick, but for
+// ticks that end during an Update. Run releases the frames. It is for a goroutine of its own,
+// beside the one of Scheduler.Run.
 //
-// While too many frames are held, as by other parts of the program, there is none for Run, and views get nothing. Run
-// tries again a tick later, or after every. If that goes on for Patience, it returns the error of View.Capture, which
-// wraps world.ErrFrames: frames are not released, or the limits are too low for one.
+// While too many frames are held, as by other parts of the program, there is none for Run, and
+// views get nothing. Run tries again a tick later, or after every. If that goes on for Patience, it
+// returns the error of View.Capture, which wraps world.ErrFrames: frames are not released, or the
+// limits are too low for one.
 //
-// Run returns why the world was closed or is broken, too. It panics if every is negative, during another Run, and as View.Capture and Update do.
+// Run returns why the world was closed or is broken, too. It panics if every is negative, during
+// another Run, and as View.Capture and Update do.
 func (s *Set) Run(ctx context.Context, view *world.View, every time.Duration, workers int, sink func(*View, *Packet)) error {
 	switch {
 	case every < 0:

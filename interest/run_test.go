@@ -88,7 +88,8 @@ func TestRunErrors(t *testing.T) {
 	require.ErrorIs(t, <-ended, world.ErrClosed)
 }
 
-// TestRunWaits has all frames held for a while: Run tells nothing meanwhile, and goes on. If they are held for good, it returns why.
+// TestRunWaits has all frames held for a while: Run tells nothing meanwhile, and goes on. If they
+// are held for good, it returns why.
 func TestRunWaits(t *testing.T) {
 	for _, every := range []time.Duration{0, time.Second} {
 		synctest.Test(t, func(t *testing.T) {

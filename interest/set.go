@@ -19,17 +19,18 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Options shape a Set. Each function is called at the beginning of an Update, with its frame. The function that it
-// returns is called by that Update for each view or each entity in it, on several goroutines at once, so it must be
-// fast. Its result must depend on the frame and its arguments alone.
+// Options shape a Set. Each function is called at the beginning of an Update, with its frame. The
+// function that it returns is called by that Update for each view or each entity in it, on several
+// goroutines at once, so it must be fast. Its result must depend on the frame and its arguments
+// alone.
 type Options struct {
 	// Hide reports whether a view does not show an entity, though it is near or of Also.
 	Hide func(f *world.Frame) func(v *View, h handle.Handle) bool
-	// Also appends entities that a view shows wherever they are: the members of a party, the items that a
-	// player carries. Dead entities are left out.
+	// Also appends entities that a view shows wherever they are: the members of a party, the items
+	// that a player carries. Dead entities are left out.
 	Also func(f *world.Frame) func(dst []handle.Handle, v *View) []handle.Handle
-	// Weight returns how important an entity is, from 1 to 255: one of weight 20 is updated as often as one
-	// of weight 10 at half the distance. Without Weight all have 1.
+	// Weight returns how important an entity is, from 1 to 255: one of weight 20 is updated as
+	// often as one of weight 10 at half the distance. Without Weight all have 1.
 	Weight func(f *world.Frame) func(h handle.Handle) int
 }
 
@@ -81,13 +82,14 @@ type Set struct {
 	value func(handle.Handle) int
 }
 
-// New makes a Set for the clients of a world. They see the entities that the index finds, and of each the
-// columns, in that order. The world must be idle. New panics if the index is of another world, if a component is not
-// registered or comes twice, and if there are more than ColumnsMax.
+// New makes a Set for the clients of a world. They see the entities that the index finds, and of
+// each the columns, in that order. The world must be idle. New panics if the index is of another
+// world, if a component is not registered or comes twice, and if there are more than ColumnsMax.
 //
-// A Set takes 8 bytes for each entity in the world and for each in the index, and 24 for each pair of a view and an
-// entity that it shows. Each entity that is seen takes 128, 4 for each worker, and for each of its columns 16 and
-// twice its bytes, or up to eight times if all its columns together exceed 32 kB.
+// A Set takes 8 bytes for each entity in the world and for each in the index, and 24 for each pair
+// of a view and an entity that it shows. Each entity that is seen takes 128, 4 for each worker, and
+// for each of its columns 16 and twice its bytes, or up to eight times if all its columns together
+// exceed 32 kB.
 func New(w *world.World, x *near.Index, o Options, columns ...Column) *Set {
 	d := driver.Of(w)
 	d.MustIdle("interest.New")
@@ -117,8 +119,8 @@ func New(w *world.World, x *near.Index, o Options, columns ...Column) *Set {
 	return s
 }
 
-// Open opens a view, which gets its first packet in the next Update. It panics if a number of v is out of
-// range. Safe from any goroutine.
+// Open opens a view, which gets its first packet in the next Update. It panics if a number of v is
+// out of range. Safe from any goroutine.
 func (s *Set) Open(v Viewer) *View {
 	v.check("Set.Open")
 	view := &View{client: v.Client, viewer: v}
@@ -132,18 +134,18 @@ func (s *Set) Open(v Viewer) *View {
 	return view
 }
 
-// Update brings all views up to date with a frame. It calls sink once for each view that has news, except
-// views with a Viewer.Write; if all have one, sink may be nil. The workers, each a goroutine, share the work
-// and call sink at the same time. sink may call Open and the methods of views, and must not
-// release the frame.
+// Update brings all views up to date with a frame. It calls sink once for each view that has news,
+// except views with a Viewer.Write; if all have one, sink may be nil. The workers, each a
+// goroutine, share the work and call sink at the same time. sink may call Open and the methods of
+// views, and must not release the frame.
 //
-// The frame must be of the world, and its view must have the index, its component and all columns. Frames may
-// skip ticks and may repeat the last one, but must not go back. Update panics otherwise, for fewer than one
-// worker, for a nil sink if a view has no Write, during another Update, and if sink or another function
-// panics: then some views have no packet, and the next Update continues.
+// The frame must be of the world, and its view must have the index, its component and all columns.
+// Frames may skip ticks and may repeat the last one, but must not go back. Update panics otherwise,
+// for fewer than one worker, for a nil sink if a view has no Write, during another Update, and if
+// sink or another function panics: then some views have no packet, and the next Update continues.
 //
-// An Update takes some 170 ns for each pair of a view and an entity that it shows. It allocates nothing once
-// there have been as many pairs before.
+// An Update takes some 170 ns for each pair of a view and an entity that it shows. It allocates
+// nothing once there have been as many pairs before.
 func (s *Set) Update(f *world.Frame, workers int, sink func(*View, *Packet)) {
 	switch {
 	case workers < 1:

@@ -6,7 +6,8 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// table finds pairs of a view by their handles, when their rows do not identify them. Views use it one after the other.
+// table finds pairs of a view by their handles, when their rows do not identify them. Views use it
+// one after the other.
 type table struct {
 	pairs *pairs
 	slots []uint32 // slots, plus 1, or 0: a power of two
@@ -17,7 +18,8 @@ type table struct {
 	small int // Updates in a row in which all sizes were far smaller than the memory
 }
 
-// After so many small Updates the memory is given back. One is not enough: an Update has small and large views.
+// After so many small Updates the memory is given back. One is not enough: an Update has small and
+// large views.
 const smallMost = 64
 
 // rest ends an Update, and gives back memory that was not used for long.

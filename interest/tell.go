@@ -50,8 +50,8 @@ func (w *worker) tell(v *View) {
 	v.pairs.trim()
 }
 
-// find finds what is to go into a view's packet, or if the view waits only how much that is. It frees the slots of
-// entities that have gone before a packet had them.
+// find finds what is to go into a view's packet, or if the view waits only how much that is. It
+// frees the slots of entities that have gone before a packet had them.
 func (w *worker) find(v *View, waits bool) {
 	if w.use > 1 {
 		w.wait(v)
@@ -115,7 +115,8 @@ func (w *worker) changed(r *row, number, since uint32) (columns uint32, bytes []
 	return columns, w.joined[start:len(w.joined):len(w.joined)]
 }
 
-// urgency returns how urgent a row is, from 0 to 63: the logarithm of weight times age by distance, in half octaves.
+// urgency returns how urgent a row is, from 0 to 63: the logarithm of weight times age by distance,
+// in half octaves.
 func urgency(weight, age, class uint32) uint8 {
 	x := min(uint64(weight)*(uint64(age)+1)*uint64(8*classes/(class+1)), math.MaxUint32)
 	n := bits.Len64(x)
@@ -144,7 +145,8 @@ func (w *worker) put(v *View) {
 	w.putSome(v, first[next:], &spent, most)
 }
 
-// putSome puts rows into the packet until most is spent, and at least one into a packet. It returns how many.
+// putSome puts rows into the packet until most is spent, and at least one into a packet. It returns
+// how many.
 func (w *worker) putSome(v *View, which []int32, spent *int, most int) int {
 	for i, at := range which {
 		if *spent >= most && len(w.packet.Rows) > 0 {
@@ -194,8 +196,8 @@ func (w *worker) leave(v *View) {
 	}
 }
 
-// sort orders what is due: enters before others, then the most urgent first, then by slot. It returns how many
-// enters there are.
+// sort orders what is due: enters before others, then the most urgent first, then by slot. It
+// returns how many enters there are.
 func (w *worker) sort() (enters int) {
 	var starts [2*64 + 1]int32
 	key := func(d *due) int {

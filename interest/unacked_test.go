@@ -78,7 +78,8 @@ func TestUnacked(t *testing.T) {
 	require.Equal(t, uint32(1), p.Rows[0].Slot)
 }
 
-// TestUnackedMost has ever more packets under way, of which some get lost. In the end the client knows all.
+// TestUnackedMost has ever more packets under way, of which some get lost. In the end the client
+// knows all.
 func TestUnackedMost(t *testing.T) {
 	x := newField(t, world.Options{})
 	s := x.newSet(interest.Options{})
@@ -159,7 +160,8 @@ func TestRenumber(t *testing.T) {
 	}
 }
 
-// TestAgain has somebody come again while it is not known yet whether the client has been told of the leave.
+// TestAgain has somebody come again while it is not known yet whether the client has been told of
+// the leave.
 func TestAgain(t *testing.T) {
 	for name, places := range map[string]struct {
 		again, then float64

@@ -12,21 +12,24 @@ import (
 
 // Viewer says what a View shows. Lengths are in the units of the index.
 type Viewer struct {
-	// Entity is the one that sees. While it is dead, or has no place, the view shows only what Options.Also
-	// returns. An entity sees itself, unless Options.Hide or a term of the index leaves it out.
+	// Entity is the one that sees. While it is dead, or has no place, the view shows only what
+	// Options.Also returns. An entity sees itself, unless Options.Hide or a term of the index
+	// leaves it out.
 	Entity handle.Handle
 	// At is the place of a viewer without an Entity, such as a camera.
 	At near.Point
-	// An entity is seen when it comes within Radius, until it is farther away than Radius and Margin together:
-	// with a Margin, entities that move along the border do not come and go in each Update.
+	// An entity is seen when it comes within Radius, until it is farther away than Radius and
+	// Margin together: with a Margin, entities that move along the border do not come and go in
+	// each Update.
 	Radius, Margin float64
-	// Bytes bounds a packet: it gets rows until it has so many bytes, so it can exceed them by a row. A row
-	// counts as its bytes and RowBytes, with Enter as 8 more; a leave counts as LeaveBytes. All leaves go into
-	// the first packet, and each packet has a row if one is due. 0 is no bound.
+	// Bytes bounds a packet: it gets rows until it has so many bytes, so it can exceed them by a
+	// row. A row counts as its bytes and RowBytes, with Enter as 8 more; a leave counts as
+	// LeaveBytes. All leaves go into the first packet, and each packet has a row if one is due. 0
+	// is no bound.
 	Bytes int
-	// Unacked is how many packets may be unacknowledged: at that number the view gets none until Ack or Lost is
-	// called. 0 is for a transport that loses nothing and takes all packets: each counts as received. At most
-	// UnackedMax.
+	// Unacked is how many packets may be unacknowledged: at that number the view gets none until
+	// Ack or Lost is called. 0 is for a transport that loses nothing and takes all packets: each
+	// counts as received. At most UnackedMax.
 	Unacked int
 	// Write, if not nil, gets the view's packets instead of the sink, as AppendTo encodes them: for
 	// a connection that keeps the order, such as a websocket. Each call has a goroutine of its own,
@@ -34,7 +37,8 @@ type Viewer struct {
 	// Write has returned, so a slow client gets fewer packets, each with everything that is new.
 	// Each counts as received: when a write fails, close the connection.
 	Write func(packet []byte)
-	// Client is any value of the program, for the sink and the functions of Options. See View.Client.
+	// Client is any value of the program, for the sink and the functions of Options. See
+	// View.Client.
 	Client any
 }
 
@@ -63,8 +67,8 @@ func (v *Viewer) check(call string) {
 //
 // Invariants: between Updates, a pair that a client may have stays until its Leave is received.
 //
-// Ownership: any goroutine calls the methods, at any time; they take effect in the next Update. The rest belongs to
-// the worker that has the view in a step of Update.
+// Ownership: any goroutine calls the methods, at any time; they take effect in the next Update. The
+// rest belongs to the worker that has the view in a step of Update.
 type View struct {
 	client any
 	writer *writer // or nil
@@ -88,17 +92,19 @@ type View struct {
 // Client returns Viewer.Client, as the view was opened with.
 func (v *View) Client() any { return v.client }
 
-// Viewer returns what Updates use: what the view was opened with, or changed to before the last Update. Within
-// Options.Hide and Options.Also it is what that Update uses, even if Change is called meanwhile.
+// Viewer returns what Updates use: what the view was opened with, or changed to before the last
+// Update. Within Options.Hide and Options.Also it is what that Update uses, even if Change is
+// called meanwhile.
 func (v *View) Viewer() Viewer {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.viewer
 }
 
-// Change changes what the view shows: another entity, as when a player respawns, another radius or budget.
-// Entities that are still seen are not sent again. Client, Write and Unacked stay as they were. The next Update
-// uses all of to, or of what a later Change passes. It panics as Set.Open does.
+// Change changes what the view shows: another entity, as when a player respawns, another radius or
+// budget. Entities that are still seen are not sent again. Client, Write and Unacked stay as they
+// were. The next Update uses all of to, or of what a later Change passes. It panics as Set.Open
+// does.
 func (v *View) Change(to Viewer) {
 	to.Write = nil
 	to.check("View.Change")
@@ -109,14 +115,15 @@ func (v *View) Change(to Viewer) {
 	v.called.Store(true)
 }
 
-// Close ends the view. It gets no more packets, except one that an Update on other goroutines is making.
-// Closing twice is no error.
+// Close ends the view. It gets no more packets, except one that an Update on other goroutines is
+// making. Closing twice is no error.
 func (v *View) Close() { v.closed.Store(true) }
 
-// Ack says that the client has applied a packet. Clients must apply packets in the order of their numbers and
-// ignore those that come after a later one. So earlier packets that were not acknowledged count as lost, and
-// their news is sent again. Call Ack for each packet that the client acknowledges, the earliest first. It does
-// nothing for other numbers, and if Viewer.Unacked is 0.
+// Ack says that the client has applied a packet. Clients must apply packets in the order of their
+// numbers and ignore those that come after a later one. So earlier packets that were not
+// acknowledged count as lost, and their news is sent again. Call Ack for each packet that the
+// client acknowledges, the earliest first. It does nothing for other numbers, and if Viewer.Unacked
+// is 0.
 func (v *View) Ack(number uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -124,9 +131,10 @@ func (v *View) Ack(number uint64) {
 	v.called.Store(true)
 }
 
-// Lost says that a packet, and earlier ones that were not acknowledged, count as lost: their news is sent
-// again. If they arrive later after all, no harm is done. If all packets under way are lost, a view waits
-// forever without it: call it with the number of the last packet when there is no Ack for some time.
+// Lost says that a packet, and earlier ones that were not acknowledged, count as lost: their news
+// is sent again. If they arrive later after all, no harm is done. If all packets under way are
+// lost, a view waits forever without it: call it with the number of the last packet when there is
+// no Ack for some time.
 func (v *View) Lost(number uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -134,7 +142,8 @@ func (v *View) Lost(number uint64) {
 	v.called.Store(true)
 }
 
-// ended reports whether the view is closed. A closed view gives back its memory, as the program may keep the View.
+// ended reports whether the view is closed. A closed view gives back its memory, as the program may
+// keep the View.
 func (v *View) ended() bool {
 	if !v.closed.Load() {
 		return false

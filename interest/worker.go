@@ -110,8 +110,9 @@ func (f *failure) Unwrap() error {
 // viewsEach is how many views a worker takes at a time.
 const viewsEach = 16
 
-// update makes the Update for views until none are left. It looks at some, encodes what they see, and makes their
-// packets. There is no barrier in between: a worker waits only for rows that another one encodes.
+// update makes the Update for views until none are left. It looks at some, encodes what they see,
+// and makes their packets. There is no barrier in between: a worker waits only for rows that
+// another one encodes.
 func (w *worker) update() {
 	w.table.rest()
 	for w.failure.Load() == nil {
@@ -131,8 +132,8 @@ func (w *worker) update() {
 	}
 }
 
-// wait waits until other workers have encoded all that a view sees. If one of them has failed it panics,
-// before pairs count as sent.
+// wait waits until other workers have encoded all that a view sees. If one of them has failed it
+// panics, before pairs count as sent.
 func (w *worker) wait(v *View) {
 	for i := range v.pairs.all {
 		p := &v.pairs.all[i]

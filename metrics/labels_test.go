@@ -25,8 +25,8 @@ func TestSameLabels(t *testing.T) {
 	}
 }
 
-// TestCommaInName scrapes a world in which a component has a name that looks like two: its entities are not added to
-// those of the two.
+// TestCommaInName scrapes a world in which a component has a name that looks like two: its entities
+// are not added to those of the two.
 func TestCommaInName(t *testing.T) {
 	type (
 		a    struct{ A int }

@@ -1,14 +1,16 @@
-// Package metrics gives the statistics of a world and its scheduler to Prometheus. It is a module of its own, so that
-// other programs do not compile Prometheus' client.
+// Package metrics gives the statistics of a world and its scheduler to Prometheus. It is a module
+// of its own, so that other programs do not compile Prometheus' client.
 //
 //	registry := prometheus.NewRegistry()
 //	registry.MustRegister(metrics.New(s))
 //	http.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 //
-// A scrape reads between two ticks, about a tenth of a microsecond for each pair of a system and a shard. Without scrapes it
-// costs nothing. The names begin with atoll_, times are in seconds, and labels are bounded: docs/metrics.md lists all, and
-// docs/grafana.json is a dashboard of them. OpenTelemetry takes them by its bridge for Prometheus, go.opentelemetry.io/contrib/bridges/prometheus.
-// Package inspect serves the same without this module.
+// A scrape reads between two ticks, about a tenth of a microsecond for each pair of a system and a
+// shard. Without scrapes it costs nothing. The names begin with atoll_, times are in seconds, and
+// labels are bounded: docs/metrics.md lists all, and docs/grafana.json is a dashboard of them.
+// OpenTelemetry takes them by its bridge for Prometheus,
+// go.opentelemetry.io/contrib/bridges/prometheus. Package inspect serves the same without this
+// module.
 package metrics
 
 import (
@@ -27,11 +29,13 @@ const waitMax = time.Second
 // collector is a prometheus.Collector.
 type collector struct{ reader *figures.Reader }
 
-// New returns a collector of the figures of a scheduler and its world, for one registry. To register two worlds in one
-// registry, wrap each by prometheus.WrapRegistererWith with a label of yours.
+// New returns a collector of the figures of a scheduler and its world, for one registry. To
+// register two worlds in one registry, wrap each by prometheus.WrapRegistererWith with a label of
+// yours.
 //
-// A scrape waits for the end of the tick that is under way, at most a second. After that it gets the figures of the
-// last scrape, with their age as atoll_sample_age_seconds: when ticks stop, atoll_ticks_total stops, too.
+// A scrape waits for the end of the tick that is under way, at most a second. After that it gets
+// the figures of the last scrape, with their age as atoll_sample_age_seconds: when ticks stop,
+// atoll_ticks_total stops, too.
 func New(s *scheduler.Scheduler) prometheus.Collector {
 	if s == nil {
 		panic("metrics: New of a nil Scheduler; pass that of scheduler.New")
@@ -39,8 +43,8 @@ func New(s *scheduler.Scheduler) prometheus.Collector {
 	return &collector{figures.NewReader(s)}
 }
 
-// Describe describes nothing: which figures there are depends on what the world has, so the collector is an unchecked
-// one.
+// Describe describes nothing: which figures there are depends on what the world has, so the
+// collector is an unchecked one.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect reads the figures.

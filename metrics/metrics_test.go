@@ -44,7 +44,8 @@ type (
 	Wake   struct{}
 )
 
-// newWorld makes a world with one of each thing that has figures, which TestMeasured holds, and more systems that do nothing.
+// newWorld makes a world with one of each thing that has figures, which TestMeasured holds, and
+// more systems that do nothing.
 func newWorld(t testing.TB, shards int, systems ...string) (*world.World, *scheduler.Scheduler) {
 	t.Helper()
 	w := world.MustNew(world.Options{Shards: shards, TickInterval: time.Millisecond, VersionsEach: 10_000})
@@ -187,7 +188,8 @@ func sorted(f *dto.MetricFamily) (all []string) {
 	return all
 }
 
-// TestDocuments holds docs/metrics.md and the dashboard against what there is. With -update it writes the first.
+// TestDocuments holds docs/metrics.md and the dashboard against what there is. With -update it
+// writes the first.
 func TestDocuments(t *testing.T) {
 	_, s := newWorld(t, 2)
 	run(t, s)
@@ -223,8 +225,8 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestMeasured finds each name that a package of the library gives to something it measures, so that the world of these tests,
-// and with it docs/metrics.md, lacks none.
+// TestMeasured finds each name that a package of the library gives to something it measures, so
+// that the world of these tests, and with it docs/metrics.md, lacks none.
 func TestMeasured(t *testing.T) {
 	_, s := newWorld(t, 1)
 	run(t, s)

@@ -16,11 +16,10 @@ type Renamed[K Name] struct {
 	Was, Is bool
 }
 
-// Diff returns the entities whose name differs from that in an earlier frame, or that have one in only one of
-// the frames, in the order of their handles. It looks only at the stripes that changed in between,
-// each with a 64th of the names. It panics if one of the Readers is not of a
-// frame, if they are of two Names, and if a frame was released. Any number of goroutines may call
-// it.
+// Diff returns the entities whose name differs from that in an earlier frame, or that have one in
+// only one of the frames, in the order of their handles. It looks only at the stripes that changed
+// in between, each with a 64th of the names. It panics if one of the Readers is not of a frame, if
+// they are of two Names, and if a frame was released. Any number of goroutines may call it.
 func (r *Reader[K]) Diff(before *Reader[K]) []Renamed[K] {
 	for _, x := range []*Reader[K]{r, before} {
 		if x.frozen == nil {

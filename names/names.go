@@ -33,15 +33,14 @@ const (
 	defaultRefusals  = 1024
 )
 
-// Names gives entities of a world a name each, under which they are found. A world
-// may have any number of Names: characters by name, and by their id in a database.
-// Changes take an actor. With an idle *World they are made at once. With a *Context or a
-// *Port they are requests. The refresh applies them one after the other, after all requests on single
-// entities: ports by number, then source shards, each in the order sent.
-// So an entity that is created in a refresh can be named in it. The name of an entity that
-// is marked by then is free for another, even if an extension then spares the entity, which loses
-// its name. An entity that dies only because another does, as a child in a hierarchy, keeps its
-// name until the end of the refresh.
+// Names gives entities of a world a name each, under which they are found. A world may have any
+// number of Names: characters by name, and by their id in a database. Changes take an actor. With
+// an idle *World they are made at once. With a *Context or a *Port they are requests. The refresh
+// applies them one after the other, after all requests on single entities: ports by number, then
+// source shards, each in the order sent. So an entity that is created in a refresh can be named in
+// it. The name of an entity that is marked by then is free for another, even if an extension then
+// spares the entity, which loses its name. An entity that dies only because another does, as a
+// child in a hierarchy, keeps its name until the end of the refresh.
 //
 // A port that waits with Notify gets the outcome: Refused for a name that is taken, Gone
 // if the entity was dead or dying by then, or Missing if it had no name to remove. Systems find
@@ -52,8 +51,8 @@ const (
 // Invariants: no two entities have the same name, and an entity with a name is alive, except as
 // seen by readers while a refresh is under way.
 //
-// Ownership: the world's. The goroutine that holds the Actor may make changes; any goroutine may call Lookup,
-// NameOf and Len at any time.
+// Ownership: the world's. The goroutine that holds the Actor may make changes; any goroutine may
+// call Lookup, NameOf and Len at any time.
 type Names[K Name] struct {
 	part
 	w        *world.World
@@ -103,12 +102,11 @@ func (n *Names[K]) Label() string { return n.label }
 // Options returns the options with the defaults filled in.
 func (n *Names[K]) Options() Options { return n.options }
 
-// Lookup returns the entity that has a name, and whether there is one. Like any handle it may be dead
-// by the time the caller uses it. Safe from any goroutine at any time: it
-// does not wait, write or allocate. Systems find what the last refresh left. During a
-// refresh a name is found as it was before or as it is after; one that moves from one
-// entity to another may have no entity in between. In a closed world no name is found; see
-// World.Err.
+// Lookup returns the entity that has a name, and whether there is one. Like any handle it may be
+// dead by the time the caller uses it. Safe from any goroutine at any time: it does not wait, write
+// or allocate. Systems find what the last refresh left. During a refresh a name is found as it was
+// before or as it is after; one that moves from one entity to another may have no entity in
+// between. In a closed world no name is found; see World.Err.
 func (n *Names[K]) Lookup(name K) (handle.Handle, bool) {
 	return n.byName.lookup(maphash.Comparable(n.seed, name), name)
 }
@@ -121,10 +119,10 @@ func (n *Names[K]) NameOf(h handle.Handle) (K, bool) {
 // Len returns the number of names. Safe from any goroutine at any time.
 func (n *Names[K]) Len() int { return int(n.count.Load()) }
 
-// Bind gives an entity a name, and removes the one that it had. If the new name is refused, the entity
-// keeps the old one. It returns world.ErrStale if the entity is known
-// not to be alive, and ErrLength. An idle *World also gets ErrTaken if another entity has the
-// name; other actors get world.ErrFull if the request was not accepted.
+// Bind gives an entity a name, and removes the one that it had. If the new name is refused, the
+// entity keeps the old one. It returns world.ErrStale if the entity is known not to be alive, and
+// ErrLength. An idle *World also gets ErrTaken if another entity has the name; other actors get
+// world.ErrFull if the request was not accepted.
 func (n *Names[K]) Bind(by world.Actor, h handle.Handle, name K) error {
 	if length(&name) > n.options.LengthMax {
 		return n.requests.Refuse(by, fmt.Errorf("%w, which is %d of %q", ErrLength, n.options.LengthMax, n.label))
@@ -132,9 +130,9 @@ func (n *Names[K]) Bind(by world.Actor, h handle.Handle, name K) error {
 	return n.do(by, h, change[K]{name: name, bind: true})
 }
 
-// Unbind removes the name of an entity. It returns world.ErrStale if the entity is
-// known not to be alive. An idle *World also gets ErrUnnamed if the entity has no name; other actors
-// get world.ErrFull if the request was not accepted.
+// Unbind removes the name of an entity. It returns world.ErrStale if the entity is known not to be
+// alive. An idle *World also gets ErrUnnamed if the entity has no name; other actors get
+// world.ErrFull if the request was not accepted.
 func (n *Names[K]) Unbind(by world.Actor, h handle.Handle) error {
 	return n.do(by, h, change[K]{})
 }
@@ -181,7 +179,8 @@ func length[K Name](name *K) int {
 	return 0
 }
 
-// TextOf returns the name of an entity as text; 16 bytes in hexadecimal, unless their type has a text.
+// TextOf returns the name of an entity as text; 16 bytes in hexadecimal, unless their type has a
+// text.
 func (k adapter[K]) TextOf(h handle.Handle) (string, bool) {
 	name, ok := k.NameOf(h)
 	if v := reflect.ValueOf(name); v.Kind() == reflect.Array && !v.Type().Implements(stringer) {

@@ -21,9 +21,8 @@ type Reader[K Name] struct {
 	frame  world.Binder // nil but for a frame
 }
 
-// Read returns a Reader: given a World or a Build, of the names now, by the calls of
-// Names; given a Frame, of the names as they were then. It panics if the frame's view does not have the
-// names.
+// Read returns a Reader: given a World or a Build, of the names now, by the calls of Names; given a
+// Frame, of the names as they were then. It panics if the frame's view does not have the names.
 func (n *Names[K]) Read(a world.Binder) *Reader[K] {
 	of, c := n.driver.Binds(a, n.part, "Names.Read")
 	if !of {
@@ -69,8 +68,8 @@ func (r *Reader[K]) Len() int {
 	return r.frozen.count
 }
 
-// All yields the entities that have a name, in the order of their handles, with the names. A Reader of a frame
-// may call it at any time, another as Names.All. It sorts them, O(n log n).
+// All yields the entities that have a name, in the order of their handles, with the names. A Reader
+// of a frame may call it at any time, another as Names.All. It sorts them, O(n log n).
 func (r *Reader[K]) All() iter.Seq2[handle.Handle, K] {
 	r.guard()
 	if r.frozen == nil {

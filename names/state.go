@@ -21,7 +21,8 @@ func (k adapter[K]) AppendState(dst []byte) []byte {
 	return dst
 }
 
-// bindings returns all names with their entities, in order. It encodes them again if any has changed.
+// bindings returns all names with their entities, in order. It encodes them again if any has
+// changed.
 func (n *Names[K]) bindings() []byte {
 	if !n.byHandle.changed {
 		return n.encoded

@@ -19,8 +19,8 @@ type binding[K Name] struct {
 // Invariants: a binding stays findable while others come and go. A used slot of a
 // table becomes nil again only if no binding follows it.
 //
-// Ownership: one writer at a time, the refresh or the goroutine that has the idle world. Any goroutine may
-// look up at any time.
+// Ownership: one writer at a time, the refresh or the goroutine that has the idle world. Any
+// goroutine may look up at any time.
 type index[K Name] struct {
 	stripes [stripes]stripe[K]
 	removed *binding[K] // stands where a binding was removed; its handle is None

@@ -12,8 +12,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// byHand is a grid as one writes it by hand: a list of entities for each cell, filled anew in each tick.
-// Its queries order what they find as those of an Index do, so that ticks are deterministic.
+// byHand is a grid as one writes it by hand: a list of entities for each cell, filled anew in each
+// tick. Its queries order what they find as those of an Index do, so that ticks are deterministic.
 type byHand struct {
 	min, cell float64
 	n         int
@@ -89,7 +89,8 @@ func (g *byHand) nearest(dst []near.Hit, c near.Point, k int) []near.Hit {
 	return dst
 }
 
-// crowd is a world of n entities, about per of them in each cell, of which so many are in one place.
+// crowd is a world of n entities, about per of them in each cell, of which so many are in one
+// place.
 type crowd struct {
 	*game
 	hand   *byHand

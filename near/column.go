@@ -6,12 +6,14 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// column reads the positions of rows of one chunk: of the given rows, or without any of those from one on. first is
-// the address of the chunk's column. Only columnOf knows the component's type, so that little is compiled per type.
+// column reads the positions of rows of one chunk: of the given rows, or without any of those from
+// one on. first is the address of the chunk's column. Only columnOf knows the component's type, so
+// that little is compiled per type.
 type column interface {
 	// points reads where rows are.
 	points(first mem.Address, rows []uint32, from int, to []Point)
-	// where returns where the row at a location is. It returns false if there is no row or its place is not finite.
+	// where returns where the row at a location is. It returns false if there is no row or its
+	// place is not finite.
 	where(v store.View, l slots.Loc) (Point, bool)
 }
 

@@ -1,8 +1,8 @@
-// Package near finds entities by where they are: those within a radius, in a box or along a line, and
-// the nearest ones, in all shards.
+// Package near finds entities by where they are: those within a radius, in a box or along a line,
+// and the nearest ones, in all shards.
 //
-// An [Index] is computed from a component at the end of each refresh. Systems and frames read it by a
-// [Reader], which shows where entities were when the tick began: it does not change meanwhile, so
+// An [Index] is computed from a component at the end of each refresh. Systems and frames read it by
+// a [Reader], which shows where entities were when the tick began: it does not change meanwhile, so
 // no system waits for another, and what is found does not depend on shards, workers or the order of
 // rows.
 //

@@ -1,6 +1,7 @@
 package near
 
-// Kept returns how many entries base has, and how many bytes an index keeps that grow with entities.
+// Kept returns how many entries base has, and how many bytes an index keeps that grow with
+// entities.
 func (x *Index) Kept() (entries int, bytes uint64) {
 	u := &x.upkeep
 	for _, l := range u.bases {

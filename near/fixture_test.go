@@ -142,7 +142,8 @@ func (n naive) box(x *near.Index, from, to near.Point) (hits []near.Hit) {
 	return byCell(x, hits)
 }
 
-// along finds what AppendAlong does. Those that are nearly as far as radius away it returns as well.
+// along finds what AppendAlong does. Those that are nearly as far as radius away it returns as
+// well.
 func (n naive) along(from, to near.Point, radius float64) (hits, maybe []near.Hit) {
 	d := near.Point{X: to.X - from.X, Y: to.Y - from.Y, Z: to.Z - from.Z}
 	for _, h := range n {
@@ -228,8 +229,8 @@ func iterations(n int) int {
 	return n
 }
 
-// newRand returns random numbers that are the same for the same seed, and says which seed in case the
-// test fails.
+// newRand returns random numbers that are the same for the same seed, and says which seed in case
+// the test fails.
 func newRand(t testing.TB, seed uint64) *rand.Rand {
 	t.Helper()
 	t.Logf("seed %d", seed)

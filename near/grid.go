@@ -26,8 +26,8 @@ type grid struct {
 // block is a block of cells. Both bounds belong to it.
 type block struct{ x0, x1, y0, y1, z0, z1 int }
 
-// step returns the number of the cell that a coordinate is in. It is small enough to be inlined, and
-// never lower for a higher coordinate.
+// step returns the number of the cell that a coordinate is in. It is small enough to be inlined,
+// and never lower for a higher coordinate.
 func step(v, least, each float64, n int) int {
 	f := (v - least) * each
 	if !(f >= 1) {
@@ -71,7 +71,8 @@ func (g *grid) find(points []Point, cells []uint32) {
 // row returns the first cell of a row.
 func (g *grid) row(y, z int) int { return (z*g.y + y) * g.x }
 
-// rounding bounds the error of coordinates, relative to the size of the numbers that they are computed from.
+// rounding bounds the error of coordinates, relative to the size of the numbers that they are
+// computed from.
 const rounding = 0x1p-48
 
 // blockOf returns the cells that may have points with coordinates from min to max.
@@ -103,7 +104,8 @@ func (g *grid) clamp(p Point) Point {
 	}
 }
 
-// clear returns a distance from p, which is in the block. All points nearer than that are in the block's cells.
+// clear returns a distance from p, which is in the block. All points nearer than that are in the
+// block's cells.
 func (g *grid) clear(p *Point, b *block) float64 {
 	least := math.Inf(1)
 	side := func(v, from float64, first, last, n int) {

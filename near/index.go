@@ -14,12 +14,12 @@ import (
 
 // Options shape an Index. Lengths are in the units of the positions.
 type Options struct {
-	// Min and Max bound the space that is divided into cells. Entities outside are found, too, but all of them are in the
-	// cells at the border. With Min.Z equal to Max.Z cells are columns.
+	// Min and Max bound the space that is divided into cells. Entities outside are found, too, but
+	// all of them are in the cells at the border. With Min.Z equal to Max.Z cells are columns.
 	Min, Max Point
-	// Cell is the side of a cell. The radius of most queries is a good one, as is a length with which a
-	// cell has two to eight entities. There may be 4,194,304 cells; each takes some 12 bytes, and a
-	// nanosecond when the index is computed.
+	// Cell is the side of a cell. The radius of most queries is a good one, as is a length with
+	// which a cell has two to eight entities. There may be 4,194,304 cells; each takes some 12
+	// bytes, and a nanosecond when the index is computed.
 	Cell float64
 }
 
@@ -46,13 +46,13 @@ type Index struct {
 // viewable makes an Index something that a view can have.
 type viewable = world.Viewable
 
-// New makes an index of the entities of a world that have a component P and match the terms, which are
-// those of a World.Query. at returns where a value of P is; it
-// must depend on its argument alone, is called on several goroutines at once, and breaks the world if
-// it panics. An entity at a place that is infinite or not a number is not found.
+// New makes an index of the entities of a world that have a component P and match the terms, which
+// are those of a World.Query. at returns where a value of P is; it must depend on its argument
+// alone, is called on several goroutines at once, and breaks the world if it panics. An entity at a
+// place that is infinite or not a number is not found.
 //
-// The world must be idle. New panics if P is not registered, for options that are out of range, and for
-// Turns and TurnsFor, which are for the queries of systems.
+// The world must be idle. New panics if P is not registered, for options that are out of range, and
+// for Turns and TurnsFor, which are for the queries of systems.
 //
 // An index takes 36 bytes for each entity. A refresh takes 20 to 35 ns for each entity in a chunk
 // that was handed out for writing P, or in which rows came or went. The whole index is computed
@@ -100,15 +100,18 @@ func gridOf(o Options) grid {
 // Options returns the options.
 func (x *Index) Options() Options { return x.options }
 
-// Cell returns the number of the cell that a point is in. A query finds more in the cache if the one before was
-// in the same cell or the one next to it, so order queries by cell. Safe from any goroutine.
+// Cell returns the number of the cell that a point is in. A query finds more in the cache if the
+// one before was in the same cell or the one next to it, so order queries by cell. Safe from any
+// goroutine.
 func (x *Index) Cell(p Point) int { return x.grid.cell(&p) }
 
 // Read returns a Reader of the index: given a Build, for systems; given a World, for use between
-// ticks; given a Frame, of the index as it was then. It panics if the frame's view does not have the index.
+// ticks; given a Frame, of the index as it was then. It panics if the frame's view does not have
+// the index.
 //
-// Systems find entities where they were when the tick began. Between ticks, entities are found where they were
-// at the last refresh or the last Read: Read of a World updates the index if something has changed.
+// Systems find entities where they were when the tick began. Between ticks, entities are found
+// where they were at the last refresh or the last Read: Read of a World updates the index if
+// something has changed.
 func (x *Index) Read(b world.Binder) *Reader {
 	of, c := x.driver.Binds(b, x.viewable, "Index.Read")
 	if !of {
@@ -125,10 +128,10 @@ func (x *Index) Read(b world.Binder) *Reader {
 	return &Reader{index: x}
 }
 
-// Where returns where an entity was in a frame, whether it matched the terms or not. It returns false if
-// the entity was dead, or at a place that is infinite or not a number. It panics if the frame is of
-// another world, or if its view does not have the component. Safe from any goroutine while the frame is
-// held.
+// Where returns where an entity was in a frame, whether it matched the terms or not. It returns
+// false if the entity was dead, or at a place that is infinite or not a number. It panics if the
+// frame is of another world, or if its view does not have the component. Safe from any goroutine
+// while the frame is held.
 func (x *Index) Where(f *world.Frame, h handle.Handle) (Point, bool) {
 	rows, ok := x.driver.Frame(f, "Index.Where")
 	if !ok {

@@ -15,8 +15,8 @@ type entry struct {
 	handle handle.Handle
 }
 
-// layer is some entities by cell: those of cell k are entries[starts[k]:starts[k+1]]. Their order in a cell has no
-// meaning.
+// layer is some entities by cell: those of cell k are entries[starts[k]:starts[k+1]]. Their order
+// in a cell has no meaning.
 type layer struct {
 	starts  []uint32
 	entries []entry
@@ -50,8 +50,8 @@ const (
 	partRows = 4096
 )
 
-// batch is how many rows are read at a time. It is large enough that the loop of scattered writes rarely waits for the
-// last writes of the one before.
+// batch is how many rows are read at a time. It is large enough that the loop of scattered writes
+// rarely waits for the last writes of the one before.
 const batch = 512
 
 // builder makes layers.
@@ -72,8 +72,8 @@ type builder struct {
 	countPart, putPart func(int) // bound once
 }
 
-// divide divides the sources into parts of about the same number of rows. It returns how many rows there
-// are.
+// divide divides the sources into parts of about the same number of rows. It returns how many rows
+// there are.
 func (b *builder) divide(sources []source) (rows int) {
 	for i := range sources {
 		sources[i].offset = rows
@@ -209,7 +209,8 @@ func (b *builder) put(i int) {
 	}
 }
 
-// put copies rows, from one on, to the entries that at names. It leaves out a row whose element of at is none.
+// put copies rows, from one on, to the entries that at names. It leaves out a row whose element of
+// at is none.
 func (s *source) put(from int, points []Point, at []uint32, entries []entry) {
 	handles := s.chunk.Handles()
 	if s.rows == nil {

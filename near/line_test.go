@@ -33,7 +33,8 @@ func TestLong(t *testing.T) {
 	require.Empty(t, along(near.Point{X: -math.MaxFloat64}, near.Point{X: math.MaxFloat64}), "the length is infinite")
 }
 
-// TestShort asks for what is along lines so short that the squares of their lengths are 0, or nearly.
+// TestShort asks for what is along lines so short that the squares of their lengths are 0, or
+// nearly.
 func TestShort(t *testing.T) {
 	a, b, c, along := lines(t)
 	for _, l := range []float64{1e-3, 1e-100, 1e-150, 1e-154, 1e-155, 1e-158, 1e-161, 1e-162, 1e-200, 1e-307, math.SmallestNonzeroFloat64, 0} {

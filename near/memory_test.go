@@ -11,8 +11,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestGone has most entities go, in several ways: an index is computed without them before long, and gives
-// their memory back.
+// TestGone has most entities go, in several ways: an index is computed without them before long,
+// and gives their memory back.
 func TestGone(t *testing.T) {
 	const few, many = 3000, 100_000
 	var flag world.Flags = 1

@@ -29,8 +29,8 @@ type kept struct {
 	what naive
 }
 
-// TestModel compares each query with a look at all entities: of the idle world, in systems, and on frames
-// that are held while the world goes on.
+// TestModel compares each query with a look at all entities: of the idle world, in systems, and on
+// frames that are held while the world goes on.
 func TestModel(t *testing.T) {
 	for seed := range uint64(iterations(25)) {
 		r := newRand(t, seed)

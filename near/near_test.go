@@ -148,8 +148,8 @@ func TestMisuse(t *testing.T) {
 	require.Panics(t, func() { idle.AppendWithin(nil, near.Point{}, 1) })
 }
 
-// TestPanic has the function of an index panic: in New, which leaves the world as it was, in Read, and in
-// a refresh, which breaks the world.
+// TestPanic has the function of an index panic: in New, which leaves the world as it was, in Read,
+// and in a refresh, which breaks the world.
 func TestPanic(t *testing.T) {
 	w := world.MustNew(world.Options{})
 	world.Register[Position](w, "position")
@@ -226,7 +226,8 @@ func TestIdle(t *testing.T) {
 	require.Zero(t, at(60, 5))
 }
 
-// TestRestored saves a world, and compares what both find, and what is found on other numbers of workers.
+// TestRestored saves a world, and compares what both find, and what is found on other numbers of
+// workers.
 func TestRestored(t *testing.T) {
 	play := func(workers int, restore bool) (all [][]near.Hit) {
 		o := world.Options{Shards: 4, Seed: 3}

@@ -42,8 +42,9 @@ func (v *version) Within(dst []nearby.Hit, x, y, z, radius float64) []nearby.Hit
 	return dst
 }
 
-// within appends the entries whose squared distance from a point is at most square, except dead ones. place
-// is that of the first. Whether an entry is within is unpredictable, so no branch depends on it.
+// within appends the entries whose squared distance from a point is at most square, except dead
+// ones. place is that of the first. Whether an entry is within is unpredictable, so no branch
+// depends on it.
 func within(dst []nearby.Hit, entries []entry, place uint32, c *Point, square float64, dead []uint64, from uint32) []nearby.Hit {
 	n := len(dst)
 	dst = slices.Grow(dst, len(entries)+1)[:n+len(entries)+1]

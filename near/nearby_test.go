@@ -12,8 +12,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestNearby compares what package interest reads of an index with AppendWithin: while all entities are as when
-// it was computed from all, and when some have moved and died since.
+// TestNearby compares what package interest reads of an index with AppendWithin: while all entities
+// are as when it was computed from all, and when some have moved and died since.
 func TestNearby(t *testing.T) {
 	r := newRand(t, 1)
 	g := newGame(t, world.Options{Shards: 8}, 1, space, nil)

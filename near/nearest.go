@@ -1,8 +1,9 @@
 package near
 
-// AppendNearest appends the k entities that are nearest to a point, and no farther than most, which may
-// be infinite; the nearest first, and by handle those at the same distance. It finds nothing if most is
-// negative, or an argument is not a number. An entity at the point is found, too, even if it is the one that asks.
+// AppendNearest appends the k entities that are nearest to a point, and no farther than most, which
+// may be infinite; the nearest first, and by handle those at the same distance. It finds nothing if
+// most is negative, or an argument is not a number. An entity at the point is found, too, even if
+// it is the one that asks.
 func (r *Reader) AppendNearest(dst []Hit, c Point, k int, most float64) []Hit {
 	v := r.version("Reader.AppendNearest")
 	if k <= 0 || !c.finite() || !(most >= 0) {

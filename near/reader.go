@@ -12,8 +12,8 @@ import (
 type Hit struct {
 	Handle handle.Handle
 	At     Point // where the entity was
-	// Distance2 is the square of the distance: from the point that was asked about, or from where the
-	// line begins. That of a box is 0.
+	// Distance2 is the square of the distance: from the point that was asked about, or from where
+	// the line begins. That of a box is 0.
 	Distance2 float64
 }
 
@@ -51,8 +51,8 @@ func (r *Reader) version(call string) *version {
 	return r.index.current
 }
 
-// AppendWithin appends the entities no farther than radius from a point. It finds nothing if radius is
-// negative, or an argument is not a number.
+// AppendWithin appends the entities no farther than radius from a point. It finds nothing if radius
+// is negative, or an argument is not a number.
 func (r *Reader) AppendWithin(dst []Hit, c Point, radius float64) []Hit {
 	v := r.version("Reader.AppendWithin")
 	if !c.finite() || !(radius >= 0) {
@@ -73,10 +73,10 @@ func (r *Reader) AppendBox(dst []Hit, min, max Point) []Hit {
 	return v.find(dst, &s, v.grid.blockOf(min, max))
 }
 
-// AppendAlong appends the entities no farther than radius from the line between two points, ordered by
-// their distance from the first one, and by handle among those at the same distance: what a shot hits.
-// It finds nothing if radius is negative, or if an argument or the length of the line is infinite or
-// not a number.
+// AppendAlong appends the entities no farther than radius from the line between two points, ordered
+// by their distance from the first one, and by handle among those at the same distance: what a shot
+// hits. It finds nothing if radius is negative, or if an argument or the length of the line is
+// infinite or not a number.
 func (r *Reader) AppendAlong(dst []Hit, from, to Point, radius float64) []Hit {
 	v := r.version("Reader.AppendAlong")
 	if !from.finite() || !to.finite() || !(radius >= 0) {

@@ -35,7 +35,8 @@ func newLine(from, to Point, radius float64) shape {
 	return s
 }
 
-// collect appends the entries that are in the shape, except dead ones. from is the number of the first.
+// collect appends the entries that are in the shape, except dead ones. from is the number of the
+// first.
 func (s *shape) collect(dst []Hit, entries []entry, dead []uint64, from int) []Hit {
 	switch s.kind {
 	case ball:

@@ -107,8 +107,8 @@ func (u *upkeep) look(t *store.Table) {
 	}
 }
 
-// young reports whether a stamp is as new as the last update. A chunk stamped with the tick of that update may have
-// been written after it.
+// young reports whether a stamp is as new as the last update. A chunk stamped with the tick of that
+// update may have been written after it.
 func (u *upkeep) young(stamp uint32) bool { return uint64(uint32(u.tick)-stamp) <= u.tick-u.seen }
 
 // reflag notes which rows match, and reports whether they differ from those noted before.
@@ -134,8 +134,8 @@ func (c *chunk) markDead(n int) {
 	}
 }
 
-// rebuild makes base of all rows. It reuses the memory of the present one unless frames have that: nobody reads
-// it now, and it is in the cache.
+// rebuild makes base of all rows. It reuses the memory of the present one unless frames have that:
+// nobody reads it now, and it is in the cache.
 func (u *upkeep) rebuild(step drive.Step) {
 	u.trim()
 	for i := range u.chunks {
@@ -156,8 +156,8 @@ func (u *upkeep) rebuild(step drive.Step) {
 	u.publish(u.take(base))
 }
 
-// patch makes the delta of the rows that are not as in base. It rebuilds base instead if many rows differ but few of
-// them change now, or if many entries of base are gone.
+// patch makes the delta of the rows that are not as in base. It rebuilds base instead if many rows
+// differ but few of them change now, or if many entries of base are gone.
 func (u *upkeep) patch(step drive.Step) {
 	u.divide(u.dirty)
 	step(len(u.ends), u.hot, u.diffPart)
@@ -235,7 +235,8 @@ func (u *upkeep) diff(part int) {
 	}
 }
 
-// read reads where up to 64 rows of a source are, from one row on. It returns which of them do not match.
+// read reads where up to 64 rows of a source are, from one row on. It returns which of them do not
+// match.
 func (b *builder) read(s *source, from int, to []Point) (out uint64) {
 	b.column.points(s.chunk.Column(s.column), nil, from, to)
 	if !b.filter.All() {
@@ -249,7 +250,8 @@ func (b *builder) read(s *source, from int, to []Point) (out uint64) {
 	return out
 }
 
-// is reports whether an entry is of an entity at a place. 0 and -0 differ, because readers can tell them apart.
+// is reports whether an entry is of an entity at a place. 0 and -0 differ, because readers can tell
+// them apart.
 func (e *entry) is(h handle.Handle, p *Point) bool {
 	return e.handle == h && math.Float64bits(e.X) == math.Float64bits(p.X) &&
 		math.Float64bits(e.Y) == math.Float64bits(p.Y) && math.Float64bits(e.Z) == math.Float64bits(p.Z)

@@ -76,7 +76,8 @@ func (u *upkeep) recycle(v *version) {
 	}
 }
 
-// fit reports whether memory for so many rows is worth keeping: it is not if that is far more than there are now.
+// fit reports whether memory for so many rows is worth keeping: it is not if that is far more than
+// there are now.
 func (u *upkeep) fit(rows int) bool { return rows <= 8*u.rows+partRows }
 
 // trim leaves memory to the collector that is for far more rows than there are.

@@ -97,8 +97,8 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
-// BenchmarkTick makes ticks in which a system makes 500 instances of 8 entities, and those of the tick
-// before are destroyed.
+// BenchmarkTick makes ticks in which a system makes 500 instances of 8 entities, and those of the
+// tick before are destroyed.
 func BenchmarkTick(b *testing.B) {
 	for _, how := range []string{"prefab", "hand"} {
 		b.Run(how, func(b *testing.B) {

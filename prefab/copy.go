@@ -15,23 +15,25 @@ import (
 )
 
 // Copy copies an entity with all that are below it by the relations, and returns the handle of its
-// copy. Each copy is in the shard of its original, with its components and flags, and with its place
-// among the copies. The copy of the root has no parent, because that of the original may have no room: give it one by
-// Relation.AddChild or Put. Where a component's handle.Handle names one of the copied entities, the copy's names the
-// copy of that, also within arrays, slices, maps, pointers and
-// interfaces, as with snapshot.Insert. Components without such handles are copied by assignment, as by
-// world.Copy. Names, timers, asks and messages are not copied, and a timer.ID or async.ID in a component
-// is None.
+// copy. Each copy is in the shard of its original, with its components and flags, and with its
+// place among the copies. The copy of the root has no parent, because that of the original may have
+// no room: give it one by Relation.AddChild or Put. Where a component's handle.Handle names one of
+// the copied entities, the copy's names the copy of that, also within arrays, slices, maps,
+// pointers and interfaces, as with snapshot.Insert. Components without such handles are copied by
+// assignment, as by world.Copy. Names, timers, asks and messages are not copied, and a timer.ID or
+// async.ID in a component is None.
 //
-// With a *World everything exists at once. With a *Context the copies do; their places are requests, which are
-// applied at the end of the tick. Then all originals must be in the system's shard, and the system
-// must have declared, with Write or Creates, that it writes their components. Other actors cannot copy.
+// With a *World everything exists at once. With a *Context the copies do; their places are
+// requests, which are applied at the end of the tick. Then all originals must be in the system's
+// shard, and the system must have declared, with Write or Creates, that it writes their components.
+// Other actors cannot copy.
 //
-// Copy copies nothing and returns an error if an entity is not alive or not of the system's shard (ErrStale), the
-// world is full (ErrIndexes, ErrChunks), the outbox has no room (ErrFull), or a component has
-// a reference.Owner. With a *World it can also fail later, by hierarchy.ErrRoom, ErrLimit or
-// a value that contains itself: the next refresh destroys what was copied. Lists longer than
-// PlacesMax are copied, too. It costs about 300 ns an entity, and a change of a relation for each child.
+// Copy copies nothing and returns an error if an entity is not alive or not of the system's shard
+// (ErrStale), the world is full (ErrIndexes, ErrChunks), the outbox has no room (ErrFull), or a
+// component has a reference.Owner. With a *World it can also fail later, by hierarchy.ErrRoom,
+// ErrLimit or a value that contains itself: the next refresh destroys what was copied. Lists longer
+// than PlacesMax are copied, too. It costs about 300 ns an entity, and a change of a relation for
+// each child.
 func Copy(by world.Actor, root handle.Handle, rs ...*hierarchy.Relation) (handle.Handle, error) {
 	if by == nil {
 		panic("prefab: Copy by a nil Actor; pass a *world.World or a *world.Context")

@@ -63,7 +63,8 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestCopyPlaces copies lists with holes, with other numbers of places, and such that are not fixed.
+// TestCopyPlaces copies lists with holes, with other numbers of places, and such that are not
+// fixed.
 func TestCopyPlaces(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 1})
 	item := prefab.New(f.w, "item", prefab.With(f.damage, damage{1}))

@@ -8,20 +8,20 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Create makes an instance, and returns the handle of its root. with may have values for components of the root,
-// and a shard.
+// Create makes an instance, and returns the handle of its root. with may have values for components
+// of the root, and a shard.
 //
-// All entities are made in one shard. A *World, a *Context and an *EntityContext make them at once; a
-// *Port sends requests, in one batch or in the one that is under way. When the children get their parents depends on
-// the actor: at once with a *World, at the end of the tick in a system, at the end of the next tick in a function or
-// a hook, and as they are created with a port. A child whose parent is gone by then has
-// none. A system declares the prefab with Build.Creates.
+// All entities are made in one shard. A *World, a *Context and an *EntityContext make them at once;
+// a *Port sends requests, in one batch or in the one that is under way. When the children get their
+// parents depends on the actor: at once with a *World, at the end of the tick in a system, at the
+// end of the next tick in a function or a hook, and as they are created with a port. A child whose
+// parent is gone by then has none. A system declares the prefab with Build.Creates.
 //
-// It returns ErrIndexes or ErrChunks if the world is full, and ErrFull if a port's queue, or the outbox
-// of a system, has no room for the whole instance. Nothing is made then. Only a *World gets the errors of
-// Relation.Put; the next refresh destroys what was made. Port.Within
-// waits for room; Port.Notify learns the outcome of the root. An instance costs as much as creating its entities
-// by Bundle.Create, and a Relation.AddChild for each child.
+// It returns ErrIndexes or ErrChunks if the world is full, and ErrFull if a port's queue, or the
+// outbox of a system, has no room for the whole instance. Nothing is made then. Only a *World gets
+// the errors of Relation.Put; the next refresh destroys what was made. Port.Within waits for room;
+// Port.Notify learns the outcome of the root. An instance costs as much as creating its entities by
+// Bundle.Create, and a Relation.AddChild for each child.
 func (p *Prefab) Create(by world.Actor, with ...Part) (handle.Handle, error) {
 	x := p.take(by, "Prefab.Create")
 	x.setAll(by, with)
@@ -34,7 +34,8 @@ func (p *Prefab) Create(by world.Actor, with ...Part) (handle.Handle, error) {
 	return h, err
 }
 
-// Append is Create that appends the handles of all entities of the instance to dst, by their numbers.
+// Append is Create that appends the handles of all entities of the instance to dst, by their
+// numbers.
 func (p *Prefab) Append(dst []handle.Handle, by world.Actor, with ...Part) ([]handle.Handle, error) {
 	x := p.take(by, "Prefab.Append")
 	x.setAll(by, with)
@@ -46,11 +47,11 @@ func (p *Prefab) Append(dst []handle.Handle, by world.Actor, with ...Part) ([]ha
 	return dst, err
 }
 
-// CreateN makes n instances, each as Create does, and returns how many it made before an error. Each is
-// made whole or not at all. All together are not, because no queue has room for many. If each is not
-// nil, it may change an instance before it is made. With a *Port it waits for room for each instance, until
-// the context of Port.Within ends; within a Port.Batch all instances are part of that. It panics if n
-// is negative.
+// CreateN makes n instances, each as Create does, and returns how many it made before an error.
+// Each is made whole or not at all. All together are not, because no queue has room for many. If
+// each is not nil, it may change an instance before it is made. With a *Port it waits for room for
+// each instance, until the context of Port.Within ends; within a Port.Batch all instances are part
+// of that. It panics if n is negative.
 func (p *Prefab) CreateN(by world.Actor, n int, each func(i int, x *Instance)) (made int, err error) {
 	const call = "Prefab.CreateN"
 	p.mustBe(call)
@@ -129,7 +130,8 @@ func (p *Prefab) undo(by world.Actor, made []handle.Handle) {
 	}
 }
 
-// refuseUnless refuses the batch if a call has not returned, because of a panic or Goexit in the caller's code.
+// refuseUnless refuses the batch if a call has not returned, because of a panic or Goexit in the
+// caller's code.
 func (p *Prefab) refuseUnless(done *bool, by world.Actor) {
 	if !*done {
 		p.refuse(by)

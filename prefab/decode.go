@@ -23,8 +23,8 @@ type decoder struct {
 
 var handleType = reflect.TypeFor[handle.Handle]()
 
-// into reads v. Members that an object lacks keep their values. It never writes memory behind pointers, slices and
-// maps, because that may be another prefab's.
+// into reads v. Members that an object lacks keep their values. It never writes memory behind
+// pointers, slices and maps, because that may be another prefab's.
 func (d *decoder) into(to reflect.Value, v *value, path *path) error {
 	wants := func(what string) error {
 		return d.errorf(v.from, path, "want %s for a %v, not %s", what, to.Type(), v.kind())

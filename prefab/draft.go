@@ -102,8 +102,8 @@ type entityError struct {
 func (e *entityError) Error() string { return e.err.Error() }
 func (e *entityError) Unwrap() error { return e.err }
 
-// tooMany is the error of a prefab that no port's queue can ever hold: it takes two requests for each entity
-// but the root. It is checked as entities are added, before the draft gets large.
+// tooMany is the error of a prefab that no port's queue can ever hold: it takes two requests for
+// each entity but the root. It is checked as entities are added, before the draft gets large.
 func (x *draft) tooMany() error {
 	return fmt.Errorf("%w: it has more than %d entities, with QueueRequests = %d", world.ErrTooLarge, x.most, x.queue)
 }

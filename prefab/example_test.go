@@ -65,7 +65,8 @@ func ExampleNew() {
 	// {10 10} {3 4} {3} true
 }
 
-// A system says that it creates from a prefab. The children have their parent at the end of the tick.
+// A system says that it creates from a prefab. The children have their parent at the end of the
+// tick.
 func ExamplePrefab() {
 	c := newCamp()
 	orc := c.orc()

@@ -10,8 +10,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Instance is one that is about to be made, as CreateN passes it to each. It is valid until the function
-// returns.
+// Instance is one that is about to be made, as CreateN passes it to each. It is valid until the
+// function returns.
 type Instance struct {
 	of      *Prefab
 	call    string

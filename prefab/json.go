@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// file is a file of prefabs. Its values know their offsets; package encoding/json gives those only with
-// errors.
+// file is a file of prefabs. Its values know their offsets; package encoding/json gives those only
+// with errors.
 type file struct {
 	name string
 	data []byte

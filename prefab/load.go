@@ -49,10 +49,10 @@ import (
 //	relation    of a child: the name of the relation to its parent
 //	place       of a child: as Child takes it; without it the child comes after the others
 //
-// Values are read by the names of Go's fields, or those of their json tags, and by UnmarshalJSON and
-// UnmarshalText. Errors name the file, the line and the field. Load refuses unknown members, components,
-// relations and prefabs, duplicates, values of other types, prefabs that
-// extend themselves in a circle, and what New panics for. Then it makes nothing. The world must be idle.
+// Values are read by the names of Go's fields, or those of their json tags, and by UnmarshalJSON
+// and UnmarshalText. Errors name the file, the line and the field. Load refuses unknown members,
+// components, relations and prefabs, duplicates, values of other types, prefabs that extend
+// themselves in a circle, and what New panics for. Then it makes nothing. The world must be idle.
 func Load(w *world.World, files fs.FS, pattern string, rs ...*hierarchy.Relation) (map[string]*Prefab, error) {
 	d := driver.Of(w)
 	d.MustRegister("prefab.Load", pattern)
@@ -82,8 +82,8 @@ func Load(w *world.World, files fs.FS, pattern string, rs ...*hierarchy.Relation
 	return made, nil
 }
 
-// loadMost is how many entities the prefabs of one Load may have together. Without it a short file could ask for very
-// many: each line may extend a large prefab.
+// loadMost is how many entities the prefabs of one Load may have together. Without it a short file
+// could ask for very many: each line may extend a large prefab.
 const loadMost = 1 << 18
 
 // loading is a Load that is under way.

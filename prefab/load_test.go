@@ -230,8 +230,8 @@ func TestLoadNothingIsMade(t *testing.T) {
 	require.Equal(t, before+2, kinds())
 }
 
-// TestLoadLarge loads prefabs that are too large: what doubles with each line is refused while it is
-// small.
+// TestLoadLarge loads prefabs that are too large: what doubles with each line is refused while it
+// is small.
 func TestLoadLarge(t *testing.T) {
 	f := newFixture(t, world.Options{})
 	text := `{"p0": {}`
@@ -279,8 +279,8 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// TestLoadLong loads a file with a long name in front of many values: it takes time and memory by its
-// length, and errors cut what is in it.
+// TestLoadLong loads a file with a long name in front of many values: it takes time and memory by
+// its length, and errors cut what is in it.
 func TestLoadLong(t *testing.T) {
 	f := newFixture(t, world.Options{})
 	long := strings.Repeat("x", 100_000)
@@ -298,7 +298,8 @@ func TestLoadLong(t *testing.T) {
 	}
 }
 
-// TestLoadKindsLimit loads prefabs of more sets of components than the world has kinds of requests left.
+// TestLoadKindsLimit loads prefabs of more sets of components than the world has kinds of requests
+// left.
 func TestLoadKindsLimit(t *testing.T) {
 	f := newFixture(t, world.Options{})
 	kinds := driver.Of(f.w).Survey().Kinds()

@@ -73,8 +73,8 @@ type drawing struct {
 	specs []*spec
 }
 
-// small lists the prefabs that others may extend. They have at most 25 entities and a tree has at most 16
-// of them, so a port's queue has room for the instances of a tick.
+// small lists the prefabs that others may extend. They have at most 25 entities and a tree has at
+// most 16 of them, so a port's queue has room for the instances of a tick.
 func (d *drawing) small() (list []int) {
 	for i, p := range d.made {
 		if p.Len() <= 25 {
@@ -84,7 +84,8 @@ func (d *drawing) small() (list []int) {
 	return list
 }
 
-// parts draws the parts of an entity. Values come when all entities are known, so they are in later.
+// parts draws the parts of an entity. Values come when all entities are known, so they are in
+// later.
 func (d *drawing) parts(s *spec, depth int, later *[]func(root *spec)) (parts func(root *spec) []prefab.Part) {
 	base := -1
 	if small := d.small(); len(small) > 0 && d.IntN(3) == 0 {
@@ -320,7 +321,8 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-// TestNested makes instances within the function of CreateN, of the same prefab and by the same actor.
+// TestNested makes instances within the function of CreateN, of the same prefab and by the same
+// actor.
 func TestNested(t *testing.T) {
 	f := newFixture(t, world.Options{})
 	orc := f.orc()

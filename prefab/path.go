@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// path is the way to a value in a file; it becomes text only in an error. nil is the path of the whole file.
+// path is the way to a value in a file; it becomes text only in an error. nil is the path of the
+// whole file.
 type path struct {
 	in   *path
 	name string // of a member
@@ -29,7 +30,8 @@ func (p *path) String() string {
 	return short(text) + text[from:]
 }
 
-// append appends the text. A path has at most depthMost parts, and a few more that Load itself names.
+// append appends the text. A path has at most depthMost parts, and a few more that Load itself
+// names.
 func (p *path) append(dst []byte) []byte {
 	switch {
 	case p == nil:

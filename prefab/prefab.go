@@ -92,15 +92,15 @@ func With[C any](c *world.Component[C], v C) Part {
 	}}
 }
 
-// Child adds a child entity with its parts. It is a child by the relation: at a place as with Relation.Put,
-// or with a negative place after the others.
+// Child adds a child entity with its parts. It is a child by the relation: at a place as with
+// Relation.Put, or with a negative place after the others.
 func Child(r *hierarchy.Relation, place int, parts ...Part) Part {
 	return Part{child: &child{r, max(place, -1), parts}}
 }
 
-// Extends gives an entity all that the root of another prefab has, including children. It must be the
-// first of the entity's parts. Later parts can replace values and add children, but not change or leave
-// out a child.
+// Extends gives an entity all that the root of another prefab has, including children. It must be
+// the first of the entity's parts. Later parts can replace values and add children, but not change
+// or leave out a child.
 func Extends(p *Prefab) Part {
 	p.mustBe("Extends")
 	return Part{base: p}
@@ -122,9 +122,9 @@ func In(shard int) Part {
 	return Part{shard: shard + 1}
 }
 
-// Local returns a handle that stands, in values of a prefab, for one of its entities: 0 is the root,
-// and the others are numbered in the order of Child, each before its own children. In an instance it becomes the
-// handle of the instance's own entity. It is never the handle of an entity.
+// Local returns a handle that stands, in values of a prefab, for one of its entities: 0 is the
+// root, and the others are numbered in the order of Child, each before its own children. In an
+// instance it becomes the handle of the instance's own entity. It is never the handle of an entity.
 func Local(entity int) handle.Handle {
 	if entity < 0 || entity >= entitiesMax {
 		panic(fmt.Sprintf("prefab: Local of entity %d; want 0 to %d", entity, entitiesMax-1))
@@ -145,9 +145,9 @@ func localOf(h handle.Handle) (entity int, ok bool) {
 // async.ID in them becomes None.
 //
 // It panics for a part that is In; a component that comes twice or is of another world; a value
-// that holds a reference.Owner; a Local of an entity that the prefab does not have; a place that two
-// children have or that does not exist; and for a prefab that no queue of a
-// port, or no outbox of a system, can ever hold: the text has its size and the limit. Prefabs with the same sets of
+// that holds a reference.Owner; a Local of an entity that the prefab does not have; a place that
+// two children have or that does not exist; and for a prefab that no queue of a port, or no outbox
+// of a system, can ever hold: the text has its size and the limit. Prefabs with the same sets of
 // components share what they need in a world.
 func New(w *world.World, name string, parts ...Part) *Prefab {
 	d := driver.Of(w)
@@ -171,8 +171,8 @@ func (p *Prefab) Name() string { return p.name }
 // Len returns how many entities an instance has.
 func (p *Prefab) Len() int { return len(p.nodes) }
 
-// Entity returns the number of the entity with a name in the prefab's file, as Local and Instance.Set take
-// it.
+// Entity returns the number of the entity with a name in the prefab's file, as Local and
+// Instance.Set take it.
 func (p *Prefab) Entity(name string) (entity int, ok bool) {
 	entity, ok = p.names[name]
 	return entity, ok

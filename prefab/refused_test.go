@@ -88,8 +88,8 @@ func TestNewRefused(t *testing.T) {
 	require.Panics(t, func() { prefab.Local(handle.IndexMax) })
 }
 
-// TestTooLarge makes prefabs that no queue can hold, by the number of requests, by their bytes, and by
-// the requests of systems; and such that just fit.
+// TestTooLarge makes prefabs that no queue can hold, by the number of requests, by their bytes, and
+// by the requests of systems; and such that just fit.
 func TestTooLarge(t *testing.T) {
 	for name, test := range map[string]struct {
 		options world.Options
@@ -117,8 +117,8 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestFull fills the queue of a port, or the outbox of a system, up to each place at which an instance
-// has a request: it is made whole or not at all.
+// TestFull fills the queue of a port, or the outbox of a system, up to each place at which an
+// instance has a request: it is made whole or not at all.
 func TestFull(t *testing.T) {
 	t.Run("port", func(t *testing.T) {
 		for used := range 12 {
@@ -184,7 +184,8 @@ func TestFull(t *testing.T) {
 	})
 }
 
-// TestWithin makes more by a port than its queue holds, while ticks run; the wait ends with its context.
+// TestWithin makes more by a port than its queue holds, while ticks run; the wait ends with its
+// context.
 func TestWithin(t *testing.T) {
 	f := newFixture(t, world.Options{QueueRequests: 12})
 	orc := f.orc()

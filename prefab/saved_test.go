@@ -16,8 +16,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestSaved saves a world with instances, and loads it into worlds with the same prefabs, with others
-// and with none: it goes on in each, and instances are made there.
+// TestSaved saves a world with instances, and loads it into worlds with the same prefabs, with
+// others and with none: it goes on in each, and instances are made there.
 func TestSaved(t *testing.T) {
 	f := newFixture(t, world.Options{})
 	orc := f.orc()
@@ -80,8 +80,8 @@ func TestReplayed(t *testing.T) {
 	}
 }
 
-// TestSavedUnderWay saves a world with requests under way, and loads it into worlds in which something
-// is made before what they are for.
+// TestSavedUnderWay saves a world with requests under way, and loads it into worlds in which
+// something is made before what they are for.
 func TestSavedUnderWay(t *testing.T) {
 	make := func(before func(f *fixture)) (*fixture, *world.Func[handle.Handle]) {
 		w := world.MustNew(world.Options{Shards: 2})

@@ -77,8 +77,8 @@ func (l lost) notify() {
 	}
 }
 
-// Handle returns the entity, or handle.None if o owns nothing. The entity may be dead: entities with
-// an owner can still be destroyed.
+// Handle returns the entity, or handle.None if o owns nothing. The entity may be dead: entities
+// with an owner can still be destroyed.
 func (o *Owner) Handle() handle.Handle {
 	if o.block == nil || o.released {
 		return handle.None

@@ -13,9 +13,9 @@ import (
 
 // Weak refers to an entity without keeping it alive. The zero value is empty.
 //
-// A Weak that finds its entity gone empties itself. For an entity that is
-// marked it returns what World.Alive does. An entity that a port has created since the last refresh is
-// not alive yet; a reference to it is kept, and finds it after the refresh.
+// A Weak that finds its entity gone empties itself. For an entity that is marked it returns what
+// World.Alive does. An entity that a port has created since the last refresh is not alive yet; a
+// reference to it is kept, and finds it after the refresh.
 //
 // Ownership: a variable is for one goroutine at a time; copies are variables of
 // their own.

@@ -17,9 +17,9 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestWorkersOfBubble makes ticks, and then at once one in a bubble of synctest: no worker that stayed
-// awake from outside runs a system there, where the first channel of the bubble that it touches would
-// end the process.
+// TestWorkersOfBubble makes ticks, and then at once one in a bubble of synctest: no worker that
+// stayed awake from outside runs a system there, where the first channel of the bubble that it
+// touches would end the process.
 func TestWorkersOfBubble(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	w := world.MustNew(world.Options{Shards: 4})

@@ -45,8 +45,8 @@ func TestRunEndsWhenItsWorldIsClosed(t *testing.T) {
 	require.Equal(t, uint64(5), w.Tick(), "four, and the one of Close")
 }
 
-// TestNewFromManyGoroutines makes schedulers of a world that is closed meanwhile. What any of them was asked to call
-// between ticks gets an answer.
+// TestNewFromManyGoroutines makes schedulers of a world that is closed meanwhile. What any of them
+// was asked to call between ticks gets an answer.
 func TestNewFromManyGoroutines(t *testing.T) {
 	for range iterations(100) {
 		w := world.MustNew(world.Options{})

@@ -8,8 +8,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// What a server does without while its ticks take too long: first the weather, then minds think half as often, then
-// nobody may chat, and at last everything goes half as fast.
+// What a server does without while its ticks take too long: first the weather, then minds think
+// half as often, then nobody may chat, and at last everything goes half as fast.
 func ExampleRung() {
 	w := world.MustNew(world.Options{TickInterval: 50 * time.Millisecond})
 	chat := world.RegisterFunc(w, "chat", func(*world.EntityContext, string) {})

@@ -50,12 +50,13 @@ func Refuse(requests ...world.Refusable) Rung {
 	return Rung{refuse: requests, what: fmt.Sprintf("Refuse of %d", len(requests))}
 }
 
-// Slow makes ticks come n times as far apart, so that the simulation runs slower than the clock and each tick has
-// n times the budget: Stats.Interval and Stats.Budget tell both. Stats.Slipped does not count it. n must be 2 or more.
+// Slow makes ticks come n times as far apart, so that the simulation runs slower than the clock and
+// each tick has n times the budget: Stats.Interval and Stats.Budget tell both. Stats.Slipped does
+// not count it. n must be 2 or more.
 func Slow(n int) Rung { return Rung{slow: n, what: fmt.Sprintf("Slow(%d)", n)} }
 
-// String returns what the rung does. Once a scheduler has the rung, in Options and Climb, the text of Refuse names
-// what is refused.
+// String returns what the rung does. Once a scheduler has the rung, in Options and Climb, the text
+// of Refuse names what is refused.
 func (r Rung) String() string { return r.what }
 
 // Climb is a change of Stats.Rung.
@@ -178,8 +179,8 @@ func (l *ladder) slow(n int) (times int) {
 	return times
 }
 
-// inForce returns the time from one tick of Run to the next and the time that a tick may take, with the
-// rungs that are in force.
+// inForce returns the time from one tick of Run to the next and the time that a tick may take, with
+// the rungs that are in force.
 func (s *Scheduler) inForce() (interval, budget time.Duration) {
 	slow := time.Duration(s.ladder.slow(s.ladder.at))
 	return s.w.Options().TickInterval * slow, s.options.Budget * slow

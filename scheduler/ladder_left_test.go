@@ -96,8 +96,8 @@ func TestLadderPaused(t *testing.T) {
 	require.NoError(t, <-over)
 }
 
-// TestLadderSingleTicks makes single ticks in a pause that take too long: none of them is on a rung, and
-// Run begins at the foot of the ladder when it goes on. A replay sees the same.
+// TestLadderSingleTicks makes single ticks in a pause that take too long: none of them is on a
+// rung, and Run begins at the foot of the ladder when it goes on. A replay sees the same.
 func TestLadderSingleTicks(t *testing.T) {
 	x := newLaddered(t)
 	h, err := x.movers.Create(x.w, Mover{})
@@ -173,7 +173,8 @@ func TestStretchMost(t *testing.T) {
 	require.Equal(t, deltas[0], deltas[1])
 }
 
-// TestStretchIsOver has a hook of the idle world meet as many behind a Run that was late as in a world that was loaded.
+// TestStretchIsOver has a hook of the idle world meet as many behind a Run that was late as in a
+// world that was loaded.
 func TestStretchIsOver(t *testing.T) {
 	make := func() *climber {
 		x := newClimber(func(*climber) []scheduler.Rung { return []scheduler.Rung{scheduler.Stretch(16)} })

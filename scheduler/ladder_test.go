@@ -70,7 +70,8 @@ func newLaddered(t *testing.T) *laddered {
 	return x
 }
 
-// TestLadder goes up while ticks take too long, and down when they do not, and a replay on Step goes the same way.
+// TestLadder goes up while ticks take too long, and down when they do not, and a replay on Step
+// goes the same way.
 func TestLadder(t *testing.T) {
 	x := newLaddered(t)
 	h, err := x.movers.Create(x.w, Mover{})

@@ -14,8 +14,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// held is a scheduler of two workers. The goroutine of the second begins when hold is closed, as on a machine whose
-// processors are busy.
+// held is a scheduler of two workers. The goroutine of the second begins when hold is closed, as on
+// a machine whose processors are busy.
 type held struct {
 	*Scheduler
 	hold   chan struct{}
@@ -66,8 +66,8 @@ func (x *held) meet(t *testing.T) {
 	}
 }
 
-// TestLateWorker makes ticks that do not wait for a worker that has not begun. One goroutine is started for it, which
-// takes part in a later tick.
+// TestLateWorker makes ticks that do not wait for a worker that has not begun. One goroutine is
+// started for it, which takes part in a later tick.
 func TestLateWorker(t *testing.T) {
 	x := newHeld()
 	for range 5 {
@@ -90,8 +90,9 @@ func TestLateWorker(t *testing.T) {
 	require.NoError(t, x.Step(t.Context()))
 }
 
-// TestLateWorkerOfAnother has a worker late for one caller. Its goroutine must not run a tick for another one, which
-// makes its ticks without that worker until the goroutine has begun, and then starts its own.
+// TestLateWorkerOfAnother has a worker late for one caller. Its goroutine must not run a tick for
+// another one, which makes its ticks without that worker until the goroutine has begun, and then
+// starts its own.
 func TestLateWorkerOfAnother(t *testing.T) {
 	x := newHeld()
 	mine, cancel := context.WithCancel(t.Context())
@@ -112,8 +113,8 @@ func TestLateWorkerOfAnother(t *testing.T) {
 	require.Equal(t, int32(2), x.starts.Load())
 }
 
-// TestLateWorkerOfBubble has a worker late in a bubble, whose goroutine must not run a tick outside, even if the context
-// is the same.
+// TestLateWorkerOfBubble has a worker late in a bubble, whose goroutine must not run a tick
+// outside, even if the context is the same.
 func TestLateWorkerOfBubble(t *testing.T) {
 	x := newHeld()
 	inside, outside := make(chan bool), make(chan bool)
@@ -153,7 +154,8 @@ func TestLateWorkerEnds(t *testing.T) {
 	require.Equal(t, int32(2), x.starts.Load())
 }
 
-// TestContextsOfAllKinds makes ticks at once behind each other, for which contexts are compared, with those that cannot be.
+// TestContextsOfAllKinds makes ticks at once behind each other, for which contexts are compared,
+// with those that cannot be.
 func TestContextsOfAllKinds(t *testing.T) {
 	type list struct {
 		context.Context

@@ -130,8 +130,8 @@ func spin() uint64 {
 	return x
 }
 
-// BenchmarkBesideOthers makes a tick of 20,000 entities each millisecond in a process with 200 other goroutines, which
-// take a processor together: mean and p99 of the ticks.
+// BenchmarkBesideOthers makes a tick of 20,000 entities each millisecond in a process with 200
+// other goroutines, which take a processor together: mean and p99 of the ticks.
 func BenchmarkBesideOthers(b *testing.B) {
 	for _, c := range []struct {
 		workers int

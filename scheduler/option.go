@@ -115,8 +115,8 @@ func Global() Option { return func(o *options) { o.global = true } }
 // Disabled adds the system disabled; see Scheduler.Enable.
 func Disabled() Option { return func(o *options) { o.disabled = true } }
 
-// Optional says that the simulation can do without the system for a while: it does not run in ticks for
-// which SkipOptional of the ladder is in force. See Options.Ladder.
+// Optional says that the simulation can do without the system for a while: it does not run in ticks
+// for which SkipOptional of the ladder is in force. See Options.Ladder.
 func Optional() Option { return func(o *options) { o.optional = true } }
 
 // IfPanics sets what happens to the system when it panics. The default is the

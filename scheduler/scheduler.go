@@ -44,8 +44,8 @@ type Options struct {
 	// Ladder is what Run gives up while ticks take too long, in this order. After 3 of 4 ticks that
 	// take longer than the budget, one more rung is in force; after 64 in a row that take less than
 	// 70 % of it, one less. The simulation depends on the rungs, so a log of inputs records them.
-	// Report.Rung, Stats and the Logger show them. Step does not use the ladder. A pause ends all rungs,
-	// and in ticks of StepOnce none is in force.
+	// Report.Rung, Stats and the Logger show them. Step does not use the ladder. A pause ends all
+	// rungs, and in ticks of StepOnce none is in force.
 	Ladder []Rung
 
 	// Balancer, if not nil, moves entities from shards with much to do to others; see Level.
@@ -177,10 +177,10 @@ func (s *Scheduler) Workers() int { return s.options.Workers }
 //   - if systems would then have to run before each other in a circle;
 //   - if the world is closed (world.ErrClosed) or broken.
 //
-// If the constructor panics, for example in world.Read of a type that is not registered, Add
-// panics with the name of the system before the value. It panics after durable.Open, too: the next
-// start makes the ticks of the log there, and would make them without the system. The first Step returns an error if
-// Before or After names a system that was not added.
+// If the constructor panics, for example in world.Read of a type that is not registered, Add panics
+// with the name of the system before the value. It panics after durable.Open, too: the next start
+// makes the ticks of the log there, and would make them without the system. The first Step returns
+// an error if Before or After names a system that was not added.
 func (s *Scheduler) Add(name string, construct System, options ...Option) error {
 	if name == "" || construct == nil {
 		return fmt.Errorf("scheduler: system %q needs a name and a constructor", name)

@@ -75,8 +75,8 @@ func TestStatsGrow(t *testing.T) {
 	require.Equal(t, uint64(8), s.Systems[1].Runs)
 }
 
-// TestDurations holds that a Report, the Stats and a Trace tell the same time of a tick, by Run and by Step, also if systems were
-// added or the idle world was changed before it.
+// TestDurations holds that a Report, the Stats and a Trace tell the same time of a tick, by Run and
+// by Step, also if systems were added or the idle world was changed before it.
 func TestDurations(t *testing.T) {
 	w := world.MustNew(world.Options{Shards: 2, TickInterval: time.Millisecond})
 	world.Register[Position](w, "position")
@@ -125,7 +125,8 @@ func TestDurations(t *testing.T) {
 	require.NoError(t, recorder.Close())
 }
 
-// TestStatsInForce has a rung that slows ticks down: the Stats tell the interval and the budget that hold then.
+// TestStatsInForce has a rung that slows ticks down: the Stats tell the interval and the budget
+// that hold then.
 func TestStatsInForce(t *testing.T) {
 	const interval, budget = 2 * time.Millisecond, time.Nanosecond // each tick takes longer
 	var s *scheduler.Scheduler

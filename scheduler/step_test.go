@@ -190,8 +190,8 @@ func TestStepTwice(t *testing.T) {
 	f.step(1)
 }
 
-// TestStepBesideItself makes ticks from two goroutines. Some calls panic, because the other goroutine's tick runs; each
-// tick that was made is told to OnTick.
+// TestStepBesideItself makes ticks from two goroutines. Some calls panic, because the other
+// goroutine's tick runs; each tick that was made is told to OnTick.
 func TestStepBesideItself(t *testing.T) {
 	if check.Enabled {
 		t.Skip("OnTick of one tick beside the next one is a race")

@@ -134,7 +134,8 @@ func (s *Scheduler) Trace(ctx context.Context, ticks int) ([]Trace, error) {
 	return x.got, ctx.Err()
 }
 
-// Overruns keeps the traces of ticks that took longer than their budget. Scheduler.KeepOverruns makes it.
+// Overruns keeps the traces of ticks that took longer than their budget. Scheduler.KeepOverruns
+// makes it.
 //
 // Ownership: any goroutine, at any time.
 type Overruns struct {

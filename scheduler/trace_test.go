@@ -38,7 +38,8 @@ func (f *fixture) traced(n int) []scheduler.Trace {
 	}
 }
 
-// fenced adds systems of which the last waits for all shards to pass the first, which takes long on shard 1.
+// fenced adds systems of which the last waits for all shards to pass the first, which takes long on
+// shard 1.
 func (f *fixture) fenced(long time.Duration) {
 	f.mark()
 	f.MustAdd("write", func(b *world.Build) func(*world.Context) {
@@ -55,7 +56,8 @@ func (f *fixture) fenced(long time.Duration) {
 	}, scheduler.After("write"))
 }
 
-// TestTraceSpans looks at the spans of ticks in which one shard holds up the others, on 1, 2 and 5 workers.
+// TestTraceSpans looks at the spans of ticks in which one shard holds up the others, on 1, 2 and 5
+// workers.
 func TestTraceSpans(t *testing.T) {
 	const long = 4 * time.Millisecond
 	for _, workers := range []int{1, 2, 5} {
@@ -113,7 +115,8 @@ func TestTraceSpans(t *testing.T) {
 	}
 }
 
-// TestParkedTakesNoTime has a worker wait for long before it runs a system: the wait is not the system's time.
+// TestParkedTakesNoTime has a worker wait for long before it runs a system: the wait is not the
+// system's time.
 func TestParkedTakesNoTime(t *testing.T) {
 	const long = 10 * time.Millisecond
 	f := newFixture(t, 3, 2)
@@ -244,7 +247,8 @@ func TestOverrunsNone(t *testing.T) {
 	require.Empty(t, o.Traces())
 }
 
-// TestTraceLarge traces a tick of more spans than a trace takes. The only worker did all of it, one after the other.
+// TestTraceLarge traces a tick of more spans than a trace takes. The only worker did all of it, one
+// after the other.
 func TestTraceLarge(t *testing.T) {
 	const shards, systems = 256, 70
 	f := newFixture(t, shards, 1)

@@ -42,8 +42,8 @@ func (m *met) all() (all []handle.Handle) {
 	return all
 }
 
-// TestTurns has entities come, go, move and fall asleep at random. In each tick a query meets those whose
-// last turn was n runs ago, and no others.
+// TestTurns has entities come, go, move and fall asleep at random. In each tick a query meets those
+// whose last turn was n runs ago, and no others.
 func TestTurns(t *testing.T) {
 	const shards, every = 3, 2
 	for _, workers := range []int{1, 2, 5} {
@@ -199,7 +199,8 @@ func TestWakes(t *testing.T) {
 	}
 }
 
-// TestTurnsSpread creates kinds of entities by turns, and entities in many shards: each kind is spread over the ticks.
+// TestTurnsSpread creates kinds of entities by turns, and entities in many shards: each kind is
+// spread over the ticks.
 func TestTurnsSpread(t *testing.T) {
 	const n, each = 8, 160
 	for _, kinds := range []int{1, 2, 3, 4, 8} {

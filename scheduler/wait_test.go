@@ -12,8 +12,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// late adds a system that takes long on one shard, once all others have run it, one behind its fence, and a global one
-// for which all wait.
+// late adds a system that takes long on one shard, once all others have run it, one behind its
+// fence, and a global one for which all wait.
 func (f *fixture) late(shard int, long time.Duration) {
 	var ran atomic.Int32
 	f.MustAdd("write", func(b *world.Build) func(*world.Context) {
@@ -43,8 +43,8 @@ func (f *fixture) late(shard int, long time.Duration) {
 	})
 }
 
-// TestWaits tells who waited for whom: what a shard waited for all others is what it stood before systems, and what all
-// waited for it is what it held them up.
+// TestWaits tells who waited for whom: what a shard waited for all others is what it stood before
+// systems, and what all waited for it is what it held them up.
 func TestWaits(t *testing.T) {
 	const long = 4 * time.Millisecond
 	for _, workers := range []int{1, 2, 5} {

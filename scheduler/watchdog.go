@@ -99,8 +99,8 @@ func (d *watchdog) look() {
 	d.timer.Reset(d.period())
 }
 
-// stackOf returns the part of the goroutine profile that has all labels, which are keys and values in
-// turn, or the error of the profile.
+// stackOf returns the part of the goroutine profile that has all labels, which are keys and values
+// in turn, or the error of the profile.
 func stackOf(labels []string) string {
 	var profile bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {

@@ -180,9 +180,9 @@ func (t *tick) newWorker(number int) *worker {
 	return w
 }
 
-// stay ends the tick for a worker. If workers stay, it then looks for the next tick for a while, and
-// reports whether it is called. The goroutine that took the coordinator's place does not stay: nobody
-// calls it.
+// stay ends the tick for a worker. If workers stay, it then looks for the next tick for a while,
+// and reports whether it is called. The goroutine that took the coordinator's place does not stay:
+// nobody calls it.
 func (t *tick) stay(w *worker) bool {
 	mine := w.state.Load() &^ stateMask // and gone
 	if !t.stays || w.number == 0 {
@@ -195,8 +195,8 @@ func (t *tick) stay(w *worker) bool {
 	return t.join(w, mine)
 }
 
-// join takes part in a tick that the worker was called for, and reports whether it may: it may not if
-// that tick is over, or the worker has another goroutine. One that stays waits for a while to be
+// join takes part in a tick that the worker was called for, and reports whether it may: it may not
+// if that tick is over, or the worker has another goroutine. One that stays waits for a while to be
 // called. mine is the number of the caller's goroutine.
 func (t *tick) join(w *worker, mine uint32) bool {
 	looks, until := 0, int64(0)
@@ -227,8 +227,8 @@ func (t *tick) join(w *worker, mine uint32) bool {
 	}
 }
 
-// dismiss ends the tick for the workers that were called and did not begin to take part. They need not be waited for.
-// Coordinator only.
+// dismiss ends the tick for the workers that were called and did not begin to take part. They need
+// not be waited for. Coordinator only.
 func (t *tick) dismiss() {
 	next := uint32(late)
 	if t.stays {
@@ -251,8 +251,8 @@ func (t *tick) leave() {
 	}
 }
 
-// call calls the other workers, once in a tick, and starts the goroutines of those that have
-// none. Those that are awake, or late, it calls only for the caller they worked for: a goroutine has the
+// call calls the other workers, once in a tick, and starts the goroutines of those that have none.
+// Those that are awake, or late, it calls only for the caller they worked for: a goroutine has the
 // profile labels and the bubble of the one that started it. Coordinator only.
 func (t *tick) call(w *worker) {
 	w.callAt = never
@@ -285,9 +285,9 @@ func (t *tick) call(w *worker) {
 	}
 }
 
-// mayCallAgain reports whether workers that are awake, or late, may take part in this tick if they were
-// started for its context: that can be compared, and the tick is not in a bubble of synctest, in which
-// none stays.
+// mayCallAgain reports whether workers that are awake, or late, may take part in this tick if they
+// were started for its context: that can be compared, and the tick is not in a bubble of synctest,
+// in which none stays.
 func (t *tick) mayCallAgain() bool {
 	// To compare contexts of other kinds may panic, and to ask whether it would allocates.
 	if of := reflect.TypeOf(t.ctx); of.Kind() != reflect.Pointer && (of.Size() > 0 || !of.Comparable()) {

@@ -188,7 +188,8 @@ func tryFrom(t testing.TB, src io.Reader) bool {
 	return true
 }
 
-// TestBytesMax refuses a snapshot whose chunks have room for more than a limit, before they are made.
+// TestBytesMax refuses a snapshot whose chunks have room for more than a limit, before they are
+// made.
 func TestBytesMax(t *testing.T) {
 	x := newPond()
 	require.NoError(t, x.plain.Reserve(x.World, 16_000))

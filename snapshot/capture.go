@@ -13,8 +13,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Captured is the state of a world at one moment. It can be written, or loaded into other worlds, while
-// the world ticks on.
+// Captured is the state of a world at one moment. It can be written, or loaded into other worlds,
+// while the world ticks on.
 //
 // Ownership: any goroutines, at once, as far as the functions of Options.Codecs allow that; Release
 // comes after all other uses.
@@ -27,11 +27,12 @@ type Captured struct {
 	hash    func() state.Hash // computed once
 }
 
-// Capture takes the state of an idle world for Captured.Save and Captured.Load. It copies in memory, in
-// parallel, the components that were handed out for writing since the frame or capture before. For
-// the rest it costs what Save does, which is little, except for components of which a plain copy would share
-// something with the world, such as slices, and that have no world.Component.CloneBy. So a
-// server calls it in a function of Scheduler.Between, and saves on another goroutine.
+// Capture takes the state of an idle world for Captured.Save and Captured.Load. It copies in
+// memory, in parallel, the components that were handed out for writing since the frame or capture
+// before. For the rest it costs what Save does, which is little, except for components of which a
+// plain copy would share something with the world, such as slices, and that have no
+// world.Component.CloneBy. So a server calls it in a function of Scheduler.Between, and saves on
+// another goroutine.
 //
 // A Captured holds a frame of the world, one of world.Options.FramesMax. Capture returns
 // world.ErrFrames if too many are held, and otherwise the errors of Save.
@@ -118,8 +119,8 @@ func (c *Captured) shard(i int) *part {
 	return &c.parts[slices.IndexFunc(c.parts, func(p part) bool { return p.kind == shardSection })+i]
 }
 
-// Hash returns the hash of the captured state: that of state.StateHash at that moment. The first call computes
-// it, which takes as long as that, but no tick waits for it. It returns
+// Hash returns the hash of the captured state: that of state.StateHash at that moment. The first
+// call computes it, which takes as long as that, but no tick waits for it. It returns
 // world.ErrClosed after Release.
 func (c *Captured) Hash() (state.Hash, error) {
 	if c.parts == nil {
@@ -128,8 +129,8 @@ func (c *Captured) Hash() (state.Hash, error) {
 	return c.hash(), nil
 }
 
-// Save writes the captured state: the same bytes as the function Save would have written then. It may be called
-// again. It returns the error of dst, or world.ErrClosed after Release.
+// Save writes the captured state: the same bytes as the function Save would have written then. It
+// may be called again. It returns the error of dst, or world.ErrClosed after Release.
 func (c *Captured) Save(dst io.Writer) error { return c.save(dst, nil) }
 
 func (c *Captured) save(dst io.Writer, x *Chain) error {
@@ -143,8 +144,8 @@ func (c *Captured) save(dst io.Writer, x *Chain) error {
 	return c.s.write(dst, parts, &info, x)
 }
 
-// Release gives the memory back. Releasing twice is no error. The collector releases a Captured that is
-// forgotten.
+// Release gives the memory back. Releasing twice is no error. The collector releases a Captured
+// that is forgotten.
 func (c *Captured) Release() {
 	if c.parts != nil {
 		c.parts, c.s, c.hash, c.hashing = nil, nil, nil, nil

@@ -9,9 +9,9 @@ import (
 	"github.com/atoll-sim/atoll/state"
 )
 
-// Chain writes a sequence of snapshots. The first is whole. Each later one is an increment, which has only
-// what has changed since the one before. Merge makes whole snapshots of
-// them. The zero value is ready.
+// Chain writes a sequence of snapshots. The first is whole. Each later one is an increment, which
+// has only what has changed since the one before. Merge makes whole snapshots of them. The zero
+// value is ready.
 //
 // A Chain remembers a digest of 16 bytes for each piece of 256 bytes that it wrote last.
 //
@@ -93,9 +93,9 @@ type cut struct {
 	blockKey
 }
 
-// compare finds the bytes of a section that are in the base. It returns the section as in an increment, and its
-// blocks for the next one. Blocks are in the same order in both, so an increment refers to bytes
-// in the order of the base.
+// compare finds the bytes of a section that are in the base. It returns the section as in an
+// increment, and its blocks for the next one. Blocks are in the same order in both, so an increment
+// refers to bytes in the order of the base.
 func (w *written) compare(dst, raw []byte, number int, cuts []cut) ([]byte, []pieces) {
 	d := delta{dst: dst, raw: raw}
 	all := make([]digest, 0, len(raw)/pieceSize+len(cuts))

@@ -45,8 +45,9 @@ func merged(t testing.TB, links []link) []byte {
 	return image
 }
 
-// TestChain saves random histories as chains: what the files make is, byte for byte, what Save writes
-// at each of the states, also if a part of the chain was merged before, or the compression changes.
+// TestChain saves random histories as chains: what the files make is, byte for byte, what Save
+// writes at each of the states, also if a part of the chain was merged before, or the compression
+// changes.
 func TestChain(t *testing.T) {
 	for seed := range uint64(*seeds) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
@@ -263,8 +264,8 @@ func mustNotMerge(t *testing.T, links []link, at int) {
 	}
 }
 
-// TestMergeBounded refuses an increment that takes bytes of its base twice, or that are not there: so a
-// small file makes no large one.
+// TestMergeBounded refuses an increment that takes bytes of its base twice, or that are not there:
+// so a small file makes no large one.
 func TestMergeBounded(t *testing.T) {
 	x := newPond().live()
 	var chain snapshot.Chain

@@ -11,8 +11,8 @@ import (
 	"github.com/atoll-sim/atoll/state"
 )
 
-// Change says what becomes of something in a snapshot that the world no longer has, or has
-// in another form. Changes are applied in their order, each only if a snapshot needs it. So a program
+// Change says what becomes of something in a snapshot that the world no longer has, or has in
+// another form. Changes are applied in their order, each only if a snapshot needs it. So a program
 // keeps them as long as there are older snapshots, and passes them for newer ones, too.
 type Change struct {
 	in       string // the name of a component, or of something else that is registered
@@ -35,10 +35,10 @@ const (
 )
 
 // Renamed says that a component, message, resource, function, extension, hook or Also has another
-// name now. It applies to each of them that has the old name in the snapshot and the new one in the world. A type
-// that a state.Codec writes, such as "game.Item", can be renamed as well. Renamed does nothing if the world still has
-// the old name and lacks the new one, or if the snapshot has the new one, too: so the old name may be used
-// again.
+// name now. It applies to each of them that has the old name in the snapshot and the new one in the
+// world. A type that a state.Codec writes, such as "game.Item", can be renamed as well. Renamed
+// does nothing if the world still has the old name and lacks the new one, or if the snapshot has
+// the new one, too: so the old name may be used again.
 func Renamed(old, now string) Change { return Change{how: renamed, from: old, to: now} }
 
 // RenamedField says that a field of a component, message, resource or function's argument has
@@ -49,10 +49,11 @@ func RenamedField(of, old, now string) Change {
 	return Change{how: renamedField, in: of, from: old, to: now}
 }
 
-// Dropped says that some fields are gone, or without fields everything with that name: Load leaves out what was
-// saved of it. Entities stay, without the component; messages and requests under way are dropped. What the
-// world still has, in a type that can hold the saved values, is not dropped. So another field may take
-// the name. If that could hold the old values, too, use Migrated to say which type they have.
+// Dropped says that some fields are gone, or without fields everything with that name: Load leaves
+// out what was saved of it. Entities stay, without the component; messages and requests under way
+// are dropped. What the world still has, in a type that can hold the saved values, is not dropped.
+// So another field may take the name. If that could hold the old values, too, use Migrated to say
+// which type they have.
 func Dropped(name string, fields ...string) Change {
 	return Change{how: dropped, in: name, fields: fields}
 }
@@ -65,10 +66,10 @@ func Narrowed(of string, fields ...string) Change {
 	return Change{how: narrowed, in: of, fields: fields}
 }
 
-// Migrated converts values of a component, message, resource or function's argument to type New by a
-// function. Old is a type that has the fields of the saved one, with their names, types and order:
-// what New was. Other saved forms are read without the function. One goroutine at a time calls it,
-// for the values in any order.
+// Migrated converts values of a component, message, resource or function's argument to type New by
+// a function. Old is a type that has the fields of the saved one, with their names, types and
+// order: what New was. Other saved forms are read without the function. One goroutine at a time
+// calls it, for the values in any order.
 func Migrated[Old, New any](f func(Old) New) Change {
 	if f == nil {
 		panic("snapshot: Migrated with a nil function; pass one that makes a new value from an old one")
@@ -144,8 +145,8 @@ func rename(changes []Change, what string, names, own []string) []string {
 	return names
 }
 
-// subject returns the name that changes use for something: for a kind of requests the name in quotes at
-// the end.
+// subject returns the name that changes use for something: for a kind of requests the name in
+// quotes at the end.
 func subject(what, name string) string {
 	if what != "request" {
 		return name
@@ -165,8 +166,8 @@ type fieldRules struct {
 	changes  []Change
 }
 
-// rulesOf returns the rules for something with these paths of fields in the snapshot, and own in the world. It
-// leaves a path as rename leaves a name.
+// rulesOf returns the rules for something with these paths of fields in the snapshot, and own in
+// the world. It leaves a path as rename leaves a name.
 func rulesOf(changes []Change, saved, now string, paths, own []string) *fieldRules {
 	r := &fieldRules{subjects: []string{saved, now}, paths: map[string]string{}, changes: changes}
 	names := slices.Clone(paths)

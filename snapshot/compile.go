@@ -237,8 +237,9 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// cbor returns what must be changed in a value so that another type can read it from CBOR, which finds fields by
-// their names. It returns nil for nothing, and leftOut if the type can read nothing of the value.
+// cbor returns what must be changed in a value so that another type can read it from CBOR, which
+// finds fields by their names. It returns nil for nothing, and leftOut if the type can read nothing
+// of the value.
 func (p *pairing) cbor(saved, own string, s, o *shape) *rewriting {
 	switch {
 	case s.text == o.text && len(p.rules.paths) == 0:

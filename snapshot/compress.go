@@ -11,8 +11,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A compressed body is a sequence of blocks, each compressed by itself and of limited size, so that a false size
-// cannot make a reader allocate much:
+// A compressed body is a sequence of blocks, each compressed by itself and of limited size, so that
+// a false size cannot make a reader allocate much:
 //
 //	length │ stored │ stored bytes    4, 4 bytes; stored is length for an uncompressed block
 const (

@@ -12,8 +12,8 @@ import (
 
 // This file reads values that were saved in another form than the world's.
 
-// converter is a drive.Form that reads values written by another form of the type. Each component has
-// one. Immutable.
+// converter is a drive.Form that reads values written by another form of the type. Each component
+// has one. Immutable.
 type converter struct {
 	drive.Form              // of the world's type; nil for values that are skipped
 	own        []drive.Part // of it
@@ -190,8 +190,8 @@ func (s *step) run(dst, src []byte, n, apartTo, apartFrom int) {
 // once for all of them.
 const numbersAtOnce = 256
 
-// numbers converts n numbers that are that many bytes apart, each to the nearest number of the other
-// kind.
+// numbers converts n numbers that are that many bytes apart, each to the nearest number of the
+// other kind.
 func (s *step) numbers(dst, src []byte, n, apartTo, apartFrom int) {
 	var block [numbersAtOnce]uint64
 	for n > 0 {

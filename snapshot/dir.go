@@ -27,9 +27,9 @@ type Dir struct {
 	// older ones are removed. Damaged ones do not count. Default: 3.
 	Keep int
 	// Increments is how many increments follow each whole file: files that have only what has
-	// changed since the one before. The first file of a process is whole. Loading an increment needs
-	// all files from the whole one on; Newest skips it if one of these is damaged.
-	// Default: 0.
+	// changed since the one before. The first file of a process is whole. Loading an increment
+	// needs all files from the whole one on; Newest skips it if one of these is damaged. Default:
+	// 0.
 	Increments int
 
 	files files.Files     // nil: those of the operating system
@@ -128,9 +128,9 @@ func removeParts(f files.Files, number uint64) error {
 	return err
 }
 
-// removeOld removes files that are older than those to be kept, among which is the one just written. It reads
-// those that it has not seen before, so that damaged ones do not count. Increments are removed before their
-// base.
+// removeOld removes files that are older than those to be kept, among which is the one just
+// written. It reads those that it has not seen before, so that damaged ones do not count.
+// Increments are removed before their base.
 func (d *Dir) removeOld(f files.Files, old []string, written string, keep int) error {
 	whole, left := map[string]bool{written: true}, 1
 	for _, name := range slices.Backward(old) {
@@ -156,8 +156,8 @@ func (d *Dir) removeOld(f files.Files, old []string, written string, keep int) e
 	return nil
 }
 
-// Newest finds the newest intact snapshot. It reads all of it. If there is none, it returns ErrNone;
-// Found.Passed says why each file was skipped.
+// Newest finds the newest intact snapshot. It reads all of it. If there is none, it returns
+// ErrNone; Found.Passed says why each file was skipped.
 func (d *Dir) Newest() (Found, error) {
 	var x Found
 	f := d.of()
@@ -187,7 +187,8 @@ func chainOf(all []string) []string {
 	return all
 }
 
-// verifyChain reads the files that make the last of them. If one is damaged, verifyChain notes it in broken.
+// verifyChain reads the files that make the last of them. If one is damaged, verifyChain notes it
+// in broken.
 func (d *Dir) verifyChain(f files.Files, chain []string, broken map[string]error) (Info, error) {
 	last := chain[len(chain)-1]
 	if err := broken[last]; err != nil {
@@ -256,8 +257,8 @@ func (x *opened) Close() (err error) {
 	return err
 }
 
-// Open opens a file of the directory, by its name or path, as a whole snapshot: it merges an increment with its
-// base. The error for a missing file wraps fs.ErrNotExist.
+// Open opens a file of the directory, by its name or path, as a whole snapshot: it merges an
+// increment with its base. The error for a missing file wraps fs.ErrNotExist.
 func (d *Dir) Open(name string) (io.ReadCloser, error) {
 	f, name := d.of(), filepath.Base(name)
 	all, err := d.list(f)

@@ -157,8 +157,9 @@ func TestDirOpen(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
-// TestFaultyDiskIncrements is TestFaultyDisk with increments: whatever fails, the newest file of which
-// all is there is the one that was saved, or the one before it, and all that were kept can be read.
+// TestFaultyDiskIncrements is TestFaultyDisk with increments: whatever fails, the newest file of
+// which all is there is the one that was saved, or the one before it, and all that were kept can be
+// read.
 func TestFaultyDiskIncrements(t *testing.T) {
 	stride := 1
 	if testing.Short() || check.Enabled {

@@ -1,5 +1,5 @@
-// Package snapshot writes an idle world to an io.Writer and reads it into a new one. That
-// continues as the first would have: with the same state, including the handles that are given later, after
+// Package snapshot writes an idle world to an io.Writer and reads it into a new one. That continues
+// as the first would have: with the same state, including the handles that are given later, after
 // each tick, on any number of workers.
 //
 //	err := snapshot.Save(file, w, snapshot.Options{Scheduler: s})
@@ -7,12 +7,13 @@
 //	w, s := newWorld() // registers everything, as before
 //	err = snapshot.Load(file, w, snapshot.Options{Scheduler: s})
 //
-// Capture takes the state in memory. It can be written while the world ticks on, or loaded into other
-// worlds, as often as needed.
+// Capture takes the state in memory. It can be written while the world ticks on, or loaded into
+// other worlds, as often as needed.
 //
 // Insert puts the entities of a loaded world into one that has others.
 //
-// A Chain writes only what has changed since the snapshot before; Merge makes whole snapshots of that.
+// A Chain writes only what has changed since the snapshot before; Merge makes whole snapshots of
+// that.
 //
 // docs/snapshot-format.md says what is saved, and what is not.
 package snapshot

@@ -13,8 +13,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// This file skips what is dropped. Entities that had different components may have the same ones when some
-// are dropped, so it also puts the rows of several tables in one.
+// This file skips what is dropped. Entities that had different components may have the same ones
+// when some are dropped, so it also puts the rows of several tables in one.
 
 // components returns the numbers of components in this world, without those that are dropped.
 func (l *loading) components(saved []int) (own []int, err error) {

@@ -13,8 +13,8 @@ var (
 	ErrNoSnapshot = errors.New("snapshot: not a snapshot")
 	// ErrVersion is returned for a snapshot of another version of the format.
 	ErrVersion = errors.New("snapshot: another version of the format")
-	// ErrBase is returned for an increment without the snapshot that it is based on, or with another.
-	// The error has the tick and hash of that base.
+	// ErrBase is returned for an increment without the snapshot that it is based on, or with
+	// another. The error has the tick and hash of that base.
 	ErrBase = errors.New("snapshot: not with its base")
 	// ErrTruncated is returned for a snapshot that ends too soon.
 	ErrTruncated = errors.New("snapshot: truncated")
@@ -30,8 +30,8 @@ var (
 	// ErrTooLarge is returned for a snapshot that would take more memory than Options.BytesMax,
 	// and by Save for a part of more than a gigabyte.
 	ErrTooLarge = errors.New("snapshot: too large")
-	// ErrDiffers is returned if the loaded state has another hash than the saved one, for example because a
-	// codec read another value than was written.
+	// ErrDiffers is returned if the loaded state has another hash than the saved one, for example
+	// because a codec read another value than was written.
 	ErrDiffers = errors.New("snapshot: the loaded state differs")
 )
 

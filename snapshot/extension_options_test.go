@@ -92,8 +92,8 @@ func TestExtensionOptions(t *testing.T) {
 	}
 }
 
-// TestExtensionLimits loads into worlds with other limits: what is beyond them stays, and they count
-// from then on.
+// TestExtensionLimits loads into worlds with other limits: what is beyond them stays, and they
+// count from then on.
 func TestExtensionLimits(t *testing.T) {
 	image, hs := savedBay(t)
 	for _, change := range []func(r *hierarchy.Options, n *names.Options){

@@ -9,15 +9,15 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Load loads what was captured into a new world, a fork. It has the effect of Save and the function Load, but
-// writes nothing. Components are copied on o.Workers goroutines as frames copy them, by
-// world.Component.CloneBy if they have one. Components without it, of which a plain copy would share something, are
-// encoded and decoded. The fork shares nothing with the captured world, nor with
-// other forks, and continues as that world would have. Load may be called as often as needed, and
-// by several goroutines at once for a world each, if the functions of o allow that.
+// Load loads what was captured into a new world, a fork. It has the effect of Save and the function
+// Load, but writes nothing. Components are copied on o.Workers goroutines as frames copy them, by
+// world.Component.CloneBy if they have one. Components without it, of which a plain copy would
+// share something, are encoded and decoded. The fork shares nothing with the captured world, nor
+// with other forks, and continues as that world would have. Load may be called as often as needed,
+// and by several goroutines at once for a world each, if the functions of o allow that.
 //
-// The requirements for the new world and for o, and the errors, are those of the function Load, except
-// that no component can be dropped. It returns world.ErrClosed after Release.
+// The requirements for the new world and for o, and the errors, are those of the function Load,
+// except that no component can be dropped. It returns world.ErrClosed after Release.
 func (c *Captured) Load(w *world.World, o Options) error {
 	if c.parts == nil {
 		return world.ErrClosed

@@ -23,8 +23,8 @@ type InsertOptions struct {
 	// Shard gets the entities of the piece's shard 0. Those of its shard 1 go to the
 	// next shard, and so on; after the last shard comes the first.
 	Shard int
-	// WithoutNames leaves out the names of package names. With its names a piece can be inserted only
-	// once.
+	// WithoutNames leaves out the names of package names. With its names a piece can be inserted
+	// only once.
 	WithoutNames bool
 }
 
@@ -32,8 +32,8 @@ type InsertOptions struct {
 //
 // Ownership: immutable.
 type Inserted struct {
-	// Cut is how many handles in components named an entity that was not inserted. They are None now. A map
-	// entry with such a handle in its key is left out.
+	// Cut is how many handles in components named an entity that was not inserted. They are None
+	// now. A map entry with such a handle in its key is left out.
 	Cut int
 	old []handle.Handle
 	to  map[handle.Handle]handle.Handle
@@ -57,33 +57,33 @@ func (x *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
 	}
 }
 
-// Insert puts copies of the entities of piece, such as a zone that Load has loaded, into
-// the world. The copies have new handles, and their components and flags, places in relations and
-// names. An entity whose parent is not inserted loses it, as with Relation.RemoveChild. Each
-// handle.Handle in a component becomes the new handle of that entity, also within arrays, slices,
-// maps, pointers and interfaces, and in a reference.Weak. A handle that is kept as another
-// type, such as a uint64 or a string, stays as it is. Resources, messages, timers, asks, requests, hooks
-// and systems of the piece are not inserted, and a timer.ID or async.ID in a component becomes None.
-// The piece is not changed.
+// Insert puts copies of the entities of piece, such as a zone that Load has loaded, into the world.
+// The copies have new handles, and their components and flags, places in relations and names. An
+// entity whose parent is not inserted loses it, as with Relation.RemoveChild. Each handle.Handle in
+// a component becomes the new handle of that entity, also within arrays, slices, maps, pointers and
+// interfaces, and in a reference.Weak. A handle that is kept as another type, such as a uint64 or a
+// string, stays as it is. Resources, messages, timers, asks, requests, hooks and systems of the
+// piece are not inserted, and a timer.ID or async.ID in a component becomes None. The piece is not
+// changed.
 //
 // Components, relations and names are matched by their names, and must have the same types and
 // policies in both worlds. The world may lack those that no inserted entity has. Components are
-// copied by world.Component.CloneBy. Without that, if a plain copy would share something with the piece, they are
-// copied by their codec or as CBOR; then what two pointers or slices share becomes two values. The next refresh
-// calls hooks for the entities, as for all that were created.
+// copied by world.Component.CloneBy. Without that, if a plain copy would share something with the
+// piece, they are copied by their codec or as CBOR; then what two pointers or slices share becomes
+// two values. The next refresh calls hooks for the entities, as for all that were created.
 //
 // Both worlds must be idle, as within Scheduler.Between, and no query loop may be open on w. One
-// goroutine copies: an entity with three components takes about 0.2 µs. To spread a large piece over
-// ticks, insert it by Roots, some at a time; handles from one part to another are cut. The same
-// inserts give the same world. An Insert is a change of the idle world, which no log has; a durable.Store
-// saves a snapshot after it.
+// goroutine copies: an entity with three components takes about 0.2 µs. To spread a large piece
+// over ticks, insert it by Roots, some at a time; handles from one part to another are cut. The
+// same inserts give the same world. An Insert is a change of the idle world, which no log has; a
+// durable.Store saves a snapshot after it.
 //
-// After an error the world is unchanged. Errors are ErrOtherWorld for something that w lacks or has in
-// another form, names.ErrTaken and names.ErrLength, hierarchy.ErrLimit, world.ErrIndexes,
+// After an error the world is unchanged. Errors are ErrOtherWorld for something that w lacks or has
+// in another form, names.ErrTaken and names.ErrLength, hierarchy.ErrLimit, world.ErrIndexes,
 // world.ErrChunks, world.ErrStale for a root that is not alive, world.ErrClosed, state.ErrNoCodec,
-// and those of codecs. Insert also refuses pieces with entities that are marked to be destroyed, with a
-// value that contains itself or is nested more than 10,000 deep, or with a reference.Owner. It
-// panics if w is piece, for a Shard that the world does not have, and if a CloneBy or codec
+// and those of codecs. Insert also refuses pieces with entities that are marked to be destroyed,
+// with a value that contains itself or is nested more than 10,000 deep, or with a reference.Owner.
+// It panics if w is piece, for a Shard that the world does not have, and if a CloneBy or codec
 // panics.
 func Insert(w, piece *world.World, o InsertOptions) (*Inserted, error) {
 	x, err := newInsertion(w, piece, o)

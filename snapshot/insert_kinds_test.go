@@ -80,8 +80,8 @@ func TestInsertKinds(t *testing.T) {
 	require.Equal(t, []Link{{b}, {gone}}, last.hidden, "which the piece shares, by its function")
 }
 
-// TestInsertOtherNumbers inserts into a world whose components are registered in another order, with
-// others among them, and which has another bundle of them.
+// TestInsertOtherNumbers inserts into a world whose components are registered in another order,
+// with others among them, and which has another bundle of them.
 func TestInsertOtherNumbers(t *testing.T) {
 	type both struct {
 		Link

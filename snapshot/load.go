@@ -11,25 +11,25 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
-	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Load restores what Save wrote into a new world. New means: everything is
-// registered, hooks and extensions are made, systems are added, and nothing was given, sent or ticked. Everything in
-// the snapshot must be registered under the same name, and its values are read by the names of their
-// fields. Options.Changes declare exceptions, and PlanLoad lists them beforehand. What the snapshot lacks stays as it
-// is. Relations and names must have the options that they were saved with, except the limits Refusals,
-// PlacesMax and LengthMax: lists and names beyond them stay. If the world has the same options and registrations in
-// the same order, with the same types, Load compares its hash with that of the saved one.
+// Load restores what Save wrote into a new world. New means: everything is registered, hooks and
+// extensions are made, systems are added, and nothing was given, sent or ticked. Everything in the
+// snapshot must be registered under the same name, and its values are read by the names of their
+// fields. Options.Changes declare exceptions, and PlanLoad lists them beforehand. What the snapshot
+// lacks stays as it is. Relations and names must have the options that they were saved with, except
+// the limits Refusals, PlacesMax and LengthMax: lists and names beyond them stay. If the world has
+// the same options and registrations in the same order, with the same types, Load compares its hash
+// with that of the saved one.
 //
-// Load does not read beyond the end of the snapshot. Errors are those of this package, state.ErrNoCodec,
-// world.ErrClosed, the error of src and those of Options.Also. Early errors leave the world
-// unchanged: that the data is no snapshot, or that the world is not new or lacks
-// something. After a later one, such as for a snapshot that is cut off, the world
-// is broken and says so: make another. What Options.Also has loaded by then stays loaded.
+// Load does not read beyond the end of the snapshot. Errors are those of this package,
+// state.ErrNoCodec, world.ErrClosed, the error of src and those of Options.Also. If the data is no
+// snapshot, or the world is not new or lacks something, the world stays unchanged. After a later
+// error, as for a snapshot that is cut off, the world is broken and says so: make another. What
+// Options.Also has loaded by then stays loaded.
 func Load(src io.Reader, w *world.World, o Options) error {
 	return load(sourceOf(src), nil, w, "snapshot.Load", o)
 }
@@ -361,19 +361,6 @@ func (l *loading) mail(c *drive.Cursor, from int) error {
 		l.v.Kinds().Renumber(n.at, value, l.component)
 	}
 	return nil
-}
-
-// values reads values.
-func (l *loading) values(c *drive.Cursor, form drive.Form, values mem.Cells) (err error) {
-	if c.Err != nil {
-		return c.Err
-	}
-	if form.ByCodec() {
-		l.codecs.Lock()
-		defer l.codecs.Unlock()
-	}
-	c.Rest, err = form.ReadAll(c.Rest, values)
-	return err
 }
 
 // finish ends the load after all sections were read.

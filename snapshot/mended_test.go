@@ -103,8 +103,8 @@ func TestOtherSystems(t *testing.T) {
 	require.ErrorContains(t, s.Add("a\x00b", func(*world.Build) func(*world.Context) { return func(*world.Context) {} }), "control character")
 }
 
-// TestBytesMaxOfLists refuses lists whose elements take much more memory than bytes, before they are
-// made.
+// TestBytesMaxOfLists refuses lists whose elements take much more memory than bytes, before they
+// are made.
 func TestBytesMaxOfLists(t *testing.T) {
 	mk := func() *world.World {
 		w, _ := bowl(world.Options{})
@@ -351,8 +351,8 @@ func TestSchedulerOfAnotherWorld(t *testing.T) {
 	require.NoError(t, other.Err())
 }
 
-// TestRoomOfRelations gives a relation the room that it had: the loaded world refuses what the saved
-// one refuses, and is saved as the same bytes when both have done the same.
+// TestRoomOfRelations gives a relation the room that it had: the loaded world refuses what the
+// saved one refuses, and is saved as the same bytes when both have done the same.
 func TestRoomOfRelations(t *testing.T) {
 	for _, tree := range []hierarchy.TreeOptions{{}, {ManualGrowth: true, Reserve: hierarchy.Room{Entities: 1000, Parents: 15, Buckets: []int{30, 10, 10}}}} {
 		mk := func() (*world.World, *hierarchy.Relation, *world.Bundle[Small]) {

@@ -9,16 +9,17 @@ import (
 	"github.com/atoll-sim/atoll/internal/drive"
 )
 
-// Merge returns a reader of the whole snapshot that a base and increments on it make: the same bytes
-// that Save would have written at the time of the last increment. Pass the increments in their order, each
-// based on the one before; the base is whole. To make one file of a chain, copy to it:
+// Merge returns a reader of the whole snapshot that a base and increments on it make: the same
+// bytes that Save would have written at the time of the last increment. Pass the increments in
+// their order, each based on the one before; the base is whole. To make one file of a chain, copy
+// to it:
 //
 //	_, err := io.Copy(file, snapshot.Merge(base, first, second))
 //
-// Load, Verify and everything else that reads a snapshot accepts the reader, too; then nothing is compressed
-// again. All files are read at the same time, from beginning to end, a section of each at a time.
-// Errors are those of Verify, with the number of the file, and ErrBase for files that do not belong
-// together.
+// Load, Verify and everything else that reads a snapshot accepts the reader, too; then nothing is
+// compressed again. All files are read at the same time, from beginning to end, a section of each
+// at a time. Errors are those of Verify, with the number of the file, and ErrBase for files that do
+// not belong together.
 func Merge(base io.Reader, increments ...io.Reader) io.Reader {
 	top := &layer{in: reader{in: base}}
 	for i, in := range increments {

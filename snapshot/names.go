@@ -13,8 +13,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// named is something that is registered, by name. In a world it has the form that writes its values, in
-// a snapshot a description of the form.
+// named is something that is registered, by name. In a world it has the form that writes its
+// values, in a snapshot a description of the form.
 type named struct {
 	name  string
 	typ   string // empty if there are no values; of an extension its options
@@ -94,7 +94,8 @@ func catalogueOf(w *world.World, v drive.Survey, o *Options) (x *catalogue, err 
 	return x, err
 }
 
-// keep removes all kinds of requests from the list but those under way and those with the same names.
+// keep removes all kinds of requests from the list but those under way and those with the same
+// names.
 func (x *catalogue) keep(w *world.World, v drive.Survey, codecs *state.Codecs) (err error) {
 	used := map[string]bool{}
 	for from := range w.Shards() + 1 {

@@ -41,8 +41,8 @@ type (
 	}
 )
 
-// numberPair loads numbers of one type as those of another: by themselves if each of them stays what
-// it is, else as the nearest.
+// numberPair loads numbers of one type as those of another: by themselves if each of them stays
+// what it is, else as the nearest.
 func numberPair[F, T number](t *testing.T, image valuesOf, values []padded[F]) {
 	exact := true
 	got, err := loadAs[shifted[T]](t, image, snapshot.Narrowed("it", "V"))

@@ -15,7 +15,8 @@ type Options struct {
 	// Codecs are those of the types that have one. Their functions are called by one goroutine
 	// at a time.
 	Codecs *state.Codecs
-	// Scheduler, if not nil, is that of the world. It is saved, too: which systems are enabled, and on which shards.
+	// Scheduler, if not nil, is that of the world. It is saved, too: which systems are enabled, and
+	// on which shards.
 	Scheduler *scheduler.Scheduler
 	// Also is state outside the world.
 	Also []Also
@@ -25,8 +26,8 @@ type Options struct {
 	// change the bytes.
 	Workers int
 	// OtherOptions makes Load accept a world with other world.Options, except those that shape
-	// handles: Shards, IndexMax and VersionMax must be equal. Without it all options that decide what happens next
-	// must be equal.
+	// handles: Shards, IndexMax and VersionMax must be equal. Without it all options that decide
+	// what happens next must be equal.
 	OtherOptions bool
 	// Changes say what becomes of something in a snapshot that the world no longer has, or has in
 	// another form. Load applies them; PlanLoad returns which are needed.

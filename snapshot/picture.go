@@ -57,8 +57,8 @@ func (c *valueColumn) value(row int) []byte {
 	return c.bytes[from:c.ends[row]]
 }
 
-// pictureOf reads a whole snapshot. If o is not nil, it fails if that takes more bytes than the options
-// allow.
+// pictureOf reads a whole snapshot. If o is not nil, it fails if that takes more bytes than the
+// options allow.
 func pictureOf(src io.Reader, o *Options) (*picture, error) {
 	l := &loading{r: sourceOf(src)}
 	if err := l.head(); err != nil {

@@ -105,10 +105,10 @@ func PlanLoad(src io.Reader, w *world.World, o Options) (Plan, error) {
 	return l.plan()
 }
 
-// PlanFiles is PlanLoad with a snapshot instead of a world: of that world, or of another of the same
-// program. It cannot check what only a world or its Options have: kinds of requests, whether
-// a Change.Migrated fits, and whether Load gets an Also or a Scheduler that the new snapshot
-// lacks, as package durable does. Of the Options it uses Changes and OtherOptions.
+// PlanFiles is PlanLoad with a snapshot instead of a world: of that world, or of another of the
+// same program. It cannot check what only a world or its Options have: kinds of requests, whether a
+// Change.Migrated fits, and whether Load gets an Also or a Scheduler that the new snapshot lacks,
+// as package durable does. Of the Options it uses Changes and OtherOptions.
 func PlanFiles(old, now io.Reader, o Options) (p Plan, err error) {
 	o = o.validate("PlanFiles")
 	var saved [2]*loading

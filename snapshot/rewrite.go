@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// This file renames and removes fields in CBOR (RFC 8949). Nothing else has to be changed in it, because
-// package state reads fields by name: new fields are zero, and each
-// number is read by a type that holds it.
+// This file renames and removes fields in CBOR (RFC 8949). Nothing else has to be changed in it,
+// because package state reads fields by name: new fields are zero, and each number is read by a
+// type that holds it.
 
 // rewriting says what is changed in a value; nil for nothing.
 type rewriting struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -283,4 +284,17 @@ func (l *loading) column(c *drive.Cursor, x *columnPlan, to *store.Chunk, row, n
 		return fmt.Errorf("component %q: %w", x.name, err)
 	}
 	return nil
+}
+
+// values reads values.
+func (l *loading) values(c *drive.Cursor, form drive.Form, values mem.Cells) (err error) {
+	if c.Err != nil {
+		return c.Err
+	}
+	if form.ByCodec() {
+		l.codecs.Lock()
+		defer l.codecs.Unlock()
+	}
+	c.Rest, err = form.ReadAll(c.Rest, values)
+	return err
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestNamesUsedAgain loads files of each version with one list of changes: a field is renamed twice,
-// and others take its old names.
+// TestNamesUsedAgain loads files of each version with one list of changes: a field is renamed
+// twice, and others take its old names.
 func TestNamesUsedAgain(t *testing.T) {
 	type (
 		first  struct{ A int8 }

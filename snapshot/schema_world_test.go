@@ -45,7 +45,8 @@ type harbour struct {
 	season *world.Resource[seasonNow]
 }
 
-// oldHarbour makes and fills one, with entities in many tables, and requests and messages under way.
+// oldHarbour makes and fills one, with entities in many tables, and requests and messages under
+// way.
 func oldHarbour(t *testing.T) (*harbour, []handle.Handle) {
 	t.Helper()
 	x := &harbour{World: world.MustNew(world.Options{Shards: 2, ChunkRowsFirst: 2, ChunkRowsMax: 8})}

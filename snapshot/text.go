@@ -8,8 +8,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// The text of a snapshot has a JSON object in each line. Its first name identifies the kind of line.
-// docs/snapshot-format.md has all of them.
+// The text of a snapshot has a JSON object in each line. Its first name identifies the kind of
+// line. docs/snapshot-format.md has all of them.
 
 // textVersion is that of the text.
 const textVersion = 1
@@ -90,16 +90,16 @@ type (
 		Pinned      []string `json:"pinned"`
 		Hooks       [][]bool `json:"hooks"`
 	}
-	// wordsLine is some of the slots or free indexes of a shard, or of ports, whose number comes after
-	// those of shards.
+	// wordsLine is some of the slots or free indexes of a shard, or of ports, whose number comes
+	// after those of shards.
 	wordsLine struct {
 		Words string   `json:"words"`
 		Shard int      `json:"shard"`
 		From  int      `json:"from"`
 		Are   []uint32 `json:"are"`
 	}
-	// handlesLine is some handles: those that ports have given back, those that hooks will be notified of, or
-	// those in the rows of a chunk.
+	// handlesLine is some handles: those that ports have given back, those that hooks will be
+	// notified of, or those in the rows of a chunk.
 	handlesLine struct {
 		Handles string       `json:"handles"`
 		Shard   int          `json:"shard"`

@@ -56,8 +56,8 @@ func decodeText(text []byte) (v any, err error) {
 	return v, err
 }
 
-// appendCBOR appends the first value of CBOR as JSON, and returns the bytes after it. It returns false if
-// the value is not of the type, or cannot be written.
+// appendCBOR appends the first value of CBOR as JSON, and returns the bytes after it. It returns
+// false if the value is not of the type, or cannot be written.
 func (s *shape) appendCBOR(dst, src []byte) (out, rest []byte, ok bool) {
 	major, n, rest, err := cborHead(src)
 	switch {

@@ -120,8 +120,8 @@ var (
 	stringInText = regexp.MustCompile(`"[^"]*"`)
 )
 
-// edit changes one line of a text, any kind of lines as often as any other: it takes it out, doubles,
-// swaps or empties it, or changes a number or a text in it.
+// edit changes one line of a text, any kind of lines as often as any other: it takes it out,
+// doubles, swaps or empties it, or changes a number or a text in it.
 func edit(dice *rand.Rand, text string) (edited, change string) {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	kinds := map[string][]int{}
@@ -164,12 +164,12 @@ func edit(dice *rand.Rand, text string) (edited, change string) {
 	return strings.Join(lines, "\n") + "\n", was + "\nin line " + fmt.Sprint(at+1) + " has become\n" + lines[at]
 }
 
-// ofWorld are the lines that only the world that loads can judge: what is registered there, its options
-// and limits, and bytes that others have saved.
+// ofWorld are the lines that only the world that loads can judge: what is registered there, its
+// options and limits, and bytes that others have saved.
 var ofWorld = []string{`{"registered"`, `{"options"`, `{"bytes"`, `{"names"`}
 
-// TestTextEditedAnywhere changes a line of a text: what Import takes Load takes, too, and the world can
-// be used.
+// TestTextEditedAnywhere changes a line of a text: what Import takes Load takes, too, and the world
+// can be used.
 func TestTextEditedAnywhere(t *testing.T) {
 	seed := seed.Of(t)
 	dice := rand.New(rand.NewPCG(seed, 1))

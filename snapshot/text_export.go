@@ -16,14 +16,14 @@ import (
 	"github.com/atoll-sim/atoll/internal/drive"
 )
 
-// Export writes a snapshot as text, a JSON object in each line. Import makes the same bytes of it again.
-// Entities are in the order of their handles, and the layout of memory is in lines of its own. So
-// the lines that differ between two texts show what happened in the game. Export needs neither a world
-// nor the types. docs/snapshot-format.md describes the lines.
+// Export writes a snapshot as text, a JSON object in each line. Import makes the same bytes of it
+// again. Entities are in the order of their handles, and the layout of memory is in lines of its
+// own. So the lines that differ between two texts show what happened in the game. Export needs
+// neither a world nor the types. docs/snapshot-format.md describes the lines.
 //
-// Export takes the memory of the uncompressed snapshot, bounded by BytesMax, the only option that it
-// uses. Errors are those of Verify, ErrTooLarge, ErrOtherWorld for a snapshot of another kind of machine or
-// another layout of handles, and the error of dst.
+// Export takes the memory of the uncompressed snapshot, bounded by BytesMax, the only option that
+// it uses. Errors are those of Verify, ErrTooLarge, ErrOtherWorld for a snapshot of another kind of
+// machine or another layout of handles, and the error of dst.
 func Export(src io.Reader, dst io.Writer, o Options) (Info, error) {
 	o = o.validate("Export")
 	p, err := pictureOf(src, &o)

@@ -346,7 +346,8 @@ func (x *importing) chunk(l *chunkLine) error {
 	return x.keep(bytesOfChunk + 9*l.Room)
 }
 
-// end reads the last line. If the lines before it are not those that Export wrote, the hash of the state is not kept.
+// end reads the last line. If the lines before it are not those that Export wrote, the hash of the
+// state is not kept.
 func (x *importing) end(l *endLine) error {
 	sum, err := strconv.ParseUint(l.End, 16, 64)
 	if err != nil {

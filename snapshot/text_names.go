@@ -36,7 +36,8 @@ type (
 // nameBytes is about how much memory a name takes, besides its text.
 const nameBytes = 128
 
-// extension writes the state of an extension: by name if it is package names, with names that are strings.
+// extension writes the state of an extension: by name if it is package names, with names that are
+// strings.
 func (x *exporting) extension(name string, body []byte) {
 	c := &drive.Cursor{Rest: body, Most: x.p.most}
 	lines := []any{namesLine{name, c.Word64(), c.Word64()}}

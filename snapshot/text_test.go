@@ -19,8 +19,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// asText returns the text of a snapshot, of which the same bytes are made again. All snapshots that the
-// worlds of the tests save come by here.
+// asText returns the text of a snapshot, of which the same bytes are made again. All snapshots that
+// the worlds of the tests save come by here.
 func asText(t testing.TB, image []byte) string {
 	t.Helper()
 	var text bytes.Buffer
@@ -147,8 +147,8 @@ func entityLines(text string) (all []string) {
 	return all
 }
 
-// TestTextDiffers compares the texts of two states: of entities nothing differs that has not changed,
-// wherever it is.
+// TestTextDiffers compares the texts of two states: of entities nothing differs that has not
+// changed, wherever it is.
 func TestTextDiffers(t *testing.T) {
 	x := newSea(t, options(), 1)
 	for _, h := range x.hooks {
@@ -239,8 +239,8 @@ func TestTextKeepsHash(t *testing.T) {
 	require.Equal(t, zstd, image)
 }
 
-// TestTextRefused makes snapshots of texts that are none: the error says where and what, and nothing is
-// written.
+// TestTextRefused makes snapshots of texts that are none: the error says where and what, and
+// nothing is written.
 func TestTextRefused(t *testing.T) {
 	x := newSea(t, options(), 1)
 	h, err := x.unit.Create(x.World, Unit{Body{Small: 1}, Label{Text: "a", Items: []Item{{"i", -300}}, Bag: map[string]int32{"k": 70000}}})

@@ -57,8 +57,8 @@ func textOf(n *named) (*valueText, error) {
 	return t, nil
 }
 
-// plant adds a leaf. It returns false if its place is taken by something that is no object, or is in an object that
-// was left.
+// plant adds a leaf. It returns false if its place is taken by something that is no object, or is
+// in an object that was left.
 func plant(tree *[]branch, path []string, leaf int) bool {
 	at := slices.IndexFunc(*tree, func(b branch) bool { return b.name == path[0] })
 	switch {
@@ -170,8 +170,8 @@ func bitsOf(src []byte, size int) uint64 {
 	return binary.NativeEndian.Uint64(src)
 }
 
-// wholeMost is the largest integer that is written as a number. Floats of 64 bits hold all up to it,
-// and so do all JSON tools.
+// wholeMost is the largest integer that is written as a number. Floats of 64 bits hold all up to
+// it, and so do all JSON tools.
 const wholeMost = 1 << 53
 
 // appendWhole appends an integer, as text if it is large.

@@ -125,8 +125,8 @@ func tagOf(f reflect.StructField) (name string, options []string) {
 	return all[0], all[1:]
 }
 
-// nameInCBOR returns the name by which a field is written, and whether the field is embedded, so that its
-// fields are those of the struct. A name that is a number has a suffix.
+// nameInCBOR returns the name by which a field is written, and whether the field is embedded, so
+// that its fields are those of the struct. A name that is a number has a suffix.
 func nameInCBOR(f reflect.StructField) (name string, inner bool) {
 	name, options := tagOf(f)
 	inner = f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct

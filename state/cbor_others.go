@@ -9,14 +9,15 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// others are the types whose own methods would lose or refuse values. Each has a type with the same memory
-// that is written and read instead.
+// others are the types whose own methods would lose or refuse values. Each has a type with the same
+// memory that is written and read instead.
 var others = map[reflect.Type]reflect.Type{
 	reflect.TypeFor[time.Time]():     reflect.TypeFor[moment](),
 	reflect.TypeFor[handle.Handle](): reflect.TypeFor[anyHandle](),
 }
 
-// anyHandle is a handle.Handle that can be written even if it is not valid: components may hold any number.
+// anyHandle is a handle.Handle that can be written even if it is not valid: components may hold any
+// number.
 type anyHandle handle.Handle
 
 // MarshalBinary writes the bytes that a valid handle's method would.

@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// moment is a time.Time that is read back as the same moment with the same offset from UTC. The CBOR of
-// time.Time itself cannot have seconds in an offset or years of five digits, and writes the zero time as nil.
+// moment is a time.Time that is read back as the same moment with the same offset from UTC. The
+// CBOR of time.Time itself cannot have seconds in an offset or years of five digits, and writes the
+// zero time as nil.
 type moment time.Time
 
-// MarshalCBOR writes text. If that cannot express the year or the offset, it writes seconds since 1970,
-// nanoseconds and the offset.
+// MarshalCBOR writes text. If that cannot express the year or the offset, it writes seconds since
+// 1970, nanoseconds and the offset.
 func (m moment) MarshalCBOR() ([]byte, error) {
 	t := time.Time(m)
 	_, offset := t.Zone()

@@ -115,7 +115,8 @@ func structByCBOR(t reflect.Type, path string, within []reflect.Type, names map[
 	return nil
 }
 
-// fieldByCBOR returns an error if CBOR would lose something because a field has a tag or is embedded.
+// fieldByCBOR returns an error if CBOR would lose something because a field has a tag or is
+// embedded.
 func fieldByCBOR(f reflect.StructField, at, name string) error {
 	tag, options := tagOf(f)
 	number, isNumber := strings.CutSuffix(name, ",keyasint")
@@ -138,8 +139,8 @@ func fieldByCBOR(f reflect.StructField, at, name string) error {
 	return nil
 }
 
-// omits reports whether the options of a tag would leave out some values of a type that are not zero: an empty
-// slice, or -0.
+// omits reports whether the options of a tag would leave out some values of a type that are not
+// zero: an empty slice, or -0.
 func omits(t reflect.Type, options []string) bool {
 	k := t.Kind()
 	plain := k == reflect.String || k == reflect.Pointer || k >= reflect.Bool && k <= reflect.Uint64

@@ -155,7 +155,8 @@ func (f *form) encoded(x appender, t reflect.Type, at uintptr, path, shape strin
 }
 
 // shapeOf describes the layout of a type without pointers: where the fields of structs are, and
-// then how large the struct is. handles is the name for handles; if it is empty, they are described as numbers.
+// then how large the struct is. handles is the name for handles; if it is empty, they are described
+// as numbers.
 func shapeOf(t reflect.Type, handles string) string {
 	switch t.Kind() {
 	case reflect.Uint64:

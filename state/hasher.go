@@ -97,8 +97,8 @@ type Stateful interface {
 }
 
 // Also adds state outside the world to the hash: what the game keeps outside of components and
-// resources, and what decides what its systems do. write appends it to dst. The same state must give the
-// same bytes.
+// resources, and what decides what its systems do. write appends it to dst. The same state must
+// give the same bytes.
 func (h *Hasher) Also(name string, write func(dst []byte) []byte) {
 	h.also = append(h.also, also{name, write})
 }
@@ -144,8 +144,8 @@ func (h *Hasher) Sections() ([]Section, error) {
 // nowhere is the shard of sections that belong to none.
 const nowhere = -1
 
-// sections hashes one section after the other and calls done after each. If l is not nil, it leaves out what l
-// will hash.
+// sections hashes one section after the other and calls done after each. If l is not nil, it leaves
+// out what l will hash.
 func (h *Hasher) sections(call string, l *later, done func(shard int, kind, name string)) (err error) {
 	defer asError(&err)
 	if err := h.w.Err(); err != nil {
@@ -297,8 +297,8 @@ func (h *Hasher) slots(words, free []uint32) {
 	h.list(free)
 }
 
-// table and chunk hash the entities in a table, how its rows are divided into chunks, which are marked,
-// which have flags, when they changed, and when unused capacity was last used.
+// table and chunk hash the entities in a table, how its rows are divided into chunks, which are
+// marked, which have flags, when they changed, and when unused capacity was last used.
 func (h *Hasher) table(components []int, spare []byte, chunks int) {
 	h.sum.number(uint64(len(components)))
 	for _, id := range components {

@@ -145,8 +145,8 @@ func maskWords(dst, src []byte, mask []uint64) {
 	}
 }
 
-// read copies a row from src, to be used as a value. It zeroes bytes that are not part of the value, and makes
-// bools 0 or 1.
+// read copies a row from src, to be used as a value. It zeroes bytes that are not part of the
+// value, and makes bools 0 or 1.
 func (l *layout) read(row, src []byte) {
 	if l.whole {
 		copy(row, src)

@@ -20,14 +20,15 @@ func init() {
 }
 
 // turns hashes a part of the state at each tick, at little cost, so that a log can show soon that a
-// replay differs. Chunks of rows, the slots of a shard and plain resources take turns:
-// each is hashed once in often ticks, chunks of a world with few entities more often. Types that must be
-// encoded and may be large take turns once in seldom ticks, and besides as many of them as fit in walkBytes
-// a tick: all of a small world in a few ticks. Messages and requests under way are left out: their effects
-// show in a later tick. So are types without a codec. Where a codec fails, the failure is hashed.
+// replay differs. Chunks of rows, the slots of a shard and plain resources take turns: each is
+// hashed once in often ticks, chunks of a world with few entities more often. Types that must be
+// encoded and may be large take turns once in seldom ticks, and besides as many of them as fit in
+// walkBytes a tick: all of a small world in a few ticks. Messages and requests under way are left
+// out: their effects show in a later tick. So are types without a codec. Where a codec fails, the
+// failure is hashed.
 //
-// What is hashed in a tick depends on the state, and on the ticks since the turns were made: a Recorder and a
-// Player make them where a log begins.
+// What is hashed in a tick depends on the state, and on the ticks since the turns were made: a
+// Recorder and a Player make them where a log begins.
 //
 // Ownership: the coordinator, at the end of a refresh.
 type turns struct {
@@ -53,7 +54,8 @@ const (
 	walkRows = 64
 	// walkPart is what a part counts for besides its bytes.
 	walkPart = 64
-	// rowsEach is how many entities a world has for each tick in which all their chunks are hashed once.
+	// rowsEach is how many entities a world has for each tick in which all their chunks are hashed
+	// once.
 	rowsEach = 512
 )
 
@@ -103,7 +105,8 @@ func (x *turns) Sum() (sum uint64) {
 	return h.sum.Sum64()
 }
 
-// Wrong returns which types are left out because they have no codec, and how a codec has failed, or nil.
+// Wrong returns which types are left out because they have no codec, and how a codec has failed, or
+// nil.
 func (x *turns) Wrong() error { return errors.Join(x.lacks, x.failed) }
 
 // contain is deferred where codecs are called.
@@ -133,8 +136,8 @@ func (x *turns) rows(written uint32, cells mem.Cells) {
 	x.h.rows(written, cells)
 }
 
-// walk hashes some of what must be encoded, and resources: up to walkBytes in a tick, and after a large part nothing until it is
-// made up for.
+// walk hashes some of what must be encoded, and resources: up to walkBytes in a tick, and after a
+// large part nothing until it is made up for.
 func (x *turns) walk() {
 	x.credit = min(x.credit, 0) + walkBytes
 	from := x.next
@@ -142,8 +145,9 @@ func (x *turns) walk() {
 	x.walkTo(0, from)
 }
 
-// walkTo hashes the parts from number from on, up to the one before to, while there is credit. The parts are 64 rows each
-// of the chunks of each table that has components to encode, resources, and extensions.
+// walkTo hashes the parts from number from on, up to the one before to, while there is credit. The
+// parts are 64 rows each of the chunks of each table that has components to encode, resources, and
+// extensions.
 func (x *turns) walkTo(from, to int) {
 	at := 0
 	for i := range x.h.w.Shards() {
@@ -241,7 +245,8 @@ func (x *writer) turns() int {
 	return seldom
 }
 
-// shard hashes the chunks whose turn it is: of each table one in so many. Each table begins with another one.
+// shard hashes the chunks whose turn it is: of each table one in so many. Each table begins with
+// another one.
 func (x *turns) shard(s *store.Shard, at, each uint64) {
 	h := x.h
 	for k, t := range s.Tables() {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// The buckets of a Histogram. Each doubling is divided into parts, so that a bucket's width is at most an
-// eighth of its lower bound. The first has all durations below least, the last all from 68 seconds
-// on.
+// The buckets of a Histogram. Each doubling is divided into parts, so that a bucket's width is at
+// most an eighth of its lower bound. The first has all durations below least, the last all from 68
+// seconds on.
 const (
 	partBits  = 3
 	parts     = 1 << partBits
@@ -18,8 +18,8 @@ const (
 	buckets   = 1 + octaves*parts + 1
 )
 
-// Histogram counts durations by their length. The zero value is empty. Its size is fixed, some 1,900 bytes; it
-// is copied by assignment.
+// Histogram counts durations by their length. The zero value is empty. Its size is fixed, some
+// 1,900 bytes; it is copied by assignment.
 //
 // Ownership: one goroutine at a time.
 type Histogram struct {
@@ -48,7 +48,8 @@ func lower(bucket int) time.Duration {
 
 func upper(bucket int) time.Duration { return lower(bucket+1) - 1 }
 
-// Add counts a duration. A negative one counts as 0. It takes a few nanoseconds and allocates nothing.
+// Add counts a duration. A negative one counts as 0. It takes a few nanoseconds and allocates
+// nothing.
 func (h *Histogram) Add(d time.Duration) {
 	d = max(d, 0)
 	h.counts[bucketOf(d)]++
@@ -65,8 +66,9 @@ func (h *Histogram) Merge(other *Histogram) {
 	h.most = max(h.most, other.most)
 }
 
-// Since returns what was counted after an earlier copy of the same histogram was made. Its Max is exact only if
-// the longest duration of all came after the copy; otherwise it may be up to 12.5 % more or, beyond 68 s, any amount.
+// Since returns what was counted after an earlier copy of the same histogram was made. Its Max is
+// exact only if the longest duration of all came after the copy; otherwise it may be up to 12.5 %
+// more or, beyond 68 s, any amount.
 func (h *Histogram) Since(earlier *Histogram) (since Histogram) {
 	for i, n := range h.counts {
 		since.counts[i] = n - earlier.counts[i]
@@ -94,9 +96,9 @@ func (h *Histogram) Sum() time.Duration { return h.sum }
 // Max returns the longest duration, or 0 if there is none.
 func (h *Histogram) Max() time.Duration { return h.most }
 
-// Quantile returns a duration that at least the share q of all, from 0 to 1, did not exceed: 0.5 is the median. The
-// shortest such duration is never more than what it returns, which is 12.5 % more at most between 128 ns and 68 s, and
-// never more than Max. It returns 0 if nothing was counted.
+// Quantile returns a duration that at least the share q of all, from 0 to 1, did not exceed: 0.5 is
+// the median. The shortest such duration is never more than what it returns, which is 12.5 % more
+// at most between 128 ns and 68 s, and never more than Max. It returns 0 if nothing was counted.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	n := h.Count()
 	if n == 0 {
@@ -113,7 +115,8 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 }
 
 // Buckets yields ascending upper bounds, each with how many durations in all were shorter. The
-// bounds are the same for all histograms: the powers of two from 128 ns to 68 s. Longer durations are only in Count.
+// bounds are the same for all histograms: the powers of two from 128 ns to 68 s. Longer durations
+// are only in Count.
 func (h *Histogram) Buckets() iter.Seq2[time.Duration, uint64] {
 	return func(yield func(time.Duration, uint64) bool) {
 		var n uint64

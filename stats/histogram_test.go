@@ -50,7 +50,8 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// TestQuantileOfEquals has quantiles of durations that are nearly the same: none is below all of them.
+// TestQuantileOfEquals has quantiles of durations that are nearly the same: none is below all of
+// them.
 func TestQuantileOfEquals(t *testing.T) {
 	var h stats.Histogram
 	for range 1000 {

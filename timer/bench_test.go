@@ -10,8 +10,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// BenchmarkSet sets timers in a system, beside pushes on a heap, which is what one would write by hand. It cancels
-// them a thousand at a time; that time is told apart.
+// BenchmarkSet sets timers in a system, beside pushes on a heap, which is what one would write by
+// hand. It cancels them a thousand at a time; that time is told apart.
 func BenchmarkSet(b *testing.B) {
 	const each = 1000
 	b.Run("by=timer", func(b *testing.B) {

@@ -113,7 +113,8 @@ func (x *ids) born() (h handle.Handle, fade timer.ID) {
 	return h, fade
 }
 
-// TestCopiedID copies entities in all ways: what is cancelled by a copy's IDs is no timer of the original.
+// TestCopiedID copies entities in all ways: what is cancelled by a copy's IDs is no timer of the
+// original.
 func TestCopiedID(t *testing.T) {
 	type copies = func(x *ids, h handle.Handle) (of *ids, copied handle.Handle)
 	bySystem := func(make func(c *world.Context, h handle.Handle) (handle.Handle, error)) copies {
@@ -205,8 +206,8 @@ func TestValueWithID(t *testing.T) {
 	require.Equal(t, timer.None, x.has(made).Nested.Plain.Fade)
 }
 
-// TestSameID keeps the IDs of an entity that goes on: in a snapshot, in a fork, in another shard, and with
-// other components.
+// TestSameID keeps the IDs of an entity that goes on: in a snapshot, in a fork, in another shard,
+// and with other components.
 func TestSameID(t *testing.T) {
 	x := newIDs(t, 2)
 	h, fade := x.born()

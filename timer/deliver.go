@@ -9,7 +9,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/wheel"
 )
 
-// adapter is Timers as the world sees them. It keeps its methods out of the exported ones of Timers.
+// adapter is Timers as the world sees them. It keeps its methods out of the exported ones of
+// Timers.
 type adapter[M any] struct{ *Timers[M] }
 
 // merged are a shard's timers that are due, of several wheels.
@@ -26,8 +27,8 @@ type of struct {
 	home int32
 }
 
-// Due returns how many timers are in the slots of a tick, and how many changes are to be made. It hands
-// each change to the wheel that it is about, in the order of the homes that asked.
+// Due returns how many timers are in the slots of a tick, and how many changes are to be made. It
+// hands each change to the wheel that it is about, in the order of the homes that asked.
 func (t adapter[M]) Due(tick uint64) (n int) {
 	for i := range t.wheels {
 		w := &t.wheels[i]
@@ -42,7 +43,8 @@ func (t adapter[M]) Due(tick uint64) (n int) {
 	return n
 }
 
-// Collect makes the changes to a wheel that others have asked for, and finds the timers that are due.
+// Collect makes the changes to a wheel that others have asked for, and finds the timers that are
+// due.
 func (t adapter[M]) Collect(home int) {
 	w := &t.wheels[home]
 	for _, c := range w.asked {

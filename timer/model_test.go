@@ -112,8 +112,8 @@ func (m *model) due(g *game, tick uint64) (all [][]world.Envelope[int]) {
 	return all
 }
 
-// TestModel does at random what can be done, from all sides, and compares with a list: on any number
-// of workers, and saved and loaded now and then.
+// TestModel does at random what can be done, from all sides, and compares with a list: on any
+// number of workers, and saved and loaded now and then.
 func TestModel(t *testing.T) {
 	seeds := 30
 	if testing.Short() || check.Enabled {

@@ -11,8 +11,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestRefused refuses a port's timers while ports may not send their message, as it refuses Send, and
-// no others.
+// TestRefused refuses a port's timers while ports may not send their message, as it refuses Send,
+// and no others.
 func TestRefused(t *testing.T) {
 	for _, workers := range []int{1, 2, 5} {
 		t.Run(fmt.Sprint(workers, " workers"), func(t *testing.T) {

@@ -26,8 +26,8 @@ func (g *game) saved() drive.Saved {
 	return x.(drive.Saved)
 }
 
-// TestHostile loads what was cut off and altered at each byte: it is an error, or a state that can be
-// saved and runs.
+// TestHostile loads what was cut off and altered at each byte: it is an error, or a state that can
+// be saved and runs.
 func TestHostile(t *testing.T) {
 	g := newGame(t, 1, 1, timer.Options{})
 	h := g.create(1)
@@ -83,7 +83,8 @@ func TestNotTheSame(t *testing.T) {
 	require.ErrorContains(t, other.saved().LoadSaved(body), `the messages of "pings" were saved as`)
 }
 
-// TestPlan refuses a snapshot whose messages were others before a world is touched, and takes another Max.
+// TestPlan refuses a snapshot whose messages were others before a world is touched, and takes
+// another Max.
 func TestPlan(t *testing.T) {
 	g := newGame(t, 1, 1, timer.Options{Max: 7})
 	g.must(g.timers.After(g.World, g.create(1), 2, Ping{}))
@@ -194,7 +195,8 @@ func TestAllocates(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { _ = g.s.Step(t.Context()) }))
 }
 
-// TestLargeMessages keeps memory for the messages that are there, and not for all below the highest.
+// TestLargeMessages keeps memory for the messages that are there, and not for all below the
+// highest.
 func TestLargeMessages(t *testing.T) {
 	type large struct{ Bytes [16 << 10]byte }
 	newWorld := func() (*world.World, handle.Handle, *timer.Timers[large]) {

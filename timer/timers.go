@@ -40,11 +40,11 @@ const (
 // of the ticks in which the timers were set, of shards, and of the calls. If its entity is dead by
 // then, nothing is delivered. What is set within a tick is due in the next one at the earliest.
 //
-// Contexts set timers at once, in whatever shard the entity is; their ID can be used in the same tick.
-// A *world.Port sends a request, so that it can set timers of an entity that it has just created. It
-// gets no ID; to reset or cancel a timer it sends a function that does. While scheduler.Refuse keeps a port from
-// sending the message, the port can set no timer either. A function that a port sends should set timers by its
-// *world.EntityContext, which is not refused.
+// Contexts set timers at once, in whatever shard the entity is; their ID can be used in the same
+// tick. A *world.Port sends a request, so that it can set timers of an entity that it has just
+// created. It gets no ID; to reset or cancel a timer it sends a function that does. While
+// scheduler.Refuse keeps a port from sending the message, the port can set no timer either. A
+// function that a port sends should set timers by its *world.EntityContext, which is not refused.
 //
 // Ownership: the world's. Methods may be called by the goroutine that holds the Actor.
 type Timers[M any] struct {
@@ -78,13 +78,14 @@ type change struct {
 	due, armed uint64 // due is 0 to cancel
 }
 
-// ID names a timer that is set: keep it in a component to reset or cancel the timer. A timer that a port has set has
-// None. The ID of a timer that is gone is not given to another until its place
-// was used 268 million times.
+// ID names a timer that is set: keep it in a component to reset or cancel the timer. A timer that a
+// port has set has None. The ID of a timer that is gone is not given to another until its place was
+// used 268 million times.
 //
-// A copy of an entity has no timers: in copies by world.Copy, prefab.Copy and snapshot.Insert, and in instances
-// of a prefab, each ID in a component is None, also within structs and arrays. An ID that is kept as
-// another type, or behind a slice, map, pointer or interface, remains that of the original's timer.
+// A copy of an entity has no timers: in copies by world.Copy, prefab.Copy and snapshot.Insert, and
+// in instances of a prefab, each ID in a component is None, also within structs and arrays. An ID
+// that is kept as another type, or behind a slice, map, pointer or interface, remains that of the
+// original's timer.
 type ID uint64
 
 // None is the ID of no timer.
@@ -159,21 +160,21 @@ func (t *Timers[M]) Options() Options { return t.options }
 // world use Message.Send.
 //
 // It returns ErrMax if the shard has as many timers as it may, and world.ErrStale if the entity is
-// known not to be alive. A port's call returns no ID; it returns world.ErrFull if the request was not
-// accepted, and world.ErrRefused as Message.Send does; its outcome is Refused for ErrMax.
+// known not to be alive. A port's call returns no ID; it returns world.ErrFull if the request was
+// not accepted, and world.ErrRefused as Message.Send does; its outcome is Refused for ErrMax.
 func (t *Timers[M]) After(by world.Actor, to handle.Handle, ticks int, body M) (ID, error) {
 	return t.start(by, "Timers.After", to, t.in(ticks), 0, body)
 }
 
-// At sets a timer that is due at the beginning of a tick, as World.Tick and Context.Tick count them, but
-// no earlier than one that After sets. For the rest as After.
+// At sets a timer that is due at the beginning of a tick, as World.Tick and Context.Tick count
+// them, but no earlier than one that After sets. For the rest as After.
 func (t *Timers[M]) At(by world.Actor, to handle.Handle, tick uint64, body M) (ID, error) {
 	return t.start(by, "Timers.At", to, tick, 0, body)
 }
 
-// Every sets a timer that is due every so many ticks, counted from when it was last due, until it is cancelled or its
-// entity is dead. Each message has the same slices, maps and
-// pointers, so receivers must not write what they point to. It panics for less than
+// Every sets a timer that is due every so many ticks, counted from when it was last due, until it
+// is cancelled or its entity is dead. Each message has the same slices, maps and pointers, so
+// receivers must not write what they point to. It panics for less than
 // 1. For the rest as After.
 func (t *Timers[M]) Every(by world.Actor, to handle.Handle, ticks int, body M) (ID, error) {
 	if ticks < 1 {
@@ -190,14 +191,14 @@ func (t *Timers[M]) Reset(by world.Actor, id ID, ticks int) error {
 	return t.change(by, "Timers.Reset", change{id, t.in(ticks), t.w.Tick()})
 }
 
-// Cancel ends a timer. It is no error if the timer is not set any more. A timer that another shard has set
-// ends at the refresh, before timers are due there.
+// Cancel ends a timer. It is no error if the timer is not set any more. A timer that another shard
+// has set ends at the refresh, before timers are due there.
 func (t *Timers[M]) Cancel(by world.Actor, id ID) error {
 	return t.change(by, "Timers.Cancel", change{id: id})
 }
 
-// Len returns how many timers are set, including those of dead entities that have not come due since.
-// The world must be idle.
+// Len returns how many timers are set, including those of dead entities that have not come due
+// since. The world must be idle.
 func (t *Timers[M]) Len() (n int) {
 	t.driver.MustIdle("Timers.Len")
 	for i := range t.wheels {

@@ -209,8 +209,8 @@ func (q *Query) Destroy() int {
 // AddTo gives the component to all entities that match and lack it. It calls init, if not nil, with
 // their rows, to be filled in with an accessor's Slice; the new component is zero before. Calls
 // that would move rows panic within init. Whole chunks change tables without being copied. If only
-// some entities of a table change, because of their flags or a Limit, they are moved one by one. For
-// an idle world; within a system use Add.
+// some entities of a table change, because of their flags or a Limit, they are moved one by one.
+// For an idle world; within a system use Add.
 //
 // It returns ErrChunks if the world is full; then some entities have not changed.
 func (c *Component[T]) AddTo(q *Query, init func(rows Chunk)) error {
@@ -226,9 +226,9 @@ func (b *Bundle[T]) AddTo(q *Query, init func(rows Chunk), remove ...ComponentSe
 	return q.addTo("Bundle.AddTo", init, b, remove)
 }
 
-// Remove takes the components of the parts from all entities that match, as far as they have
-// them, in one move. Errors and cost are those of Component.AddTo. For an idle world; within a system
-// use Component.Remove.
+// Remove takes the components of the parts from all entities that match, as far as they have them,
+// in one move. Errors and cost are those of Component.AddTo. For an idle world; within a system use
+// Component.Remove.
 func (q *Query) Remove(parts ...ComponentSet) error {
 	return q.exchange("Query.Remove", nil, store.Set{}, q.ofWorld("Query.Remove").setOf("Query.Remove", parts))
 }

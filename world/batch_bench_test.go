@@ -57,8 +57,8 @@ func BenchmarkCreateN(b *testing.B) {
 	}
 }
 
-// BenchmarkAddToMarked adds a component to all entities of many chunks, in each of which one is marked: time for each
-// entity, which does not depend on how many there are.
+// BenchmarkAddToMarked adds a component to all entities of many chunks, in each of which one is
+// marked: time for each entity, which does not depend on how many there are.
 func BenchmarkAddToMarked(b *testing.B) {
 	for _, n := range []int{50_000, 400_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -14,7 +14,8 @@ import (
 //
 // A broken world is closed, as by World.Close, but without a last refresh: all handles are dead,
 // memory is given back, and all requests whose senders wait get the outcome Broken, because it is
-// not known whether they were done. If the refresh had done all requests by then, they get their own.
+// not known whether they were done. If the refresh had done all requests by then, they get their
+// own.
 type BrokenError struct {
 	Tick   uint64
 	During string // what panicked

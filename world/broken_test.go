@@ -207,8 +207,8 @@ func (lateCalls) Due(uint64) int { return 1 << 10 } // so much that workers shar
 func (lateCalls) Collect(int)    {}
 func (c lateCalls) Deliver(int)  { c.deliver() }
 
-// TestBrokenLate breaks a world when its requests are done, and before their senders are notified: they learn it all
-// the same, also of ports that were closed. The error names the extension.
+// TestBrokenLate breaks a world when its requests are done, and before their senders are notified:
+// they learn it all the same, also of ports that were closed. The error names the extension.
 func TestBrokenLate(t *testing.T) {
 	for _, parallel := range []drive.Parallel{serial, inGoroutines} {
 		f := newFixture(t, world.Options{Shards: 2})

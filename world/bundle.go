@@ -160,8 +160,8 @@ func (b *bundle) createByPort(p *Port, place func() int) (handle.Handle, mem.Poi
 	return p.create(&b.creating, place)
 }
 
-// createPlain is Create of a bundle without pointers by a *World, without a PlaceBy. v may be on the
-// stack.
+// createPlain is Create of a bundle without pointers by a *World, without a PlaceBy. v may be on
+// the stack.
 func (b *bundle) createPlain(w *World, v mem.Address) (handle.Handle, error) {
 	if w != b.w || w.phase.Load() != phaseIdle {
 		return b.createPlainBy(w, v, nil)

@@ -121,7 +121,8 @@ func (c *capturing) planAll(w *World, x *image) (bytes int, ok bool) {
 }
 
 // begin finds or makes the image of a frame. It reports whether no other was held; a goroutine may
-// have released the last one since. The lock keeps those that release frames from the copies meanwhile.
+// have released the last one since. The lock keeps those that release frames from the copies
+// meanwhile.
 func (c *capturing) begin(w *World) (x *image, alone bool) {
 	f := c.f
 	var numbers [framesMax]uint64
@@ -202,8 +203,8 @@ func (c *capturing) end(w *World, x *image, waiting []*waiter, err error) {
 	f.deliver(waiting, captured{x, err})
 }
 
-// forgetFrames gives the memory of frames back, if no frame is held. Called by the coordinator at the
-// end of a refresh, when a frame was captured before and none was asked for in a long time.
+// forgetFrames gives the memory of frames back, if no frame is held. Called by the coordinator at
+// the end of a refresh, when a frame was captured before and none was asked for in a long time.
 func (w *World) forgetFrames() {
 	f := w.frames
 	f.mu.Lock()

@@ -170,8 +170,8 @@ func (b *bundle) setOf(by Actor, remove []ComponentSet) store.Set {
 	return b.w.setOf("Bundle.Add", remove)
 }
 
-// add accepts a request with a change, or returns the arguments of changeFrom, with the place for the
-// bundle.
+// add accepts a request with a change, or returns the arguments of changeFrom, with the place for
+// the bundle.
 func (b *bundle) add(by Actor, h handle.Handle) (x sending, p *bundlePart, l slots.Loc, err error) {
 	w, ok := by.(*World)
 	if !ok {

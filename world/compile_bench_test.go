@@ -37,7 +37,8 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// compile compiles a package with n components, which is in no cache, and returns the processor time.
+// compile compiles a package with n components, which is in no cache, and returns the processor
+// time.
 func compile(b *testing.B, n, round int) time.Duration {
 	var text strings.Builder
 	fmt.Fprintf(&text, "// Package costs is round %d at %v.\npackage costs\n\nimport \"github.com/atoll-sim/atoll/world\"\n", round, time.Now())

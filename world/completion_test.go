@@ -362,8 +362,8 @@ func TestCompletionHidesFinish(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestCompletionOfEarlierRequest has a call panic that was given a Completion which an earlier request still has. The
-// panic is recovered, and the Completion stays with that request.
+// TestCompletionOfEarlierRequest has a call panic that was given a Completion which an earlier
+// request still has. The panic is recovered, and the Completion stays with that request.
 func TestCompletionOfEarlierRequest(t *testing.T) {
 	f := newFixture(t, world.Options{})
 	h := f.newUnit(1)

@@ -163,8 +163,8 @@ func (c *Context) owns(l slots.Loc) bool {
 	return c.shard.Owns(l)
 }
 
-// enter is the rest of acting.Start, in the check build: it is called before a system or a hook runs,
-// by the goroutine that runs it.
+// enter is the rest of acting.Start, in the check build: it is called before a system or a hook
+// runs, by the goroutine that runs it.
 func (c *Context) enter() {
 	if check.Enabled {
 		c.occupant = store.Occupant{What: "system", Name: c.acting.System}

@@ -44,8 +44,8 @@ func (w *World) describeTable(t *store.Table) shard.TableInfo {
 	return x
 }
 
-// Describe describes the world, for tools. It panics while a tick runs. Its cost depends on the number
-// of tables and chunks.
+// Describe describes the world, for tools. It panics while a tick runs. Its cost depends on the
+// number of tables and chunks.
 func (w *World) Describe() WorldInfo {
 	w.mustIdle("World.Describe")
 	x := WorldInfo{Tick: w.Tick(), Entities: w.Count(), Components: []string{}, Messages: []string{}, Resources: []string{}}

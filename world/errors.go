@@ -19,7 +19,8 @@ var (
 	// either, because it exceeds QueueRequests or QueueBytes. The error says how large it is.
 	ErrTooLarge error = tooLargeError{}
 	// ErrRefused is returned for a message, a timer of one, a function or question that ports may
-	// not send now, because ticks take too long: see scheduler.Refuse. Nothing was sent, and Port.Rejected counts it.
+	// not send now, because ticks take too long: see scheduler.Refuse. Nothing was sent, and
+	// Port.Rejected counts it.
 	ErrRefused = errors.New("world: refused while ticks take too long; send it later")
 	// ErrStale is returned for a handle that is not alive.
 	ErrStale = errors.New("world: entity is not alive")

@@ -314,7 +314,8 @@ func TestFrameAllocates(t *testing.T) {
 	require.LessOrEqual(t, with-without, 16.0, "the Frame and the goroutines of Now, whatever there is to copy")
 }
 
-// TestFrameOfNobody has the only one who waits for a frame give up while a refresh is about to capture it.
+// TestFrameOfNobody has the only one who waits for a frame give up while a refresh is about to
+// capture it.
 func TestFrameOfNobody(t *testing.T) {
 	w := world.MustNew(world.Options{FramesMax: 1})
 	v, err := w.NewView()

@@ -81,9 +81,9 @@ func (m *Message[M]) messageName() string { return m.name }
 //	hits.Wakes(asleep)
 //	minds := b.Query(mind, world.WithoutFlags(b, asleep))
 //
-// A message to a shard wakes no entity. Call Wakes before the first tick, in each process alike, as snapshots and logs
-// do not have it; after durable.Open it panics. A message of the idle world clears the flags at once; flags that are set after it stay set. It panics
-// if f is empty.
+// A message to a shard wakes no entity. Call Wakes before the first tick, in each process alike, as
+// snapshots and logs do not have it; after durable.Open it panics. A message of the idle world
+// clears the flags at once; flags that are set after it stay set. It panics if f is empty.
 func (m *Message[M]) Wakes(f Flags) {
 	if m == nil {
 		panic(fmt.Sprintf("world: Message.Wakes of a nil %T; use what world.RegisterMessage returned", m))

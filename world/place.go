@@ -37,7 +37,8 @@ func (w *World) next() int {
 // number of entities in a shard, in whole cache lines of slots. nextShard is not inlined, to keep
 // next small.
 //
-// Ownership: the idle world's goroutine, or that of a global system, which has all shards to itself.
+// Ownership: the idle world's goroutine, or that of a global system, which has all shards to
+// itself.
 //
 //go:noinline
 func (w *World) nextShard() {

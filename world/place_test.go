@@ -123,8 +123,8 @@ func TestPlaceSmallWorld(t *testing.T) {
 	}
 }
 
-// TestPlaceReserved reserves room for a small world, which is created in one shard, and for one that
-// has no more indexes than that takes.
+// TestPlaceReserved reserves room for a small world, which is created in one shard, and for one
+// that has no more indexes than that takes.
 func TestPlaceReserved(t *testing.T) {
 	for _, n := range []int{16, 300, 1000, 2000} {
 		w := world.MustNew(world.Options{})

@@ -23,8 +23,8 @@ import (
 // outcome of the other is known, or by the same port.
 //
 // Options.QueueRequests and QueueBytes limit the requests that a port has under way. A request
-// beyond the limit is refused with ErrFull, and counted in Rejected, or waits for the refresh to make
-// room; see Within.
+// beyond the limit is refused with ErrFull, and counted in Rejected, or waits for the refresh to
+// make room; see Within.
 //
 // The handles of entities that a port creates have a home of their own, numbered after the
 // shards: see World.Shards.
@@ -95,8 +95,8 @@ func (p *Port) Waiting() int {
 	return 0
 }
 
-// Rejected returns how many requests were not accepted: the queue was full (ErrFull), or ports may not
-// send them now (ErrRefused). Those that come before such a request in its batch count, too.
+// Rejected returns how many requests were not accepted: the queue was full (ErrFull), or ports may
+// not send them now (ErrRefused). Those that come before such a request in its batch count, too.
 func (p *Port) Rejected() uint64 { return p.rejected.Load() }
 
 // Destroy requests that an entity be destroyed. It returns ErrFull if the request was not
@@ -233,7 +233,8 @@ func (p *Port) openQueue() *queue.Queue {
 	return p.out
 }
 
-// reject counts requests that were not accepted. A batch under way counts its others when it is rolled back.
+// reject counts requests that were not accepted. A batch under way counts its others when it is
+// rolled back.
 func (p *Port) reject(requests int) {
 	if p.batch != nil {
 		p.batch.rejected = true

@@ -286,8 +286,8 @@ func TestPortHome(t *testing.T) {
 	}
 }
 
-// TestPortSeenFromOutside asks a port how many requests wait and were rejected, while its goroutine sends and the
-// world is refreshed.
+// TestPortSeenFromOutside asks a port how many requests wait and were rejected, while its goroutine
+// sends and the world is refreshed.
 func TestPortSeenFromOutside(t *testing.T) {
 	const most = 4
 	w := world.MustNew(world.Options{QueueRequests: most})

@@ -21,7 +21,8 @@ func (f *Func[A]) of() (*World, string, *queue.Kind) { return f.w, f.name, &f.ca
 func (x *Question[A, R]) of() (*World, string, *queue.Kind) { return x.w, x.name, &x.asking }
 
 // refusedNow returns an error, and counts n requests as rejected, if ports may not send requests of
-// this kind now. A port or batch that sends nothing more in any case has its own error, and counts nothing.
+// this kind now. A port or batch that sends nothing more in any case has its own error, and counts
+// nothing.
 func (p *Port) refusedNow(k *queue.Kind, n int) error {
 	if atomic.LoadInt32(&k.Refused) == 0 {
 		return nil

@@ -102,7 +102,8 @@ func TestRefusedPort(t *testing.T) {
 	}
 }
 
-// TestRefusedCounted refuses requests as a rung of the ladder does: each counts as rejected, and a batch with one counts as a whole.
+// TestRefusedCounted refuses requests as a rung of the ladder does: each counts as rejected, and a
+// batch with one counts as a whole.
 func TestRefusedCounted(t *testing.T) {
 	const shards = 3
 	f := newFixture(t, world.Options{Shards: shards})

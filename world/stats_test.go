@@ -48,7 +48,8 @@ func TestStats(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { f.Stats(&s) }), "dst is used again")
 }
 
-// TestStatsOfHomes fills the home of ports: the Stats tell how much of it, and of that of each shard, is used.
+// TestStatsOfHomes fills the home of ports: the Stats tell how much of it, and of that of each
+// shard, is used.
 func TestStatsOfHomes(t *testing.T) {
 	const each = 64 // indexes of a home
 	f := newFixture(t, world.Options{Shards: 2, IndexMax: each - 1})

@@ -9,8 +9,8 @@ import (
 )
 
 // Term is a condition of a query: a *Reader or *Writer (the entity has the component), With,
-// Without, Optional, AnyOf, WithFlags, WithoutFlags, Turns or TurnsFor. All terms of a query must be asked of
-// the World or Build that the query is asked of.
+// Without, Optional, AnyOf, WithFlags, WithoutFlags, Turns or TurnsFor. All terms of a query must
+// be asked of the World or Build that the query is asked of.
 type Term interface{ term() term }
 
 // term is the contents of a Term.

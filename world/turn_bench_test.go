@@ -10,9 +10,10 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// BenchmarkTurns looks at 100,000 entities, of which it is the turn of one in 8, beside a loop that looks at a phase in a
-// component of each, as one writes it by hand. It is per entity looked at. In "mixed" the rows are in no
-// order of handles, as behind deaths; "asleep" is of entities that all sleep.
+// BenchmarkTurns looks at 100,000 entities, of which it is the turn of one in 8, beside a loop that
+// looks at a phase in a component of each, as one writes it by hand. It is per entity looked at. In
+// "mixed" the rows are in no order of handles, as behind deaths; "asleep" is of entities that all
+// sleep.
 func BenchmarkTurns(b *testing.B) {
 	const n = 100_000
 	type phase struct{ N uint64 }

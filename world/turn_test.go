@@ -88,8 +88,8 @@ func TestTurnsMisuse(t *testing.T) {
 	}
 }
 
-// TestTurnsWithinLoop creates entities in a loop on the idle world, and asks the query for more: the loop goes on as it
-// began.
+// TestTurnsWithinLoop creates entities in a loop on the idle world, and asks the query for more:
+// the loop goes on as it began.
 func TestTurnsWithinLoop(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 1})
 	f.newUnits(96)

@@ -89,8 +89,8 @@ func openAtoll(s setting) field {
 	}
 }
 
-// atollWorker waits for the outcome of the last request of each chunk. It destroys a chunk only after its entities
-// were created, so it never has more under way than a queue holds.
+// atollWorker waits for the outcome of the last request of each chunk. It destroys a chunk only
+// after its entities were created, so it never has more under way than a queue holds.
 type atollWorker struct {
 	setting
 	movers    *world.Bundle[mover]

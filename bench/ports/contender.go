@@ -43,8 +43,8 @@ const (
 	placesLeast = 8    // of one goroutine, at the least
 )
 
-// places is how many chunks each goroutine has: enough that few goroutines do not spend most of the time waiting for
-// the next tick, even if chunks are small.
+// places is how many chunks each goroutine has: enough that few goroutines do not spend most of the
+// time waiting for the next tick, even if chunks are small.
 func (s setting) places() int { return max(placesLeast, placesMost/s.goroutines) * chunkSize / s.chunk }
 
 // nothing is begin and end of contenders that do their work at once.

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestHarmless shows nothing that a terminal acts on: texts may come from players, and answers from anybody.
+// TestHarmless shows nothing that a terminal acts on: texts may come from players, and answers from
+// anybody.
 func TestHarmless(t *testing.T) {
 	answer, status := "", http.StatusOK
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

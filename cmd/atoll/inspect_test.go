@@ -18,7 +18,8 @@ import (
 
 const testToken = "a token of a test"
 
-// startDemo runs a demo with an inspector until the test ends, and returns the inspector's address. It is to exit with the code.
+// startDemo runs a demo with an inspector until the test ends, and returns the inspector's address.
+// It is to exit with the code.
 func startDemo(t *testing.T, code int) string {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -132,7 +133,8 @@ func TestInspectRefuses(t *testing.T) {
 	require.Contains(t, atoll(t.Context(), "help", "top").stdout, "-every")
 }
 
-// TestTokenIsSecret takes the token from the environment, unless a flag gives another, and never prints it.
+// TestTokenIsSecret takes the token from the environment, unless a flag gives another, and never
+// prints it.
 func TestTokenIsSecret(t *testing.T) {
 	var got []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

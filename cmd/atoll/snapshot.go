@@ -183,8 +183,8 @@ func openFile(name string) (file *os.File, size int64, err error) {
 	return file, size, nil
 }
 
-// openNewest opens a file, or the newest of a directory, as a whole snapshot. It returns the size of the
-// file, too.
+// openNewest opens a file, or the newest of a directory, as a whole snapshot. It returns the size
+// of the file, too.
 func openNewest(path string) (file io.ReadCloser, size int64, err error) {
 	names, err := snapshotFiles(path)
 	if err != nil {

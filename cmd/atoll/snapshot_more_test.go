@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSnapshotSaveLoad saves a world, loads it, and finds in both what a run without an end would have.
+// TestSnapshotSaveLoad saves a world, loads it, and finds in both what a run without an end would
+// have.
 func TestSnapshotSaveLoad(t *testing.T) {
 	dir := t.TempDir()
 	early, late := filepath.Join(dir, "early"), filepath.Join(dir, "late")

@@ -133,8 +133,8 @@ func (x *server) client(in chan<- struct{}) {
 	x.left, _ = done.Wait(ctx)
 }
 
-// play starts a server for one client, does what happens then, and ends it. It returns whether the world came
-// back from a clean end, and how the client left.
+// play starts a server for one client, does what happens then, and ends it. It returns whether the
+// world came back from a clean end, and how the client left.
 func play(path string, happens func(x *server, end context.CancelFunc), systems ...scheduler.System) (clean bool, left world.Outcome, err error) {
 	x, err := newServer(path, systems...)
 	if err != nil {
@@ -170,7 +170,8 @@ func Example_ending() {
 	// true applied <nil>
 }
 
-// A server whose ticks end by a panic ends, too: its client is told by the last Step, or by World.Close.
+// A server whose ticks end by a panic ends, too: its client is told by the last Step, or by
+// World.Close.
 func TestEndingByPanic(t *testing.T) {
 	var sink atomic.Bool
 	sinks := func(*world.Build) func(*world.Context) {

@@ -53,8 +53,8 @@ func newLobby() *lobby {
 
 var errPlaying = errors.New("somebody plays under this name")
 
-// login finds the player with a name, or makes one, and enters. It must not be given up halfway, so its
-// waits end with the world.
+// login finds the player with a name, or makes one, and enters. It must not be given up halfway, so
+// its waits end with the world.
 func (x *lobby) login(port *world.Port, name string) (handle.Handle, error) {
 	ctx := context.Background()
 	for {
@@ -148,8 +148,8 @@ func Example_login() {
 	// players: 1 1 <nil>
 }
 
-// Two clients ask for one name in the same tick: one gets in, the other's player goes, and it is refused until
-// the first has left.
+// Two clients ask for one name in the same tick: one gets in, the other's player goes, and it is
+// refused until the first has left.
 func TestLoginTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newLobby()

@@ -66,7 +66,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// attempt is one operation by one caller, in a world of its own. It concerns the entity h of shard 0.
+// attempt is one operation by one caller, in a world of its own. It concerns the entity h of shard
+// 0.
 type attempt struct {
 	operation string
 	w         *world.World

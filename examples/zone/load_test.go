@@ -29,8 +29,8 @@ const (
 // received is what the process of the clients tells, in bytes a second and packets a second.
 type received struct{ Mean, Most, Packets float64 }
 
-// TestLoad measures a server with so many clients, in a process of their own, who walk from one place to
-// another all over the zone.
+// TestLoad measures a server with so many clients, in a process of their own, who walk from one
+// place to another all over the zone.
 func TestLoad(t *testing.T) {
 	if *clients == 0 {
 		t.Skip("needs -clients 1000")

@@ -1,5 +1,5 @@
-// Zone is a server for a zone of a game. Players come by websocket, from the page that it serves, see other players
-// nearby, walk, and fight monsters. README.md says which part shows what.
+// Zone is a server for a zone of a game. Players come by websocket, from the page that it serves,
+// see other players nearby, walk, and fight monsters. README.md says which part shows what.
 //
 //	go run ./examples/zone
 package main
@@ -106,7 +106,8 @@ func main() {
 	}
 }
 
-// run serves the zone of a directory until ctx ends or something fails. It saves the world before the clients go.
+// run serves the zone of a directory until ctx ends or something fails. It saves the world before
+// the clients go.
 func (z *zone) run(ctx context.Context, l net.Listener, dir string) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	store, err := durable.Open(ctx, filepath.Join(dir, "world"), z.world, z.systems, durable.Options{
@@ -125,7 +126,8 @@ func (z *zone) run(ctx context.Context, l net.Listener, dir string) error {
 	if err != nil {
 		return err
 	}
-	// SQLite has one writer. Because of the Gate, the database gets nothing that a crash could undo.
+	// SQLite has one writer. Because of the Gate, the database gets nothing that a crash could
+	// undo.
 	pool, err := async.Attach(z.world, async.PoolOptions{Workers: 1, Gate: store.Wait, Logger: slog.Default()})
 	if err != nil {
 		return err
@@ -165,7 +167,8 @@ func (z *zone) play(rw http.ResponseWriter, r *http.Request) {
 	_ = conn.Close(websocket.StatusPolicyViolation, z.session(conn, r.FormValue("name")).Error()) // if it is open
 }
 
-// session keeps a player in the world while its client is connected. It returns the reason for the end.
+// session keeps a player in the world while its client is connected. It returns the reason for the
+// end.
 func (z *zone) session(conn *websocket.Conn, name string) error {
 	ctx := context.Background() // play ends the session by closing the connection, run by closing the world
 	if len(name) < 1 || len(name) > 32 {
@@ -289,7 +292,8 @@ func live(b *world.Build) func(*world.Context) {
 	}
 }
 
-// act lets characters walk to their goal. Those that fight walk to the nearest foe in sight, and hit it within reach.
+// act lets characters walk to their goal. Those that fight walk to the nearest foe in sight, and
+// hit it within reach.
 func act(of func(world.Binder) world.Term, foes *near.Index, hit *world.Func[Hit]) scheduler.System {
 	return func(b *world.Build) func(*world.Context) {
 		positions, goals, bodies := world.Write[Position](b), world.Read[Goal](b), world.Read[Body](b)

@@ -81,8 +81,8 @@ func (s *server) host() string {
 	return host
 }
 
-// A zone that gets a SIGTERM tells its clients that it goes away, saves, and ends without an error. It does
-// not wait for who has sent half a request.
+// A zone that gets a SIGTERM tells its clients that it goes away, saves, and ends without an error.
+// It does not wait for who has sent half a request.
 func TestSignal(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)

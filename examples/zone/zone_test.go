@@ -229,9 +229,9 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// Fifty clients see each other come, walk and go; in the end each knows what the server does. Then the
-// server is started again, with the world and the database, and with the database alone: players have their
-// score, and begin at the start.
+// Fifty clients see each other come, walk and go; in the end each knows what the server does. Then
+// the server is started again, with the world and the database, and with the database alone:
+// players have their score, and begin at the start.
 func TestZone(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

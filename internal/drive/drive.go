@@ -98,8 +98,8 @@ type Join interface {
 	// MustIdle panics unless the world is idle; call is what messages name. Idle reports whether
 	// it is. Safe from any goroutine, but another one may begin a tick.
 	MustIdle(call string)
-	// MustRegister is MustIdle for what makes something that snapshots or logs name, or that decides what
-	// a replay does, and panics if the world is sealed, too.
+	// MustRegister is MustIdle for what makes something that snapshots or logs name, or that
+	// decides what a replay does, and panics if the world is sealed, too.
 	MustRegister(call, name string)
 	// MustBeWhole panics within a call of the idle world that is making entities: some have rows
 	// but are not alive yet.
@@ -141,8 +141,8 @@ type Join interface {
 	// the actor may not change the world now. It panics if the actor is not of this world, or is a
 	// Context of a system that does not run. extension and call are names for messages.
 	Acts(actor any, extension, call string) (home int, err error)
-	// RefusedAtPort returns the error with which a *world.Port may not send a world.Refusable now, or nil.
-	// With an error it ends the call, as Refuse does, and counts the request as rejected.
+	// RefusedAtPort returns the error with which a *world.Port may not send a world.Refusable now,
+	// or nil. With an error it ends the call, as Refuse does, and counts the request as rejected.
 	RefusedAtPort(port, x any) error
 	// Delivers returns the function that delivers a *world.Message, for Late.Deliver.
 	Delivers(message any) Deliver
@@ -162,7 +162,8 @@ type Tools interface {
 	// Freeze copies the rows of the idle world, of all components or only of some, if a copy shares
 	// nothing with the world. It returns world.ErrFrames if too many frames are held.
 	Freeze(only *store.Set) (Frozen, error)
-	// SetBy sets a component of an entity by a *world.Port, to a value of its type, as Component.Set does.
+	// SetBy sets a component of an entity by a *world.Port, to a value of its type, as
+	// Component.Set does.
 	SetBy(port any, component int, h handle.Handle, value any) error
 	// Load begins to load the state of another world. It returns an error if this world has given a
 	// handle, made a tick, or was sent something. call is the name for messages.
@@ -195,7 +196,8 @@ type Tools interface {
 	// Scatter makes the next shard take new entities after each run of so few, for tests in which a
 	// small world must have entities in all its shards.
 	Scatter(run int)
-	// LeastRung makes the rung of each tick at least n, for tests in which ticks do not take too long.
+	// LeastRung makes the rung of each tick at least n, for tests in which ticks do not take too
+	// long.
 	LeastRung(n uint8)
 }
 

@@ -73,7 +73,8 @@ type Family interface {
 
 // Naming is an Extension that gives entities names.
 type Naming interface {
-	// TextOf returns the name of an entity as text, and whether it has one. Safe from any goroutine.
+	// TextOf returns the name of an entity as text, and whether it has one. Safe from any
+	// goroutine.
 	TextOf(h handle.Handle) (string, bool)
 }
 
@@ -206,8 +207,8 @@ func (r *Requests[T]) Refuse(by any, err error) error {
 // request was not accepted.
 func (r *Requests[T]) Send(by any, h handle.Handle, v T) error { return r.send(by, h, 0, v) }
 
-// SendShard sends a request of NewDirect to a shard, by a *world.Port. It returns world.ErrFull if it
-// was not accepted.
+// SendShard sends a request of NewDirect to a shard, by a *world.Port. It returns world.ErrFull if
+// it was not accepted.
 func (r *Requests[T]) SendShard(by any, shard int, v T) error {
 	return r.send(by, handle.None, queue.To(shard), v)
 }

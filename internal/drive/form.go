@@ -65,8 +65,8 @@ var FormOf func(codecs any, t reflect.Type, toRead bool) (Form, error)
 type Turns interface {
 	// Sum is called when a log begins, and once a tick, at the time of a Recorder's Settled.
 	Sum() uint64
-	// Wrong returns which types are left out because they have no codec, and how a codec has failed,
-	// or nil.
+	// Wrong returns which types are left out because they have no codec, and how a codec has
+	// failed, or nil.
 	Wrong() error
 }
 

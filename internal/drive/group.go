@@ -33,8 +33,8 @@ type Grouping struct {
 //
 // Ownership: shared. Any goroutine that may use the actor may call the methods.
 type Group interface {
-	// Ready makes what the creates need, as a registration does. The world must be idle. It is called
-	// once, before the methods below.
+	// Ready makes what the creates need, as a registration does. The world must be idle. It is
+	// called once, before the methods below.
 	Ready()
 	// Rows returns the Rows of entity i.
 	Rows(i int) Rows

@@ -15,8 +15,8 @@ import (
 // World is the first method to change the world. If an error follows, the world cannot be used:
 // call Fail. Loader checks everything that it is given.
 //
-// Ownership: as for the idle *World. Shard is for any goroutines, each shard for one. Chunk, Fill and
-// what is stored in the chunks' Cells are for any goroutines, each chunk for one.
+// Ownership: as for the idle *World. Shard is for any goroutines, each shard for one. Chunk, Fill
+// and what is stored in the chunks' Cells are for any goroutines, each chunk for one.
 type Loader interface {
 	World(s State) error
 	// Shard makes the tables and chunks of a shard, without handles and components. It calls made,

@@ -71,12 +71,13 @@ type Frozen interface {
 	// Chunk returns a chunk by its place in the store.Image of the world, if it has rows: its
 	// handles, and the Cells of components that were copied.
 	Chunk(shard, table, chunk int) *store.Chunk
-	// Shard returns a shard as it was: its tables and chunks, with the Cells of components that were
-	// copied, and nothing else.
+	// Shard returns a shard as it was: its tables and chunks, with the Cells of components that
+	// were copied, and nothing else.
 	Shard(i int) *store.Shard
 	// Lookup returns where entities were, for the View of a Column.
 	Lookup() *slots.Lookup
-	// View finds the rows of a component. It panics if that was not copied; call is what messages name.
+	// View finds the rows of a component. It panics if that was not copied; call is what messages
+	// name.
 	View(component int, call string) store.View
 	Release()
 }

@@ -243,8 +243,8 @@ func (s *Sample) shards(l *list) {
 	}
 }
 
-// homes adds how much of each home is used: those of shards have the numbers of the shards, or are summed up as "shards", and
-// there is that of ports.
+// homes adds how much of each home is used: those of shards have the numbers of the shards, or are
+// summed up as "shards", and there is that of ports.
 func (s *Sample) homes(l *list) {
 	f := Family{"atoll_indexes_used", "Indexes of handles in use or retired, by home: a shard, or \"ports\" for what all ports create.", Gauge, []string{"home"}, nil}
 	sum := 0

@@ -58,8 +58,8 @@ func (q *records) look() {
 // place: see passed. Consumer only.
 func (q *records) peek() *Request { return q.front.record(q.got & (q.front.size - 1)) }
 
-// passed reports whether r, which peek returned, is no request but the end of the segment, or a skip.
-// Consumer only.
+// passed reports whether r, which peek returned, is no request but the end of the segment, or a
+// skip. Consumer only.
 func (q *records) passed(r *Request) bool { return q.got == q.stop || r.kind == skipKind }
 
 // seek goes to the next request, across skips and the ends of segments. Consumer only.

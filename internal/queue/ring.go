@@ -24,9 +24,9 @@ const (
 //
 // Invariants: segments are emptied in the order in which they were filled.
 //
-// Ownership: put, tail and saved belong to the producer, got, front and held to the consumer. of, and
-// a segment's buf and size, never change. A segment's head is written by the consumer in Release; its end and
-// next by the producer, and again only while nothing behind end is published.
+// Ownership: put, tail and saved belong to the producer, got, front and held to the consumer. of,
+// and a segment's buf and size, never change. A segment's head is written by the consumer in
+// Release; its end and next by the producer, and again only while nothing behind end is published.
 type Ring struct {
 	of   *mem.Type
 	tail *segment
@@ -70,11 +70,12 @@ func (q *Ring) newSegment(size uint32) *segment {
 	return &segment{buf: q.of.New(int(size)), size: size}
 }
 
-// at returns the place of the i-th element that was ever pushed, which r holds. For the producer and
-// the consumer.
+// at returns the place of the i-th element that was ever pushed, which r holds. For the producer
+// and the consumer.
 func (q *Ring) at(r *segment, i uint32) mem.Address { return q.of.At(r.buf, int(i&(r.size-1))) }
 
-// clear sets the elements from number from on, and before number to, to zero, if they have pointers.
+// clear sets the elements from number from on, and before number to, to zero, if they have
+// pointers.
 func (q *Ring) clear(r *segment, from, to uint32) {
 	if q.of.Plain || from == to {
 		return

@@ -24,9 +24,9 @@ const (
 // Ownership: Cache, and block to recalledIn, belong to the sender and, once the port is closed, to
 // the code that closes it. That code sees the sender's last writes to them, because the sender
 // published something in the queue afterwards. Queue is written by the sender once, and cut by the
-// refresh when the port is closed and the queue is empty. Room is made by the sender before it first
-// sets Waiting. since is written by the goroutine that sets the bit, before that. closed is guarded by
-// Ports.mu.
+// refresh when the port is closed and the queue is empty. Room is made by the sender before it
+// first sets Waiting. since is written by the goroutine that sets the bit, before that. closed is
+// guarded by Ports.mu.
 type Endpoint struct {
 	Number  int32
 	Queue   atomic.Pointer[queue.Queue] // nil until something was sent, and of a closed port

@@ -1,6 +1,6 @@
 // Package refresh is the pipeline that ends a tick: requests are applied, the dead are destroyed,
-// storage is compacted. It knows entities, requests and extensions; package world has what a program
-// calls, and gives an Engine what a refresh needs of it as an Owner.
+// storage is compacted. It knows entities, requests and extensions; package world has what a
+// program calls, and gives an Engine what a refresh needs of it as an Owner.
 package refresh
 
 import (
@@ -51,10 +51,10 @@ type Owner interface {
 //
 // A step with nothing to do is skipped.
 //
-// Ownership: the coordinator, which is the goroutine that called Run, and on an idle world the world's.
-// Any goroutine may read the atomic fields and use Ports and PortSlots. A queue of Outboxes and the
-// boxes of Mail belong to the shard's worker while a tick runs. Steps that run in parallel touch one
-// partition, shard or home each.
+// Ownership: the coordinator, which is the goroutine that called Run, and on an idle world the
+// world's. Any goroutine may read the atomic fields and use Ports and PortSlots. A queue of
+// Outboxes and the boxes of Mail belong to the shard's worker while a tick runs. Steps that run in
+// parallel touch one partition, shard or home each.
 type Engine struct {
 	Space     *store.Space
 	Shards    []*store.Shard

@@ -135,8 +135,8 @@ func (e *Extensions) spare() (spared bool) {
 	return spared
 }
 
-// spread notifies each extension of the deaths that it does not know yet, until all know all: Spread may
-// add further ones. It is called by the coordinator.
+// spread notifies each extension of the deaths that it does not know yet, until all know all:
+// Spread may add further ones. It is called by the coordinator.
 func (e *Extensions) spread() {
 	for i := range e.all {
 		e.all[i].notified = 0

@@ -26,7 +26,8 @@ type Mailbox interface {
 	Swap(s *store.Shard) bool
 	// CollectOutgoing takes out the messages for atoms that leave the shard.
 	CollectOutgoing(s *store.Shard)
-	// CountMisrouted and AddMisrouted tell the Router of the type of the messages that were taken out.
+	// CountMisrouted and AddMisrouted tell the Router of the type of the messages that were taken
+	// out.
 	CountMisrouted()
 	AddMisrouted()
 	// Forward is Mail.Forward for one box.

@@ -48,10 +48,10 @@ func newPartition(e *Engine, number int) *partition {
 	return x
 }
 
-// read takes the requests that were sent up to the cut, and finds the owners of their entities, while
-// senders may send more. It reads slots, and no rows. A
-// request for an entity that is not alive may be for one that is created in this refresh. So it has
-// to wait, and so do all requests behind it, to keep the order.
+// read takes the requests that were sent up to the cut, and finds the owners of their entities,
+// while senders may send more. It reads slots, and no rows. A request for an entity that is not
+// alive may be for one that is created in this refresh. So it has to wait, and so do all requests
+// behind it, to keep the order.
 func (x *partition) read(cut uint32) {
 	var seen []uint32
 	if h := x.e.recording; h != nil {

@@ -18,8 +18,8 @@ var ErrReplaying = errors.New("world: ports and a replay of inputs at the same t
 
 // Ports is the table of open ports.
 //
-// Invariants: a port that has something in its queue has its bit set in active, or its sender is about
-// to set it, or a refresh looks at it that will set it again.
+// Invariants: a port that has something in its queue has its bit set in active, or its sender is
+// about to set it, or a refresh looks at it that will set it again.
 //
 // Ownership: mu guards the table. The bits are set by senders and cleared by the refresh, which
 // reads queues only of ports whose bit was set: thousands of idle ports cost it one word for each
@@ -84,8 +84,8 @@ func (t *Ports) Alone(f func() error) (open int, err error) {
 	return open, err
 }
 
-// Shut keeps ports from being opened while a log is replayed. It returns how many are open; if there
-// are any, it does nothing.
+// Shut keeps ports from being opened while a log is replayed. It returns how many are open; if
+// there are any, it does nothing.
 func (t *Ports) Shut() (open int) {
 	open, _ = t.Alone(func() error {
 		t.mu.shut = true
@@ -193,8 +193,8 @@ func (t *Ports) retireClosed() {
 }
 
 // Abandon empties the queue of a port and decides its requests as Closed, or as Broken in a broken
-// world. Senders are notified when all entities are dead. It is called when the world
-// is closed or broken, or by a sender whose request came too late for that; the lock keeps the two apart.
+// world. Senders are notified when all entities are dead. It is called when the world is closed or
+// broken, or by a sender whose request came too late for that; the lock keeps the two apart.
 func (t *Ports) Abandon(e *Endpoint, outcome queue.Outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

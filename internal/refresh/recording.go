@@ -74,8 +74,8 @@ func (s *methodCaller) call() bool {
 	return false
 }
 
-// record calls the Recorder with the requests of ports in the partition. It returns, by producer, up to
-// where they were recorded: less than all if the Recorder has panicked.
+// record calls the Recorder with the requests of ports in the partition. It returns, by producer,
+// up to where they were recorded: less than all if the Recorder has panicked.
 func (s *methodCaller) record(x *partition, cut uint32) (seen []uint32) {
 	s.partition, s.cut, s.seen = x, cut, s.seen[:0]
 	s.call()

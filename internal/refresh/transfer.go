@@ -30,5 +30,6 @@ func (e *Engine) transfer(transfers []drive.Transfer) {
 	}
 }
 
-// transferMax is more entities than a shard has, and so small that the sum of two of it is an int of 32 bits.
+// transferMax is more entities than a shard has, and so small that the sum of two of it is an int
+// of 32 bits.
 const transferMax = 1<<30 - 1

@@ -18,7 +18,8 @@ func TestOf(t *testing.T) {
 	t.Log("seeds", a, b)
 }
 
-// TestVariable runs TestOf in other processes. The variable that it logs draws the same seeds again.
+// TestVariable runs TestOf in other processes. The variable that it logs draws the same seeds
+// again.
 func TestVariable(t *testing.T) {
 	seeds, variable := regexp.MustCompile(`seeds \d+ \d+`), regexp.MustCompile(seed.Variable+`=\d+`)
 	run := func(env string) string {

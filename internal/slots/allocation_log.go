@@ -63,9 +63,9 @@ func (o *PortAllocator) Pending(h handle.Handle) bool {
 	return ok && state == StatePending && h.Version() == version
 }
 
-// Reopen fills the pool from the slots, at the end of a replay, in which no port drew. Each free slot
-// gets its next version, because the recorded world may have given out the handle with the present
-// one. The world is idle.
+// Reopen fills the pool from the slots, at the end of a replay, in which no port drew. Each free
+// slot gets its next version, because the recorded world may have given out the handle with the
+// present one. The world is idle.
 func (o *PortAllocator) Reopen() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -49,8 +49,8 @@ func TestPortAllocatorTake(t *testing.T) {
 	}
 }
 
-// TestPortAllocatorTakesAll takes more than there is: nothing is taken then, and the error names the
-// limits; all there is can be taken.
+// TestPortAllocatorTakesAll takes more than there is: nothing is taken then, and the error names
+// the limits; all there is can be taken.
 func TestPortAllocatorTakesAll(t *testing.T) {
 	s := newHomes(t, 1, 20, 2)
 	_, err := s.outside.Take(nil, 22, 0)

@@ -23,9 +23,9 @@ import (
 //
 // Ownership: generation has one writer at a time: the owner of the slot's home (for the port
 // allocator that is the refresh or the idle world) or, in the steps create and commit of a refresh,
-// the shard that stores the atom. Anyone may read it at any time. The shard that holds or takes in the atom writes
-// Loc, before it publishes generation or in its step of the refresh. Loc is read in a tick,
-// and in the route step of a refresh, only after generation was seen alive.
+// the shard that stores the atom. Anyone may read it at any time. The shard that holds or takes in
+// the atom writes Loc, before it publishes generation or in its step of the refresh. Loc is read in
+// a tick, and in the route step of a refresh, only after generation was seen alive.
 type Slot struct {
 	Generation uint32
 	Loc        Loc

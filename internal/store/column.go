@@ -14,8 +14,8 @@ import (
 //
 // Chunks of tables without the component have no rows here.
 //
-// Invariants: rows are never reallocated, except by the check build between ticks; see shift. While a tick runs, an existing entry of the directory is
-// not changed, and every later directory has it.
+// Invariants: rows are never reallocated, except by the check build between ticks; see shift. While
+// a tick runs, an existing entry of the directory is not changed, and every later directory has it.
 //
 // Ownership: dir and lists are replaced under the space's lock, atomically. An entry's rows belong
 // to the shard that owns the chunk; in a tick another shard may read them behind a fence. A shard

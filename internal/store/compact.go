@@ -125,8 +125,8 @@ func (t *Table) closeHoles() {
 	sh.compaction.holes, sh.compaction.dead = sh.compaction.holes[:0], sh.compaction.dead[:0]
 }
 
-// closeRun closes the last of n holes that follow one another in a chunk, up to a row, as many as rows
-// of one chunk can fill, and returns how many.
+// closeRun closes the last of n holes that follow one another in a chunk, up to a row, as many as
+// rows of one chunk can fill, and returns how many.
 func (t *Table) closeRun(c *Chunk, row, n int) int {
 	sh, last := t.shard, t.last()
 	behind := last.n

@@ -107,9 +107,9 @@ func (a Atom) Overwrite(fields []Field) {
 	}
 }
 
-// With is Change of the atom h, which is at l, to one component more. It returns the address at which
-// the caller then stores the component. The atom may have had it before. The caller must own the
-// atom's shard.
+// With is Change of the atom h, which is at l, to one component more. It returns the address at
+// which the caller then stores the component. The atom may have had it before. The caller must own
+// the atom's shard.
 func (s *Space) With(h handle.Handle, l slots.Loc, component int) (to mem.Pointer, err error) {
 	c, row := s.chunk(l), l.Row()
 	t := c.table
@@ -189,8 +189,8 @@ func (c *Chunk) place(row int, h handle.Handle, l *slots.Lookup) {
 	l.Slot(h).Loc = c.base + slots.Loc(row)
 }
 
-// moveRow moves the atom h in a row of another chunk to a row of this one, by the edge between their
-// tables: handle, components, flags and mark. The caller frees the old row.
+// moveRow moves the atom h in a row of another chunk to a row of this one, by the edge between
+// their tables: handle, components, flags and mark. The caller frees the old row.
 func (c *Chunk) moveRow(at int, h handle.Handle, from *Chunk, row int, e *edge) {
 	c.place(at, h, &e.to.shard.space.Lookup)
 	copyColumns(c, at, from, row, e.plain)
@@ -236,8 +236,8 @@ func (c *Chunk) emptied() {
 	c.table.noteSpare()
 }
 
-// bare reports whether the chunk has nothing but handles and columns: no row is marked, none ever had
-// flags.
+// bare reports whether the chunk has nothing but handles and columns: no row is marked, none ever
+// had flags.
 func (c *Chunk) bare() bool { return c.flags == nil && c.marked == 0 }
 
 // clean reports whether no row of the chunk is marked or has flags.

@@ -62,8 +62,8 @@ func (c *Chunk) appendMarked(to []handle.Handle) []handle.Handle {
 }
 
 // MarkEach marks those atoms of the given handles that are alive. Unless marked is nil, it appends
-// to it the handles of the atoms that were not marked before. The caller must own all shards: it is the coordinator in the
-// step extend.
+// to it the handles of the atoms that were not marked before. The caller must own all shards: it is
+// the coordinator in the step extend.
 func (s *Space) MarkEach(hs []handle.Handle, marked *[]handle.Handle) {
 	chunks := *s.chunks.Load()
 	var run markRun

@@ -37,7 +37,8 @@ func (s *Space) Shift() {
 	}
 }
 
-// rebase records that a chunk's rows of a column have moved. Called by Shift, under the space's lock.
+// rebase records that a chunk's rows of a column have moved. Called by Shift, under the space's
+// lock.
 func (s *Space) rebase(number int, col *Column, to mem.Address) {
 	c := (*s.chunks.Load())[number].chunk
 	for i, x := range c.table.columns {

@@ -116,8 +116,8 @@ func (t *Table) moveRest(e *edge, added func(Rows)) (err error) {
 	return err
 }
 
-// RetagMatching is Retag for the first rows that match, but no more than most: they are moved one by
-// one.
+// RetagMatching is Retag for the first rows that match, but no more than most: they are moved one
+// by one.
 func (t *Table) RetagMatching(f *Filter, most int, set Set, added func(Rows)) error {
 	if set == t.set {
 		return nil

@@ -176,8 +176,8 @@ func (c *Column) drop(number, used int) {
 	d.rows[number], d.own[number], d.all[number], d.strips[number] = rowList{}, Run{}, Run{}, nil
 }
 
-// replace gives a chunk other rows, which are not part of a strip. For the check build, between ticks:
-// see Space.Shift. The caller then tells the chunk its new bases. The space's lock is held.
+// replace gives a chunk other rows, which are not part of a strip. For the check build, between
+// ticks: see Space.Shift. The caller then tells the chunk its new bases. The space's lock is held.
 func (c *Column) replace(number int, rows mem.Address) {
 	d := c.dir.Load()
 	d.rows[number].first, d.own[number].First, d.all[number].First = rows, rows, rows

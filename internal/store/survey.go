@@ -56,8 +56,8 @@ func (c *Chunk) Cells(i int) mem.Cells {
 	return col.of.Cells(col.row(c.number(), 0), c.n)
 }
 
-// CellsFrom returns n rows of the i-th component, from a row on, without Bytes and Values. There must be
-// so many. It allocates nothing.
+// CellsFrom returns n rows of the i-th component, from a row on, without Bytes and Values. There
+// must be so many. It allocates nothing.
 func (c *Chunk) CellsFrom(i, row, n int) mem.Cells {
 	col := c.table.columns[i]
 	return col.of.Run(col.row(c.number(), row), n)

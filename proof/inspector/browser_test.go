@@ -48,7 +48,8 @@ func browser(t *testing.T) *tab {
 	return b
 }
 
-// listen keeps what goes wrong in the page: errors of scripts, of the policy for content, of requests.
+// listen keeps what goes wrong in the page: errors of scripts, of the policy for content, of
+// requests.
 func (b *tab) listen(console func(func(chromedp.ConsoleMessage, error) bool)) {
 	for m, err := range console {
 		if err != nil {
@@ -113,8 +114,8 @@ func (b *tab) sees(text string, within ...string) {
 	b.until(fmt.Sprintf("document.querySelector(%s)?.innerText.includes(%s)", quote(where), quote(text)))
 }
 
-// press finds the visible button or link with a name, as a screen reader says it, and presses it once it
-// is not busy.
+// press finds the visible button or link with a name, as a screen reader says it, and presses it
+// once it is not busy.
 func (b *tab) press(name string) {
 	b.t.Helper()
 	find := fmt.Sprintf(`[...document.querySelectorAll('button, a, summary')].find(e =>

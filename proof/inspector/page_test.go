@@ -212,7 +212,8 @@ func TestControlsOff(t *testing.T) {
 	b.clean()
 }
 
-// TestElsewhere comes by a proxy, below a prefix: the page asks for the token before it shows anything.
+// TestElsewhere comes by a proxy, below a prefix: the page asks for the token before it shows
+// anything.
 func TestElsewhere(t *testing.T) {
 	b, h := browser(t), newHarbour(t, inspect.Options{Token: token})
 	to, err := url.Parse(h.url(""))
@@ -296,8 +297,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestMapRow looks at the controls above the map where the page is 1,280 pixels wide: they take one line, beside an
-// entity, too.
+// TestMapRow looks at the controls above the map where the page is 1,280 pixels wide: they take one
+// line, beside an entity, too.
 func TestMapRow(t *testing.T) {
 	b, h := browser(t), newHarbour(t, inspect.Options{})
 	for _, hash := range []string{"#map", "#map?entity=" + h.ships[0].String()} {

@@ -110,7 +110,8 @@ func (h *harbour) settle() {
 	h.w.Refresh()
 }
 
-// steer turns ships to their towns, whichever shard these are in, and sends those that arrive to another.
+// steer turns ships to their towns, whichever shard these are in, and sends those that arrive to
+// another.
 func (h *harbour) steer(b *world.Build) func(*world.Context) {
 	pos, vel, course, town := world.Read[Position](b), world.Write[Velocity](b), world.Write[Course](b), world.ReadForeign[Position](b)
 	q := b.Query(pos, vel, course)

@@ -13,8 +13,8 @@ type Row struct{ N int64 }
 
 const askTicks = 2
 
-// asks asks a world without a Pool. Each ask times out at its tick, once, wherever its entity is then,
-// unless that is dead. In what order, and with which IDs, is compared between worlds.
+// asks asks a world without a Pool. Each ask times out at its tick, once, wherever its entity is
+// then, unless that is dead. In what order, and with which IDs, is compared between worlds.
 func asks() *feature {
 	return &feature{
 		name: "asks", rate: 300, by: byIdle | bySystem | byOther | byGlobal,

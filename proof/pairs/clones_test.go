@@ -7,7 +7,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Nest is a component whose CloneBy creates an entity, while a prefab is made by the idle world or a port.
+// Nest is a component whose CloneBy creates an entity, while a prefab is made by the idle world or
+// a port.
 type Nest struct{ Eggs []byte }
 
 // nests is a prefab of a root and a child with nests.

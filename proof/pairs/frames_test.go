@@ -65,8 +65,8 @@ func (o *objects) said(from world.Binder, hs []handle.Handle) (all []handle.Hand
 }
 
 // frames holds frames for some ticks: whatever the world does meanwhile, they are written as the
-// same bytes, and forks of them too. With snapshots the world goes on from such bytes, or as a fork,
-// now and then.
+// same bytes, and forks of them too. With snapshots the world goes on from such bytes, or as a
+// fork, now and then.
 func frames() *feature {
 	more := func(_ randomNumbers, o *world.Options) { o.FramesMax = 6 }
 	return &feature{name: "frames", options: more, check: func(s *scene) {

@@ -47,8 +47,8 @@ func messages() *feature {
 	}
 }
 
-// hear adds a system that notes the numbers of the messages of a type, and which are in another shard
-// than their entity.
+// hear adds a system that notes the numbers of the messages of a type, and which are in another
+// shard than their entity.
 func hear[M any](o *objects, system, what string, number func(M) int64) {
 	elsewhere := what + " in another shard"
 	o.ticks.MustAdd(system, func(b *world.Build) func(*world.Context) {

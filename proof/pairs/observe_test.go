@@ -49,8 +49,8 @@ func difference(want, got []fact) string {
 // mix adds a number to a hash.
 func mix(hash, v uint64) uint64 { return (hash ^ v) * 0x9e3779b97f4a7c15 >> 1 }
 
-// sampled says of how many entities one is looked at closely in the check build, which is for what happens
-// at once: there each look takes ten times as long.
+// sampled says of how many entities one is looked at closely in the check build, which is for what
+// happens at once: there each look takes ten times as long.
 const sampled = 4
 
 // compare compares the world with the model, all of it, and notes what can be seen.

@@ -29,9 +29,9 @@ const setSize, largeSize = 7, 14
 // another, and the rows of its table keep their order; nobody else dies.
 var together = []string{"relations,coalesce,order"}
 
-// TestPairs runs every pair of features once, and the sets above, with 1, 2 and 5 workers. With -runs it goes
-// on with larger sets, any three of which are together in one before they begin again.
-// Under the race detector and -short there are larger sets instead, in which each pair is.
+// TestPairs runs every pair of features once, and the sets above, with 1, 2 and 5 workers. With
+// -runs it goes on with larger sets, any three of which are together in one before they begin
+// again. Under the race detector and -short there are larger sets instead, in which each pair is.
 func TestPairs(t *testing.T) {
 	began, all, seed := time.Now(), plans(), *firstSeed
 	for i := range all {

@@ -16,8 +16,8 @@ var (
 	divided = near.Options{Max: near.Point{X: 64, Y: 64}, Cell: 4}
 )
 
-// places has an index of a component, as if that were a place. Systems note what they find, which other
-// worlds must find, too; and after each refresh it has whom the model has.
+// places has an index of a component, as if that were a place. Systems note what they find, which
+// other worlds must find, too; and after each refresh it has whom the model has.
 func places() *feature {
 	const hidden = world.Flags(2)
 	where := func(a Alpha) near.Point { return near.Point{X: float64(a.N % 67), Y: float64(a.N / 67 % 67)} }

@@ -18,8 +18,8 @@ func snapshots() *feature {
 	}}
 }
 
-// mayReload reports whether the world is to be exchanged before a tick. Owners are of one world, and
-// a log begins with a new one.
+// mayReload reports whether the world is to be exchanged before a tick. Owners are of one world,
+// and a log begins with a new one.
 func (s *scene) mayReload(tick int) bool {
 	return tick > 0 && s.plan.has("snapshots") && !s.plan.has("references") && !s.plan.has("inputs") && s.n(3) > 0
 }

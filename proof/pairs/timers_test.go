@@ -15,8 +15,8 @@ type timed struct {
 	due uint64
 }
 
-// timers sets timers. Each is due at its tick, once, wherever its entity is then, unless that is dead;
-// what is due in what order is compared between worlds.
+// timers sets timers. Each is due at its tick, once, wherever its entity is then, unless that is
+// dead; what is due in what order is compared between worlds.
 func timers() *feature {
 	const most = 6
 	return &feature{

@@ -69,7 +69,8 @@ func turns() *feature {
 	}
 }
 
-// wake takes the flag from those who were nudged in this refresh, behind all that was requested in it, by hooks, too.
+// wake takes the flag from those who were nudged in this refresh, behind all that was requested in
+// it, by hooks, too.
 func (m *model) wake() {
 	for _, e := range m.nudged {
 		e.flags &^= asleep

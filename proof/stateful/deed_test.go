@@ -87,7 +87,8 @@ func errorOf(o world.Outcome) error {
 	return [...]error{world.Applied: nil, world.Gone: world.ErrStale, world.Missing: world.ErrMissing, world.Failed: world.ErrFailed}[o]
 }
 
-// refresh applies all creates, then everything else in order of the senders, tells hooks, then frees the marked and moves who is to.
+// refresh applies all creates, then everything else in order of the senders, tells hooks, then
+// frees the marked and moves who is to.
 func (n *naive) refresh() { n.refreshed(false) }
 
 // refreshed is refresh that destroys all, if they are to be.

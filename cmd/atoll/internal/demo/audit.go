@@ -98,7 +98,8 @@ func (e *evidence) books(k realm.Kind) (created, destroyed uint64) {
 	return created, destroyed
 }
 
-// joined returns how many avatars earlier processes had: those alive at the end and those that died.
+// joined returns how many avatars earlier processes had: those alive at the end and those that
+// died.
 func (p *past) joined() uint64 { return p.avatars + p.ledger.Destroyed[realm.Avatars] }
 
 // books returns what earlier processes created and destroyed, of all kinds.

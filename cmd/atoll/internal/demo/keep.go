@@ -29,8 +29,8 @@ type past struct {
 	settled realm.Ledger // when they were gone
 }
 
-// open restores the world of an earlier process, and audits it. It removes that world's avatars, because
-// their clients are gone.
+// open restores the world of an earlier process, and audits it. It removes that world's avatars,
+// because their clients are gone.
 func (d *demo) open(ctx context.Context, live io.Writer) (err error) {
 	r, w := d.realm, d.realm.World
 	d.store, err = durable.Open(ctx, d.config.State, w, d.scheduler, durable.Options{

@@ -27,10 +27,10 @@ type dealer struct {
 // If several avatars want the same item, the first in order gets it. An item that
 // expires at that refresh is not taken.
 //
-// A trade exchanges two items wherever they are by then. If one of them was stacked in the same refresh, the
-// trade would put an item of another sort onto that stack. So stacking is requested for the refreshes of even
-// ticks, and trading for those of odd
-// ones. A deal may therefore begin a tick later than shown above.
+// A trade exchanges two items wherever they are by then. If one of them was stacked in the same
+// refresh, the trade would put an item of another sort onto that stack. So stacking is requested
+// for the refreshes of even ticks, and trading for those of odd ones. A deal may therefore begin a
+// tick later than shown above.
 func (r *Realm) deal(b *world.Build) func(*world.Context) {
 	d := &dealer{
 		Realm: r, isle: r.island(b), avatars: world.Write[Avatar](b),

@@ -5,9 +5,9 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// expire destroys the items that lay on the ground too long. It also checks regularly the items that never lay
-// there: an item may have lost its place when its holder left, or in a
-// refresh in which its new holder died.
+// expire destroys the items that lay on the ground too long. It also checks regularly the items
+// that never lay there: an item may have lost its place when its holder left, or in a refresh in
+// which its new holder died.
 func (r *Realm) expire(b *world.Build) func(*world.Context) {
 	litter := world.Read[Litter](b)
 	all := b.Query(litter, world.With[Item](b))

@@ -5,10 +5,10 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// fight lets each creature attack an entity in its cell, at ticks that
-// follow from its handle. It also sends the next island rumours of some entities that live here, and
-// attacks those in the rumours of the island before. They may be dead by now, which
-// does no harm. Attacks land in the next tick.
+// fight lets each creature attack an entity in its cell, at ticks that follow from its handle. It
+// also sends the next island rumours of some entities that live here, and attacks those in the
+// rumours of the island before. They may be dead by now, which does no harm. Attacks land in the
+// next tick.
 func (r *Realm) fight(b *world.Build) func(*world.Context) {
 	pos, strength := world.Read[Position](b), world.Read[Creature](b)
 	creatures := b.Query(pos, strength)

@@ -42,9 +42,9 @@ func (r *Realm) equip(c *world.Context, isle *island, who handle.Handle, beast *
 	isle.destroyed(Items, it)
 }
 
-// drop places the items of an entity that dies at this refresh where the entity
-// stood. The relation's policy removes them from the inventory. An item that comes into the inventory in
-// the same refresh, by a trade or a take, lies where it last did.
+// drop places the items of an entity that dies at this refresh where the entity stood. The
+// relation's policy removes them from the inventory. An item that comes into the inventory in the
+// same refresh, by a trade or a take, lies where it last did.
 func (s *striker) drop(c *world.Context, who handle.Handle, at Position) {
 	for it := range s.bags.Each(who) {
 		s.isle.sent(s.position.Set(c, it, at))

@@ -74,8 +74,8 @@ func (r *Realm) load(src []byte) error {
 	return nil
 }
 
-// denOf returns the den of an island, the one entity of it that every other island knows: Fill creates it
-// first, and it is never destroyed.
+// denOf returns the den of an island, the one entity of it that every other island knows: Fill
+// creates it first, and it is never destroyed.
 func denOf(island int) handle.Handle { return handle.New(uint32(island), 0, 1) }
 
 // Avatars returns the avatars. No tick may be running.

@@ -80,8 +80,8 @@ func newClient(s *Server, conn net.Conn) (*client, error) {
 	return c, nil
 }
 
-// run serves the client until it disconnects, or the context ends. Outcomes of accepted commands are
-// still sent, and the avatar is destroyed.
+// run serves the client until it disconnects, or the context ends. Outcomes of accepted commands
+// are still sent, and the avatar is destroyed.
 func (c *client) run(ctx context.Context) {
 	defer c.server.forget(c)
 	var teller errgroup.Group

@@ -31,10 +31,10 @@ func (s *sim) record(to io.Writer) (err error) {
 	return err
 }
 
-// Replay restores the world of a recorded sim from its log, with Workers and Chaos
-// of c; the rest of c does not matter. It reports the same hashes as the sim. At the first
-// difference it returns an error wrapping inputlog.ErrDiffers that names the tick and what differs. If the
-// log cannot be played to its end, it returns the reason.
+// Replay restores the world of a recorded sim from its log, with Workers and Chaos of c; the rest
+// of c does not matter. It reports the same hashes as the sim. At the first difference it returns
+// an error wrapping inputlog.ErrDiffers that names the tick and what differs. If the log cannot be
+// played to its end, it returns the reason.
 func Replay(ctx context.Context, c Config, from io.Reader, tell func(Look)) error {
 	log, err := inputlog.Open(from)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 // errOther is returned on loading a realm with another number of creatures.
 var errOther = errors.New("sim: a realm of another number of creatures")
 
-// Save runs a sim without players and writes a snapshot of its world. It calls ticked after each tick.
+// Save runs a sim without players and writes a snapshot of its world. It calls ticked after each
+// tick.
 func Save(ctx context.Context, c Config, how snapshot.Compression, to io.Writer, ticked func()) error {
 	c.Players, c.kept = 0, true
 	if err := c.validate(); err != nil {
@@ -46,8 +47,8 @@ func (s *sim) ticks(ctx context.Context, n int, ticked func()) error {
 	return nil
 }
 
-// saved returns what belongs to a snapshot. If a snapshot with another number of creatures is loaded,
-// which shapes a realm, it sets creatures to that and the error is errOther.
+// saved returns what belongs to a snapshot. If a snapshot with another number of creatures is
+// loaded, which shapes a realm, it sets creatures to that and the error is errOther.
 func (s *sim) saved(creatures *int) snapshot.Options {
 	return snapshot.Options{Scheduler: s.scheduler, Workers: s.config.Workers, Also: []snapshot.Also{
 		{
@@ -72,9 +73,9 @@ func (s *sim) saved(creatures *int) snapshot.Options {
 	}}
 }
 
-// Load restores a world from the snapshot that open opens, audits it, runs ticks
-// and audits it again. It reports the hash before and after the ticks. It uses Ticks and Workers of c,
-// and Creatures for a snapshot of the demo, which does not say how many there should be.
+// Load restores a world from the snapshot that open opens, audits it, runs ticks and audits it
+// again. It reports the hash before and after the ticks. It uses Ticks and Workers of c, and
+// Creatures for a snapshot of the demo, which does not say how many there should be.
 func Load(ctx context.Context, c Config, open func() (io.ReadCloser, error), live io.Writer, tell func(l Look, entities int), ticked func()) error {
 	info, err := inspect(open)
 	if err != nil {
