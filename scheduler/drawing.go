@@ -17,7 +17,7 @@ func (p *Plan) String() string {
 			if f.System != s.Name {
 				continue
 			}
-			fmt.Fprintf(&b, "   waits for %s to pass %s\n", p.waitedFor(f), f.After)
+			fmt.Fprintf(&b, "   waits for %s to pass %s\n", p.waitsForText(f), f.After)
 			for _, r := range f.Reasons {
 				fmt.Fprintf(&b, "      %v\n", r)
 			}
@@ -26,8 +26,8 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// waitedFor names the shards that a fence waits for.
-func (p *Plan) waitedFor(f *Fence) string {
+// waitsForText says what a fence waits for, as Plan prints it.
+func (p *Plan) waitsForText(f *Fence) string {
 	for i := range p.Systems {
 		if s := &p.Systems[i]; s.Name == f.After && s.Global {
 			return "the world"

@@ -98,7 +98,7 @@ func (o Options) validate(w *world.World) Options {
 // Scheduler runs systems over a world.
 //
 // Ownership: one goroutine adds systems and calls Step or Run; between those
-// calls it may use the world. Enable, Disable, Pause, Resume, StepOnce, Stop and Between
+// calls it may use the world. Enable, Disable, Enabled, Pause, Resume, StepOnce, Stop and Between
 // are for any goroutine at any time.
 type Scheduler struct {
 	w       *world.World

@@ -22,12 +22,12 @@ import (
 // The zero value is ready to use. Everything else is as for Completion.
 type Answer[T any] struct {
 	Completion
-	value   T
+	value   T           // written by the worker that applies the request; good once the outcome is Applied
 	failure *PanicError // for the outcome Failed, if the refresh kept it
 }
 
 // Value returns the answer, or false if there is none: the outcome is not known yet, or is not
-// Applied.
+// Applied. Safe from any goroutine, until the Answer is used for another request.
 func (a *Answer[T]) Value() (T, bool) {
 	if a.Outcome() == Applied {
 		return a.value, true

@@ -230,7 +230,8 @@ func (b *Bundle[T]) AddTo(q *Query, init func(rows Chunk), remove ...ComponentSe
 // in one move. Errors and cost are those of Component.AddTo. For an idle world; within a system use
 // Component.Remove.
 func (q *Query) Remove(parts ...ComponentSet) error {
-	return q.exchange("Query.Remove", nil, store.Set{}, q.ofWorld("Query.Remove").setOf("Query.Remove", parts))
+	w := q.ofWorld("Query.Remove")
+	return q.exchange("Query.Remove", nil, store.Set{}, w.setOf("Query.Remove", parts))
 }
 
 func (q *Query) addTo(call string, init func(rows Chunk), of ComponentSet, remove []ComponentSet) error {
@@ -238,7 +239,8 @@ func (q *Query) addTo(call string, init func(rows Chunk), of ComponentSet, remov
 	return q.exchange(call, init, of.components(w), w.setOf(call, remove))
 }
 
-// exchange adds and removes components.
+// exchange gives the entities that match the components of plus and takes those of minus, except
+// those in plus, too. ofWorld has accepted the query.
 func (q *Query) exchange(call string, init func(rows Chunk), plus, minus store.Set) error {
 	w := q.w
 	if err := w.idle(call); err != nil {

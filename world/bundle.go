@@ -154,9 +154,7 @@ func (b *Bundle[T]) Create(by Actor, v T) (handle.Handle, error) {
 }
 
 func (b *bundle) createByPort(p *Port, place func() int) (handle.Handle, mem.Pointer, error) {
-	if p.world() != b.w {
-		b.w.refuse(p, "Bundle.Create", "bundle", b.name)
-	}
+	b.check(p, "Bundle.Create")
 	return p.create(&b.creating, place)
 }
 

@@ -101,8 +101,8 @@ func (d *driven) CopyAll(actor any, x *drive.Copying) error {
 func (d *driven) roomFor(actor any, x *drive.Copying) error {
 	w := d.w()
 	if c, ok := actor.(*Context); ok && x.Requests > 0 {
-		if l := c.out.open(); !l.Room(x.Requests, x.RequestSize) {
-			return c.out.refuse(l, x.Requests, x.RequestSize)
+		if q := c.out.open(); !q.Room(x.Requests, x.RequestSize) {
+			return c.out.refuse(q, x.Requests, x.RequestSize)
 		}
 	}
 	if x.Tables == nil {
@@ -118,7 +118,7 @@ func (d *driven) roomFor(actor any, x *drive.Copying) error {
 		if n == 0 { // 0: the actor may not be allowed to look at it
 			continue
 		}
-		if err := w.shards[i].Left(n); err != nil {
+		if err := w.shards[i].CheckLeft(n); err != nil {
 			return err
 		}
 	}

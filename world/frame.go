@@ -113,12 +113,14 @@ func sharing(t reflect.Type, path string) (string, reflect.Kind) {
 // made, and callers that wait for it get a *PanicError. The world must be idle. CloneBy returns the
 // component.
 func (c *Component[T]) CloneBy(f func(to, from *T)) *Component[T] {
-	c.core.mayClone(f == nil)
+	c.core.markCloned(f == nil)
 	c.core.column.CloneBy(func(to, from mem.Address) { f((*T)(to), (*T)(from)) })
 	return c
 }
 
-func (c *component) mayClone(isNil bool) {
+// markCloned panics unless the world is idle and there is a function, and notes that frames copy the
+// component by it.
+func (c *component) markCloned(isNil bool) {
 	c.w.mustIdle("Component.CloneBy")
 	if isNil {
 		panic(fmt.Sprintf("world: Component.CloneBy of %q with a nil function", c.name()))

@@ -66,7 +66,7 @@ type group struct {
 
 	// As a port counts it: how many requests, all of the average size.
 	requests int
-	weight   uint32
+	average  uint32
 }
 
 // groupPart says how many entities of a group are of a bundle.
@@ -133,8 +133,8 @@ func (d *driven) Components(of any) store.Set { return of.(ComponentSet).compone
 // ever make the group.
 func (g *group) fits(units uint64) error {
 	o := g.w.options
-	g.weight = uint32((units + uint64(g.requests) - 1) / uint64(g.requests))
-	if bytes := queue.BytesOf(g.requests, g.weight); g.requests > o.QueueRequests || bytes > uint64(o.QueueBytes) {
+	g.average = uint32((units + uint64(g.requests) - 1) / uint64(g.requests))
+	if bytes := queue.BytesOf(g.requests, g.average); g.requests > o.QueueRequests || bytes > uint64(o.QueueBytes) {
 		return tooLarge(uint64(g.requests), 0, bytes, "QueueRequests", o.QueueRequests, "QueueBytes", o.QueueBytes)
 	}
 	if bytes := queue.BytesOf(g.links, g.size); g.links > o.OutboxRequests || bytes > uint64(o.OutboxBytes) {
@@ -175,8 +175,8 @@ func (g *group) Begin(actor any, call string, shard int, dst []handle.Handle) (m
 		m.Shard = own.ID()
 	}
 	if out != nil && g.links > 0 {
-		if l := out.open(); !l.Room(g.links, g.size) {
-			return m, dst, out.refuse(l, g.links, g.size)
+		if q := out.open(); !q.Room(g.links, g.size) {
+			return m, dst, out.refuse(q, g.links, g.size)
 		}
 	}
 	to, err = g.reserve(&m, dst)
@@ -347,8 +347,8 @@ func (p *Port) reserve(g *group, dst []handle.Handle) ([]handle.Handle, error) {
 		p.enter()
 		defer p.leave()
 	}
-	if p.unusual() || !p.out.Room(g.requests, g.weight) {
-		if err := p.ready(g.requests, g.weight); err != nil {
+	if p.unusual() || !p.out.Room(g.requests, g.average) {
+		if err := p.ready(g.requests, g.average); err != nil {
 			return dst, err
 		}
 	}

@@ -10,7 +10,8 @@ import (
 
 // hooks holds the hooks of a world.
 //
-// Ownership: the world's, on an idle world; in a refresh the coordinator reads them.
+// Ownership: the world's, on an idle world; in a refresh the coordinator and the workers of all
+// shards read them.
 type hooks struct {
 	w       *World
 	all     []*Hook
@@ -51,7 +52,7 @@ func (k *hooks) watch() {
 	k.w.space.SetWatch(watch, k.w.shards)
 }
 
-// due prepares calling the hooks. It returns how many changes and deaths there are.
+// due is refresh.Owner.GatherEvents.
 func (k *hooks) due() int {
 	n, w := 0, k.w
 	w.space.GatherChanges(w.shards)

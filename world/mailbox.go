@@ -13,18 +13,18 @@ import (
 // Invariants: in a refresh in which atoms migrate, order holds the places of the messages in
 // next among all requests, ascending.
 //
-// Ownership: the shard's owner.
+// Ownership: the shard's owner; in CountLeaving and AddLeaving the coordinator.
 type messageBox[M any] struct {
 	of        *Message[M]
 	now, next []Envelope[M]
 	order     []uint64
-	misrouted []misroutedMessage[M] // taken out of next, in order
-	listed    bool                  // in the engine's Mail
-	_         [64]byte              // other shards' boxes are written by other workers
+	leaving   []leavingMessage[M] // taken out of next, in order
+	listed    bool                // in the engine's Mail
+	_         [64]byte            // other shards' boxes are written by other workers
 }
 
-// misroutedMessage is a message whose entity leaves for another shard.
-type misroutedMessage[M any] struct {
+// leavingMessage is a message whose entity leaves for another shard.
+type leavingMessage[M any] struct {
 	to    int
 	order uint64
 	Envelope[M]
@@ -44,8 +44,8 @@ func (b *messageBox[M]) Swap(s *store.Shard) bool {
 	clear(b.now)
 	b.now, b.next = b.next, b.now[:0]
 	b.order = b.order[:0]
-	clear(b.misrouted)
-	b.misrouted = b.misrouted[:0]
+	clear(b.leaving)
+	b.leaving = b.leaving[:0]
 	b.listed = len(b.now) > 0
 	if f := b.of.wakes; f != 0 {
 		for i := range b.now {
@@ -59,7 +59,7 @@ func (b *messageBox[M]) CollectOutgoing(s *store.Shard) {
 	kept := 0
 	for i, e := range b.next {
 		if to, ok := s.MigratesTo(e.To); ok {
-			b.misrouted = append(b.misrouted, misroutedMessage[M]{to, b.order[i], e})
+			b.leaving = append(b.leaving, leavingMessage[M]{to, b.order[i], e})
 			continue
 		}
 		b.next[kept], b.order[kept] = e, b.order[i]
@@ -69,15 +69,15 @@ func (b *messageBox[M]) CollectOutgoing(s *store.Shard) {
 	b.next, b.order = b.next[:kept], b.order[:kept]
 }
 
-func (b *messageBox[M]) CountMisrouted() {
-	for i := range b.misrouted {
-		b.of.came.Count(b.misrouted[i].to)
+func (b *messageBox[M]) CountLeaving() {
+	for i := range b.leaving {
+		b.of.came.Count(b.leaving[i].to)
 	}
 }
 
-func (b *messageBox[M]) AddMisrouted() {
-	for i := range b.misrouted {
-		b.of.came.Add(b.misrouted[i].to, b.misrouted[i])
+func (b *messageBox[M]) AddLeaving() {
+	for i := range b.leaving {
+		b.of.came.Add(b.leaving[i].to, b.leaving[i])
 	}
 }
 
@@ -93,13 +93,13 @@ func (m *router[M]) CopyIncoming(shard int) {
 	if len(came) == 0 {
 		return
 	}
-	slices.SortFunc(came, func(a, b misroutedMessage[M]) int { return cmp.Compare(a.order, b.order) })
+	slices.SortFunc(came, func(a, b leavingMessage[M]) int { return cmp.Compare(a.order, b.order) })
 	(*Message[M])(m).box(shard).merge(came)
 	clear(came)
 }
 
 // merge puts the messages in came among those of the next tick, in order, beginning with the last.
-func (b *messageBox[M]) merge(came []misroutedMessage[M]) {
+func (b *messageBox[M]) merge(came []leavingMessage[M]) {
 	i, k := len(b.next), len(came)
 	b.next, b.order = slices.Grow(b.next, k)[:i+k], slices.Grow(b.order, k)[:i+k]
 	for k > 0 {

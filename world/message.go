@@ -22,9 +22,9 @@ type Message[M any] struct {
 	name    string
 	typ     reflect.Type
 	sending queue.Kind
-	wakes   Flags                             // flags that a delivered message takes from its receiver
-	boxes   []messageBox[M]                   // by shard
-	came    store.Groups[misroutedMessage[M]] // in a refresh: messages of atoms that migrate
+	wakes   Flags                           // flags that a delivered message takes from its receiver
+	boxes   []messageBox[M]                 // by shard
+	came    store.Groups[leavingMessage[M]] // in a refresh: messages of atoms that migrate
 }
 
 // Envelope is a delivered message.

@@ -89,8 +89,8 @@ func (p *Port) Within(ctx context.Context) *Port {
 
 // Waiting returns how many requests were sent and are not applied yet.
 func (p *Port) Waiting() int {
-	if l := p.endpoint.Queue.Load(); l != nil {
-		return l.Waiting()
+	if q := p.endpoint.Queue.Load(); q != nil {
+		return q.Waiting()
 	}
 	return 0
 }
@@ -183,11 +183,11 @@ func (p *Port) placed(by func() int) int {
 	return at
 }
 
-// ready is the slow path of sending n requests of a weight: there is no room, the port or the world
-// is closed, or a Completion waits to be armed.
-func (p *Port) ready(n int, weight uint32) error {
+// ready decides what the fast path of sending n requests, of a size each, cannot: it makes the queue,
+// waits for room if Within allows it, and refuses.
+func (p *Port) ready(n int, size uint32) error {
 	p.mustNotifyFree()
-	err := p.available(n, weight)
+	err := p.available(n, size)
 	if err != nil {
 		p.refuse(err)
 		return err
@@ -199,26 +199,26 @@ func (p *Port) ready(n int, weight uint32) error {
 	return nil
 }
 
-func (p *Port) available(n int, weight uint32) error {
+// available returns nil once there is room, or why the requests are refused.
+func (p *Port) available(n int, size uint32) error {
 	if err := p.unusable(); err != nil {
 		return err
 	}
-	switch {
-	case p.batch != nil && p.batch.err != nil:
+	if p.batch != nil && p.batch.err != nil {
 		return p.batch.err
 	}
-	l := p.openQueue()
+	q := p.openQueue()
 	switch {
-	case l.Room(n, weight):
+	case q.Room(n, size):
 		return nil
-	case !l.Fits(n, weight):
+	case !q.Fits(n, size):
 		p.reject(n)
-		return p.tooLarge(n, weight)
-	case p.within == nil && (p.batch == nil || l.Waiting() > 0):
+		return p.tooLarge(n, size)
+	case p.within == nil && (p.batch == nil || q.Waiting() > 0):
 		p.reject(n)
 		return ErrFull
 	}
-	err := p.await(n, weight)
+	err := p.await(n, size) // without Within only a batch gets here; it does not wait for itself
 	if err != nil {
 		p.reject(n)
 	}
@@ -243,20 +243,20 @@ func (p *Port) reject(requests int) {
 }
 
 // await waits until the refresh has made room.
-func (p *Port) await(n int, weight uint32) error {
+func (p *Port) await(n int, size uint32) error {
 	if p.endpoint.Room == nil {
 		p.endpoint.Room = make(chan struct{}, 1)
 	}
 	for {
 		p.endpoint.Waiting.Store(true) // before looking for room: the refresh makes room before it looks at waiting
 		empty := p.out.Waiting() == 0
-		if p.out.Room(n, weight) {
+		if p.out.Room(n, size) {
 			p.endpoint.Waiting.Store(false)
 			return nil
 		}
 		if empty { // the batch alone fills the queue
 			p.endpoint.Waiting.Store(false)
-			return p.tooLarge(n, weight)
+			return p.tooLarge(n, size)
 		}
 		select {
 		case <-p.endpoint.Room: // it may be an old signal, or from World.Close: look again
@@ -271,9 +271,9 @@ func (p *Port) await(n int, weight uint32) error {
 }
 
 // tooLarge returns the ErrTooLarge of n requests and what the batch under way has.
-func (p *Port) tooLarge(n int, weight uint32) error {
+func (p *Port) tooLarge(n int, size uint32) error {
 	requests, bytes := p.out.Staged()
-	return tooLarge(uint64(requests)+uint64(n), bytes, queue.BytesOf(n, weight), "QueueRequests", p.maxRequests, "QueueBytes", p.maxBytes)
+	return tooLarge(uint64(requests)+uint64(n), bytes, queue.BytesOf(n, size), "QueueRequests", p.maxRequests, "QueueBytes", p.maxBytes)
 }
 
 // mustNotifyFree panics if the Completion of the next request is still that of an earlier one.
@@ -326,6 +326,7 @@ func (p *Port) finisher() queue.Finisher {
 	return p.armed()
 }
 
+// armed is a function of its own so that finisher inlines.
 func (p *Port) armed() queue.Finisher {
 	c := p.notify
 	p.notify, p.special = nil, false

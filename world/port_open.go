@@ -37,8 +37,8 @@ func closeDropped(of weak.Pointer[refresh.Endpoint]) {
 	if e == nil {
 		return // the world was collected too
 	}
-	if l := e.Queue.Load(); l != nil {
-		l.Waiting() // an atomic load, which makes visible what the sender did before it last published
+	if q := e.Queue.Load(); q != nil {
+		q.Waiting() // an atomic load, which makes visible what the sender did before it last published
 	}
 	e.Close()
 }

@@ -42,7 +42,7 @@ func (w *World) doRefresh(parallel drive.Parallel, all bool) {
 // refreshed is a world as a refresh.Owner.
 type refreshed World
 
-func (w *refreshed) HooksDue() int { return w.hooks.due() }
+func (w *refreshed) GatherEvents() int { return w.hooks.due() }
 
 func (w *refreshed) CallHooks(shard int) { w.hooks.callers[shard].call() }
 

@@ -39,11 +39,11 @@ func (s *sender) reject(requests int) {
 
 // refuse counts requests for which there is no room, and returns whether there can ever be room for
 // them.
-func (s *sender) refuse(l *queue.Queue, n int, weight uint32) error {
+func (s *sender) refuse(q *queue.Queue, n int, size uint32) error {
 	s.reject(n)
 	err := ErrFull
-	if !l.Fits(n, weight) {
-		err = tooLarge(uint64(n), 0, queue.BytesOf(n, weight), "OutboxRequests", s.maxRequests, "OutboxBytes", s.maxBytes)
+	if !q.Fits(n, size) {
+		err = tooLarge(uint64(n), 0, queue.BytesOf(n, size), "OutboxRequests", s.maxRequests, "OutboxBytes", s.maxBytes)
 	}
 	return err
 }
@@ -74,21 +74,21 @@ func (x sending) done() {
 
 // send accepts a request with a payload.
 func (s *sender) send(k *queue.Kind, h handle.Handle) (sending, error) {
-	l := s.open()
-	if !l.Room(1, k.Size()) {
-		return sending{}, s.refuse(l, 1, k.Size())
+	q := s.open()
+	if !q.Room(1, k.Size()) {
+		return sending{}, s.refuse(q, 1, k.Size())
 	}
-	_, at := k.Push(l, h, s.w.engine.Epoch.Load(), 0, nil)
+	_, at := k.Push(q, h, s.w.engine.Epoch.Load(), 0, nil)
 	return sending{to: at}, nil
 }
 
 // sendBare sends a request without a payload.
 func (s *sender) sendBare(b queue.Bare, h handle.Handle) error {
-	l := s.open()
-	if !l.Room(1, queue.BareSize) {
-		return s.refuse(l, 1, queue.BareSize)
+	q := s.open()
+	if !q.Room(1, queue.BareSize) {
+		return s.refuse(q, 1, queue.BareSize)
 	}
-	l.PushBare(b, h, s.w.engine.Epoch.Load(), nil)
+	q.PushBare(b, h, s.w.engine.Epoch.Load(), nil)
 	return nil
 }
 
@@ -141,19 +141,19 @@ func roomFor(by Actor, call string, k *queue.Kind, n int) (sending, error) {
 }
 
 func (s *sender) roomFor(k *queue.Kind, n int) (sending, error) {
-	l := s.open()
-	if !l.Room(n, k.Size()) {
-		return sending{}, s.refuse(l, n, k.Size())
+	q := s.open()
+	if !q.Room(n, k.Size()) {
+		return sending{}, s.refuse(q, n, k.Size())
 	}
-	return sending{queue: l}, nil
+	return sending{queue: q}, nil
 }
 
 // direct returns the address of the payload of a request to a shard, for which there is room.
 func (x *sending) direct(w *World, k *queue.Kind, shard int) mem.Pointer {
-	l, done := x.queue, queue.Finisher(nil)
+	q, done := x.queue, queue.Finisher(nil)
 	if x.port != nil {
-		l, done = x.port.out, x.port.finisher()
+		q, done = x.port.out, x.port.finisher()
 	}
-	_, at := k.Push(l, handle.None, w.engine.Epoch.Load(), queue.To(shard), done)
+	_, at := k.Push(q, handle.None, w.engine.Epoch.Load(), queue.To(shard), done)
 	return at
 }

@@ -20,7 +20,7 @@ func (d *driven) BeginTick() drive.Tick[*PanicError] {
 	return (*running)(w)
 }
 
-// beginTick is what messages call the begin of a tick.
+// beginTick is what messages call the beginning of a tick.
 const beginTick = "a new tick"
 
 func (t *running) Number() uint64 { return t.engine.Tick.Load() }

@@ -74,8 +74,8 @@ type Tick[E any] interface {
 	// system may be running. It panics as World.Refresh does if the world breaks.
 	End(parallel Parallel)
 	// Trace makes later refreshes keep spans of their steps. StepSpans returns them in order, until
-	// the next refresh. Step returns the step that runs, for the goroutines that run it in
-	// parallel.
+	// the next refresh. Step returns the step that runs; the coordinator calls it when it begins to
+	// run one in parallel.
 	Trace(on bool)
 	StepSpans() []StepSpan
 	Step() RefreshStep

@@ -151,15 +151,16 @@ type requester interface {
 	// returns no error the caller pushes, and then calls Publish.
 	Open(actor any, extension string, h handle.Handle, size uint32) (q *queue.Queue, epoch uint32, done queue.Finisher, err error)
 	Publish(actor any)
-	// Refuse ends a call by a world.Actor that sends nothing, and returns err: Port.Notify and
-	// Within counted for this call. Unless err is nil, a batch is refused.
+	// Refuse ends a call by a world.Actor that sends nothing, and returns err. What Port.Notify and
+	// Port.Within set is used up by the call. Unless err is nil, a batch is refused.
 	Refuse(actor any, err error) error
 	// Run records what runs, for errors: a name, boxed once.
 	Run(extension any)
 }
 
-// Requests is the right to send requests of one kind to an extension. They may concern any entities
-// of any shards: the coordinator applies them, one after the other.
+// Requests is the right to send requests of one kind to an extension. Those of NewRequests may
+// concern any entities of any shards: the coordinator applies them, one after the other. Those of
+// NewOwned and NewDirect are applied by the worker of the shard that they are for.
 //
 // Ownership: the extension's. Any goroutine that may use the actor may call Send.
 type Requests[T any] struct {
@@ -168,9 +169,9 @@ type Requests[T any] struct {
 	name string
 }
 
-// NewRequests makes a kind of request. At the refresh do is called for the entity that the request
-// was sent with, if that entity is alive and not marked. The result of do is the outcome of the
-// request. name is for panics.
+// NewRequests makes a kind of request. The refresh calls do for the entity that the request was sent
+// with, if that entity is alive and not marked. The result of do is the outcome of the request. name
+// is for panics.
 func NewRequests[T any](w Join, name string, do func(h handle.Handle, v *T) queue.Outcome) *Requests[T] {
 	return &Requests[T]{store.NewJoint(w.Space(), mem.TypeOf[T](), jointly[T]{w, name, name, do}), w, name}
 }
@@ -192,7 +193,7 @@ func (r *Requests[T]) Bytes() uint64 { return queue.BytesOf(1, r.kind.Size()) }
 // Check panics unless by, a world.Actor, acts on the world of the extension.
 func (r *Requests[T]) Check(by any) { r.w.MustActOn(by, r.name) }
 
-// Size returns what a request counts for in a queue.
+// Size is Bytes in the units of a queue.
 func (r *Requests[T]) Size() uint32 { return r.kind.Size() }
 
 // Refuse ends a call that sends nothing, and returns err, the reason; err is nil if there is

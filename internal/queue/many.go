@@ -58,16 +58,16 @@ func (m *Many) Place(i, shard int) {
 // PushMany is Push for n requests in one record. Creates go to shards in at most runs runs; see
 // Many.Place. done, if not nil, gets Applied if all are applied, otherwise the first other outcome
 // in the order of the requests. Producer only.
-func (k *Kind) PushMany(l *Queue, n, runs int, epoch uint32, how Flags, done Finisher) Many {
+func (k *Kind) PushMany(q *Queue, n, runs int, epoch uint32, how Flags, done Finisher) Many {
 	values := uint64(0)
 	if k.plain {
 		values = uint64(n) * uint64(k.of.Size)
 	}
 	units := 2 + uint32((runsAt(uint64(n), values)+uint64(runs)*runBytes+unitBytes-1)/unitBytes)
-	r := l.push(handle.None, epoch, k.number|many, how, units, uint32(n)*k.size)
-	l.sent += uint32(n) - 1 // push has counted one
+	r := q.push(handle.None, epoch, k.number|many, how, units, uint32(n)*k.size)
+	q.sent += uint32(n) - 1 // push has counted one
 	if done != nil {
-		l.await(r, done)
+		q.addFinisher(r, done)
 	}
 	head := r.many()
 	*head = manyHead{n: uint32(n), units: units}
@@ -75,7 +75,7 @@ func (k *Kind) PushMany(l *Queue, n, runs int, epoch uint32, how Flags, done Fin
 	if k.plain {
 		m.Values.Address = r.values(values)
 	} else {
-		m.Values.Address, head.skip = l.ringOf(k.number, k.of).PushRun(n)
+		m.Values.Address, head.skip = q.ringOf(k.number, k.of).PushRun(n)
 	}
 	return m
 }
@@ -83,19 +83,19 @@ func (k *Kind) PushMany(l *Queue, n, runs int, epoch uint32, how Flags, done Fin
 // runsAt returns the offset of the runs from the end of the manyHead.
 func runsAt(n, values uint64) uint64 { return n*handleBytes + (values+7)&^7 }
 
-// Destroys is the kind of requests to destroy.
+// Destroys is the kind of requests to destroy, for PushMany. Destroying returns a single one.
 var Destroys = Kind{number: DestroyKind, plain: true, units: 1, size: BareSize, of: mem.TypeOf[struct{}]()}
 
 // drainMany takes a record of many requests. It returns how many there are.
-func (l *Queue) drainMany(r *Request, to *Drained) (n uint32) {
-	q, k := l.nextMany(r)
+func (q *Queue) drainMany(r *Request, to *Drained) (n uint32) {
+	p, k := q.nextMany(r)
 	if r.flags&notify != 0 {
-		l.awaited = append(l.awaited, awaited{done: *mem.As[Finisher](l.nextOf(doneKind)), request: r})
+		q.awaited = append(q.awaited, awaited{done: *mem.As[Finisher](q.nextOf(doneKind)), request: r})
 		r.mark = allApplied
 	}
-	n = q.of.len()
+	n = p.of.len()
 	if r.flags&Create == 0 {
-		to.addMany(q)
+		to.addMany(p)
 		return n
 	}
 	runs := r.runs(k.inRecord(n), int(r.many().runs))
@@ -104,21 +104,21 @@ func (l *Queue) drainMany(r *Request, to *Drained) (n uint32) {
 		if i+1 < len(runs) {
 			end = runs[i+1].from
 		}
-		q.of = spanOf(x.from, end-x.from)
-		to.Creates[x.shard] = append(to.Creates[x.shard], q)
+		p.of = spanOf(x.from, end-x.from)
+		to.Creates[x.shard] = append(to.Creates[x.shard], p)
 	}
 	return n
 }
 
 // nextMany takes the units of a record of many requests, and its payloads.
-func (l *Queue) nextMany(r *Request) (PendingRequest, *kindInfo) {
-	k, head := &l.kinds.kinds[r.kind&^many], r.many()
-	l.records.got += head.units
-	q := PendingRequest{Request: r, payload: mem.Pointer{Address: r.values(k.inRecord(head.n))}, of: spanOf(0, head.n)}
+func (q *Queue) nextMany(r *Request) (PendingRequest, *kindInfo) {
+	k, head := &q.kinds.kinds[r.kind&^many], r.many()
+	q.records.got += head.units
+	p := PendingRequest{Request: r, payload: mem.Pointer{Address: r.values(k.inRecord(head.n))}, of: spanOf(0, head.n)}
 	if !k.plain {
-		q.payload.Address = l.streamOf(r.kind&^many).PopRun(head.skip, head.n)
+		p.payload.Address = q.streamOf(r.kind&^many).PopRun(head.skip, head.n)
 	}
-	return q, k
+	return p, k
 }
 
 // inRecord returns how many bytes of a record hold the payloads of n requests.
@@ -131,21 +131,21 @@ func (k *kindInfo) inRecord(n uint32) uint64 {
 
 // lookMany calls f with each request of a record, as if it had been sent alone. While f runs, the
 // head of the record is replaced by that of the single request.
-func (l *Queue) lookMany(r *Request, f func(PendingRequest)) (n uint32) {
-	q, k := l.nextMany(r)
+func (q *Queue) lookMany(r *Request, f func(PendingRequest)) (n uint32) {
+	p, k := q.nextMany(r)
 	head := *r
 	defer func() { *r = head }() // also if f panics
 	r.kind, r.flags = r.kind&^many, r.flags&^(notify|together)
-	runs := r.runs(k.inRecord(q.of.len()), int(r.many().runs))
+	runs := r.runs(k.inRecord(p.of.len()), int(r.many().runs))
 	for i, h := range r.handles() {
 		if len(runs) > 0 && runs[0].from == uint32(i) {
 			r.flags = r.flags&^Shards | Flags(runs[0].shard)
 			runs = runs[1:]
 		}
 		r.Handle = h
-		f(PendingRequest{Request: r, payload: q.payload.At(i, k.bytes)})
+		f(PendingRequest{Request: r, payload: p.payload.At(i, k.bytes)})
 	}
-	return q.of.len()
+	return p.of.len()
 }
 
 // IsMany reports whether the request stands for many, of one shard if they are creates.

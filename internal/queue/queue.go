@@ -57,9 +57,9 @@ type awaited struct {
 // New makes a queue that holds at most the given number of requests and
 // bytes, payloads included.
 func New(kinds *Registry, requests, bytes int) *Queue {
-	l := &Queue{kinds: kinds, maxCount: uint32(requests), maxSize: uint32(bytes / unitBytes)}
-	l.records.init(unitType, firstRecords)
-	return l
+	q := &Queue{kinds: kinds, maxCount: uint32(requests), maxSize: uint32(bytes / unitBytes)}
+	q.records.init(unitType, firstRecords)
+	return q
 }
 
 // Size returns the units that a request of the kind counts for in a queue.
@@ -87,37 +87,37 @@ type Bare struct {
 	flags Flags
 }
 
-// Destroying returns the request to destroy.
+// Destroying returns the request to destroy one entity. The Kind for many is Destroys.
 func Destroying() Bare { return Bare{kind: DestroyKind} }
 
 // MovingTo returns the request to move to a shard.
 func MovingTo(shard int) Bare { return Bare{MoveKind, Flags(shard)} }
 
 // Room reports whether n requests of a size fit. Producer only.
-func (l *Queue) Room(n int, size uint32) bool {
-	return uint64(l.sent-l.applied.Load())+uint64(n) <= uint64(l.maxCount) &&
-		uint64(l.size-l.appliedSize.Load())+uint64(n)*uint64(size) <= uint64(l.maxSize)
+func (q *Queue) Room(n int, size uint32) bool {
+	return uint64(q.sent-q.applied.Load())+uint64(n) <= uint64(q.maxCount) &&
+		uint64(q.size-q.appliedSize.Load())+uint64(n)*uint64(size) <= uint64(q.maxSize)
 }
 
 // Fits reports whether n requests of a size would fit in an empty queue.
-func (l *Queue) Fits(n int, size uint32) bool {
-	return uint64(n) <= uint64(l.maxCount) && uint64(n)*uint64(size) <= uint64(l.maxSize)
+func (q *Queue) Fits(n int, size uint32) bool {
+	return uint64(n) <= uint64(q.maxCount) && uint64(n)*uint64(size) <= uint64(q.maxSize)
 }
 
 // Staged returns how many requests the batch under way has, and their bytes. Producer only.
-func (l *Queue) Staged() (requests int, bytes uint64) {
-	if !l.batch.open {
+func (q *Queue) Staged() (requests int, bytes uint64) {
+	if !q.batch.open {
 		return 0, 0
 	}
-	return int(l.sent - l.batch.sent), uint64(l.size-l.batch.size) * unitBytes
+	return int(q.sent - q.batch.sent), uint64(q.size-q.batch.size) * unitBytes
 }
 
 // Waiting returns how many requests are sent and not yet applied. Safe from any goroutine.
-func (l *Queue) Waiting() int {
+func (q *Queue) Waiting() int {
 	for {
-		applied := l.applied.Load()
-		published := l.published.Load()
-		if l.applied.Load() == applied { // so both were so at one moment
+		applied := q.applied.Load()
+		published := q.published.Load()
+		if q.applied.Load() == applied { // so both were so at one moment
 			return int(published - applied)
 		}
 	}
@@ -127,58 +127,58 @@ func (l *Queue) Waiting() int {
 // in the payload. Before Push, the caller checks Room and loads the epoch of the world; after it,
 // unless a batch is under way, the caller calls Publish. done, if not nil, is notified of the
 // outcome. Producer only.
-func (k *Kind) Push(l *Queue, h handle.Handle, epoch uint32, how Flags, done Finisher) (*Request, mem.Pointer) {
-	r := l.push(h, epoch, k.number, how, k.units, k.size)
+func (k *Kind) Push(q *Queue, h handle.Handle, epoch uint32, how Flags, done Finisher) (*Request, mem.Pointer) {
+	r := q.push(h, epoch, k.number, how, k.units, k.size)
 	if done != nil {
-		l.await(r, done)
+		q.addFinisher(r, done)
 	}
 	if k.plain {
 		return r, r.payload(k.units)
 	}
-	return r, mem.Pointer{Address: l.ringOf(k.number, k.of).Push()}
+	return r, mem.Pointer{Address: q.ringOf(k.number, k.of).Push()}
 }
 
 // PushBare is Push for a request without a payload.
-func (l *Queue) PushBare(b Bare, h handle.Handle, epoch uint32, done Finisher) {
-	r := l.push(h, epoch, b.kind, b.flags, 1, BareSize)
+func (q *Queue) PushBare(b Bare, h handle.Handle, epoch uint32, done Finisher) {
+	r := q.push(h, epoch, b.kind, b.flags, 1, BareSize)
 	if done != nil {
-		l.await(r, done)
+		q.addFinisher(r, done)
 	}
 }
 
-func (l *Queue) push(h handle.Handle, epoch uint32, kind uint16, how Flags, units, size uint32) *Request {
-	q := l.records.tail
-	n := q.size
-	at := l.records.put & (n - 1)
-	if at+units > n || l.records.put+units-q.head.Load() > n {
-		q, at = l.records.turn(units)
+func (q *Queue) push(h handle.Handle, epoch uint32, kind uint16, how Flags, units, size uint32) *Request {
+	s := q.records.tail
+	n := s.size
+	at := q.records.put & (n - 1)
+	if at+units > n || q.records.put+units-s.head.Load() > n {
+		s, at = q.records.turn(units)
 	}
-	r := q.record(at)
-	l.records.put += units
-	if l.batch.open {
-		how |= l.batch.add(r)
+	r := s.record(at)
+	q.records.put += units
+	if q.batch.open {
+		how |= q.batch.add(r)
 	}
 	*r = Request{h, epoch, kind, how}
 	if at%unitsPerLine+units >= unitsPerLine {
-		prefetchWrite(q.record((l.records.put + unitsAhead) & (q.size - 1)))
+		prefetchWrite(s.record((q.records.put + unitsAhead) & (s.size - 1)))
 	}
-	l.sent++
-	l.size += size
+	q.sent++
+	q.size += size
 	return r
 }
 
-// await arranges that done is notified of the outcome of a request.
-func (l *Queue) await(r *Request, done Finisher) {
+// addFinisher arranges that done is notified of the outcome of a request.
+func (q *Queue) addFinisher(r *Request, done Finisher) {
 	r.flags |= notify
-	*mem.As[Finisher](mem.Pointer{Address: l.ringOf(doneKind, finisherType).Push()}) = done
+	*mem.As[Finisher](mem.Pointer{Address: q.ringOf(doneKind, finisherType).Push()}) = done
 }
 
 var finisherType = mem.TypeOf[Finisher]()
 
 // ringOf returns the ring of the payloads of a kind, made on the first call.
-func (l *Queue) ringOf(kind uint16, of *mem.Type) *Ring {
+func (q *Queue) ringOf(kind uint16, of *mem.Type) *Ring {
 	var have []stream
-	if all := l.streams.Load(); all != nil {
+	if all := q.streams.Load(); all != nil {
 		have = *all
 	}
 	for i := range have {
@@ -186,19 +186,19 @@ func (l *Queue) ringOf(kind uint16, of *mem.Type) *Ring {
 			return have[i].Ring
 		}
 	}
-	q := NewRing(of)
-	if l.batch.open {
-		q.Begin()
+	r := NewRing(of)
+	if q.batch.open {
+		r.Begin()
 	}
-	next := append(have[:len(have):len(have)], stream{kind, q})
-	l.streams.Store(&next) // the consumer looks for it only after a request that is published later
-	return q
+	next := append(have[:len(have):len(have)], stream{kind, r})
+	q.streams.Store(&next) // the consumer looks for it only after a request that is published later
+	return r
 }
 
 // Publish hands over what was pushed. Producer only; or its consumer, if it is known that the
 // producer has stopped: so the refresh publishes what systems pushed.
-func (l *Queue) Publish() {
-	l.published.Store(l.sent) // publishes the requests and their payloads
+func (q *Queue) Publish() {
+	q.published.Store(q.sent) // publishes the requests and their payloads
 }
 
 // queueBatch is a run of requests that are to be taken in one refresh.
@@ -219,35 +219,35 @@ func (b *queueBatch) add(r *Request) Flags {
 
 // Begin begins a batch: what is pushed until Commit or Rollback is not
 // published. Producer only.
-func (l *Queue) Begin() {
-	l.batch = queueBatch{open: true, sent: l.sent, size: l.size}
-	l.eachRing((*Ring).Begin)
+func (q *Queue) Begin() {
+	q.batch = queueBatch{open: true, sent: q.sent, size: q.size}
+	q.eachRing((*Ring).Begin)
 }
 
 // Commit publishes the batch, with the world's epoch as it was loaded just
 // before. Producer only.
-func (l *Queue) Commit(epoch uint32) {
-	if l.batch.first != nil {
-		l.batch.first.mark = epoch
+func (q *Queue) Commit(epoch uint32) {
+	if q.batch.first != nil {
+		q.batch.first.mark = epoch
 	}
-	l.batch = queueBatch{}
-	l.eachRing((*Ring).Commit)
-	l.Publish()
+	q.batch = queueBatch{}
+	q.eachRing((*Ring).Commit)
+	q.Publish()
 }
 
 // Rollback takes back the requests that were pushed since Begin, and returns how many there
 // were. Producer only.
-func (l *Queue) Rollback() int {
-	n := l.sent - l.batch.sent
-	l.sent, l.size = l.batch.sent, l.batch.size
-	l.batch = queueBatch{}
-	l.eachRing((*Ring).Rollback)
+func (q *Queue) Rollback() int {
+	n := q.sent - q.batch.sent
+	q.sent, q.size = q.batch.sent, q.batch.size
+	q.batch = queueBatch{}
+	q.eachRing((*Ring).Rollback)
 	return int(n)
 }
 
-func (l *Queue) eachRing(f func(*Ring)) {
-	f(&l.records.Ring)
-	if all := l.streams.Load(); all != nil {
+func (q *Queue) eachRing(f func(*Ring)) {
+	f(&q.records.Ring)
+	if all := q.streams.Load(); all != nil {
 		for i := range *all {
 			f((*all)[i].Ring)
 		}
@@ -257,19 +257,19 @@ func (l *Queue) eachRing(f func(*Ring)) {
 // Drain takes the requests that had been published when Sent returned published and that were sent
 // in epoch cut or before. It adds them to those taken from other queues. It returns the number of
 // creates. Consumer only.
-func (l *Queue) Drain(published, cut uint32, to *Drained) (creates int) {
-	kinds, taken, size := l.kinds.kinds, l.taken, l.takenSize
-	l.records.look()
+func (q *Queue) Drain(published, cut uint32, to *Drained) (creates int) {
+	kinds, taken, size := q.kinds.kinds, q.taken, q.takenSize
+	q.records.look()
 	for ; taken != published; taken++ {
-		r := l.records.peek()
-		if l.records.passed(r) {
-			r = l.records.seek()
+		r := q.records.peek()
+		if q.records.passed(r) {
+			r = q.records.seek()
 		}
 		if r.flags&together == 0 && int32(r.mark-cut) > 0 {
 			break
 		}
 		if r.kind >= many {
-			n := l.drainMany(r, to)
+			n := q.drainMany(r, to)
 			size += n * kinds[r.kind&^many].size
 			taken += n - 1
 			if r.flags&Create != 0 {
@@ -278,36 +278,36 @@ func (l *Queue) Drain(published, cut uint32, to *Drained) (creates int) {
 			continue
 		}
 		k := &kinds[r.kind]
-		l.records.got += k.units
+		q.records.got += k.units
 		size += k.size
 		if r.flags&notify != 0 {
-			l.awaited = append(l.awaited, awaited{done: *mem.As[Finisher](l.nextOf(doneKind)), request: r})
+			q.awaited = append(q.awaited, awaited{done: *mem.As[Finisher](q.nextOf(doneKind)), request: r})
 		}
-		q := PendingRequest{Request: r, payload: r.payload(k.units)}
+		p := PendingRequest{Request: r, payload: r.payload(k.units)}
 		if !k.plain {
-			q.payload = l.nextOf(r.kind)
+			p.payload = q.nextOf(r.kind)
 		}
 		if r.flags&Create != 0 {
 			at := &to.Creates[r.flags&Shards]
-			*at = append(*at, q)
+			*at = append(*at, p)
 			creates++
 		} else {
-			q.slot = l.kinds.slots.Slot(r.Handle)
-			to.add(q, k)
+			p.slot = q.kinds.slots.Slot(r.Handle)
+			to.add(p, k)
 		}
 	}
-	l.taken, l.takenSize = taken, size
+	q.taken, q.takenSize = taken, size
 	return creates
 }
 
 // nextOf takes the next payload of a kind.
-func (l *Queue) nextOf(kind uint16) mem.Pointer {
-	return mem.Pointer{Address: l.streamOf(kind).Pop()}
+func (q *Queue) nextOf(kind uint16) mem.Pointer {
+	return mem.Pointer{Address: q.streamOf(kind).Pop()}
 }
 
 // streamOf returns the stream of a kind, which must have one.
-func (l *Queue) streamOf(kind uint16) *Ring {
-	for i, all := 0, *l.streams.Load(); ; i++ {
+func (q *Queue) streamOf(kind uint16) *Ring {
+	for i, all := 0, *q.streams.Load(); ; i++ {
 		if all[i].kind == kind {
 			return all[i].Ring
 		}
@@ -315,45 +315,45 @@ func (l *Queue) streamOf(kind uint16) *Ring {
 }
 
 // Sent returns the counter of requests published so far, for Drain. Consumer only.
-func (l *Queue) Sent() uint32 { return l.published.Load() }
+func (q *Queue) Sent() uint32 { return q.published.Load() }
 
 // Ready returns how many requests can be taken. Consumer only.
-func (l *Queue) Ready() int { return int(l.published.Load() - l.taken) }
+func (q *Queue) Ready() int { return int(q.published.Load() - q.taken) }
 
 // Empty reports whether everything sent so far was taken. Consumer only.
-func (l *Queue) Empty() bool { return l.taken == l.published.Load() }
+func (q *Queue) Empty() bool { return q.taken == q.published.Load() }
 
 // Release ends a refresh: all that was taken is applied, and its room is given
 // back. Consumer only.
-func (l *Queue) Release() {
-	if l.taken == l.applied.Load() {
+func (q *Queue) Release() {
+	if q.taken == q.applied.Load() {
 		return
 	}
-	for i := range l.awaited {
-		if t := &l.awaited[i]; t.request != nil { // nil: it was released, and then the world broke
+	for i := range q.awaited {
+		if t := &q.awaited[i]; t.request != nil { // nil: it was released, and then the world broke
 			t.outcome, t.request = Outcome(t.request.mark&outcomeMask), nil
 		}
 	}
-	l.eachRing((*Ring).Release)
-	l.appliedSize.Store(l.takenSize)
-	l.applied.Store(l.taken) // the sender may reuse the room
+	q.eachRing((*Ring).Release)
+	q.appliedSize.Store(q.takenSize)
+	q.applied.Store(q.taken) // the sender may reuse the room
 }
 
 // DecideAll decides the outcome of all requests that were taken and not released, and overwrites
 // outcomes that are decided already. Release must follow. Consumer only.
-func (l *Queue) DecideAll(o Outcome) {
-	for i := range l.awaited {
-		if r := l.awaited[i].request; r != nil {
+func (q *Queue) DecideAll(o Outcome) {
+	for i := range q.awaited {
+		if r := q.awaited[i].request; r != nil {
 			r.mark = uint32(o)
 		}
 	}
 }
 
 // Notify notifies the waiting Finishers of the outcomes of released requests. Consumer only.
-func (l *Queue) Notify() {
-	for i := range l.awaited {
-		l.awaited[i].done.Finish(l.awaited[i].outcome)
+func (q *Queue) Notify() {
+	for i := range q.awaited {
+		q.awaited[i].done.Finish(q.awaited[i].outcome)
 	}
-	clear(l.awaited)
-	l.awaited = l.awaited[:0]
+	clear(q.awaited)
+	q.awaited = q.awaited[:0]
 }

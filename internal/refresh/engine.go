@@ -16,9 +16,10 @@ import (
 
 // Owner is the world, as far as its refresh calls it.
 type Owner interface {
-	// HooksDue prepares calling the hooks. It returns how many changes and deaths there are.
+	// GatherEvents moves the recorded changes of each entity to the shard that has it, for the
+	// hooks. It returns how many changes and deaths there are.
 	// CallHooks calls the hooks on a shard. Both are called only if Engine.Hooked is set.
-	HooksDue() int
+	GatherEvents() int
 	CallHooks(shard int)
 	// FramesDue reports whether Capture has something to do, which copies rows for frames.
 	FramesDue() bool
@@ -133,7 +134,7 @@ func (e *Engine) Init(owner Owner) {
 			x.create(e.Shards[i], e.staged)
 		}
 	})
-	e.route = func(i int) { e.active[i].route() }
+	e.route = func(i int) { e.active[i].routeRest() }
 	e.apply = e.in("apply", func(i int) {
 		for _, x := range e.active {
 			x.apply(e.Shards[i])

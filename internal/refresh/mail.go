@@ -26,10 +26,10 @@ type Mailbox interface {
 	Swap(s *store.Shard) bool
 	// CollectOutgoing takes out the messages for atoms that leave the shard.
 	CollectOutgoing(s *store.Shard)
-	// CountMisrouted and AddMisrouted tell the Router of the type of the messages that were taken
+	// CountLeaving and AddLeaving tell the Router of the type of the messages that were taken
 	// out.
-	CountMisrouted()
-	AddMisrouted()
+	CountLeaving()
+	AddLeaving()
 	// Forward is Mail.Forward for one box.
 	Forward(shard int)
 }
@@ -37,7 +37,7 @@ type Mailbox interface {
 // Router groups the messages of one type for migrating atoms by the shard they go to.
 type Router interface {
 	Reset()
-	// Counted is called between the calls of CountMisrouted and those of AddMisrouted.
+	// Counted is called between the calls of CountLeaving and those of AddLeaving.
 	Counted()
 	// CopyIncoming takes in the messages that came to a shard with migrating atoms.
 	CopyIncoming(shard int)
@@ -101,7 +101,7 @@ func (m *Mail) gather() {
 	}
 	for i := range m.shards {
 		for _, box := range m.shards[i].boxes {
-			box.CountMisrouted()
+			box.CountLeaving()
 		}
 	}
 	for _, r := range m.Routers {
@@ -109,7 +109,7 @@ func (m *Mail) gather() {
 	}
 	for i := range m.shards {
 		for _, box := range m.shards[i].boxes {
-			box.AddMisrouted()
+			box.AddLeaving()
 		}
 	}
 }

@@ -70,19 +70,19 @@ func (x *partition) read(cut uint32) {
 			f(i)
 		}
 	}
-	for x.routed < len(x.Others) && x.deliver(false) {
+	for x.routed < len(x.Others) && x.routeNext(false) {
 	}
 	for _, q := range x.Others[x.routed:] { // they may be for entities that are created later in this refresh
 		x.Cancels = x.Cancels || q.IsMany() && q.Kind() == queue.DestroyKind
 	}
 }
 
-// deliver puts the next request in the list of the shard that it is for, and reports whether
+// routeNext puts the next request in the list of the shard that it is for, and reports whether
 // there was one. If this is the last attempt, a request without a shard is decided as Gone.
-func (x *partition) deliver(last bool) bool {
+func (x *partition) routeNext(last bool) bool {
 	q := &x.Others[x.routed]
 	if q.IsMany() {
-		return x.deliverMany(q, last)
+		return x.routeMany(q, last)
 	}
 	owner := q.For()
 	if owner < 0 {
@@ -105,9 +105,9 @@ func (x *partition) deliver(last bool) bool {
 	return true
 }
 
-// deliverMany is deliver for many requests in one record. Each shard gets the record in its list
+// routeMany is deliver for many requests in one record. Each shard gets the record in its list
 // once, and its own entities as targets.
-func (x *partition) deliverMany(q *queue.PendingRequest, last bool) bool {
+func (x *partition) routeMany(q *queue.PendingRequest, last bool) bool {
 	handles := q.Handles()
 	for x.within < len(handles) {
 		first := x.e.Space.LocateStaged(handles[x.within])
@@ -146,10 +146,10 @@ func (x *partition) deliverMany(q *queue.PendingRequest, last bool) bool {
 // waiting returns how many requests have to wait for the creates.
 func (x *partition) waiting() int { return x.Count - x.arrived }
 
-// route delivers the requests that had to wait.
-func (x *partition) route() {
+// routeRest delivers the requests that had to wait.
+func (x *partition) routeRest() {
 	for x.routed < len(x.Others) {
-		x.deliver(true)
+		x.routeNext(true)
 	}
 }
 

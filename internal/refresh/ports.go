@@ -176,7 +176,7 @@ func (t *Ports) retireClosed() {
 	defer t.mu.Unlock()
 	kept := t.mu.closed[:0]
 	for _, e := range t.mu.closed {
-		if l := e.Queue.Load(); l != nil && !l.Empty() {
+		if q := e.Queue.Load(); q != nil && !q.Empty() {
 			kept = append(kept, e)
 			continue
 		}
@@ -198,17 +198,17 @@ func (t *Ports) retireClosed() {
 func (t *Ports) Abandon(e *Endpoint, outcome queue.Outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	l := e.Queue.Load()
-	if l == nil {
+	q := e.Queue.Load()
+	if q == nil {
 		return // it has sent nothing
 	}
-	l.Drain(l.Sent(), t.epoch.Load()+1, &queue.Drained{Creates: make([][]queue.PendingRequest, t.shards)})
-	l.DecideAll(outcome)
-	l.Release()
+	q.Drain(q.Sent(), t.epoch.Load()+1, &queue.Drained{Creates: make([][]queue.PendingRequest, t.shards)})
+	q.DecideAll(outcome)
+	q.Release()
 	if t.mu.over {
-		l.Notify()
+		q.Notify()
 	} else {
-		t.mu.toNotify = append(t.mu.toNotify, l)
+		t.mu.toNotify = append(t.mu.toNotify, q)
 	}
 	e.wake()
 }
@@ -239,8 +239,8 @@ func (t *Ports) NotifyAbandoned() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.mu.over = true
-	for _, l := range t.mu.toNotify {
-		l.Notify()
+	for _, q := range t.mu.toNotify {
+		q.Notify()
 	}
 	t.mu.toNotify = nil
 }

@@ -59,7 +59,8 @@ func (e *Engine) Run(parallel drive.Parallel, all bool) {
 		}
 	}
 	if e.Hooked {
-		e.step(drive.StepObserve, parallel, n, e.owner.HooksDue(), e.observe)
+		events := e.owner.GatherEvents()
+		e.step(drive.StepObserve, parallel, n, events, e.observe)
 	}
 	if moves > 0 {
 		e.move(parallel, moves)
@@ -67,7 +68,7 @@ func (e *Engine) Run(parallel drive.Parallel, all bool) {
 	dying := e.sum((*store.Shard).MarkedRows)
 	e.step(drive.StepCompact, parallel, n, dying+moves+e.sum((*store.Shard).Dirty), e.compact)
 	if sent > 0 || dying > 0 {
-		if foreign := e.sum((*store.Shard).Foreign); foreign > 0 {
+		if foreign := e.sum((*store.Shard).Deferred); foreign > 0 {
 			e.remoteDead.Gather(e.Shards)
 			e.step(drive.StepRecycle, parallel, n+1, foreign, e.recycle)
 		}

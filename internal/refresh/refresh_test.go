@@ -19,7 +19,7 @@ import (
 // owner is a world without hooks, frames and Recorders.
 type owner struct{}
 
-func (owner) HooksDue() int                 { panic("there are no hooks") }
+func (owner) GatherEvents() int             { panic("there are no hooks") }
 func (owner) CallHooks(int)                 { panic("there are no hooks") }
 func (owner) FramesDue() bool               { return false }
 func (owner) Capture(drive.Parallel)        { panic("there are no frames") }
@@ -199,8 +199,8 @@ type box struct {
 
 func (b *box) Swap(*store.Shard) bool       { b.calls = append(b.calls, "swap"); return b.full }
 func (b *box) CollectOutgoing(*store.Shard) { b.calls = append(b.calls, "collect") }
-func (b *box) CountMisrouted()              { b.calls = append(b.calls, "count") }
-func (b *box) AddMisrouted()                { b.calls = append(b.calls, "add") }
+func (b *box) CountLeaving()                { b.calls = append(b.calls, "count") }
+func (b *box) AddLeaving()                  { b.calls = append(b.calls, "add") }
 func (b *box) Forward(int)                  { b.calls = append(b.calls, "forward") }
 
 // TestMail lists boxes: a refresh swaps them, and forgets those that are empty.

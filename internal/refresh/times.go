@@ -12,7 +12,7 @@ import (
 // begins the next one; a step that has nothing to do is not begun. Of World.Refresh only Latency is
 // measured: if it has little to do, measuring the steps would take as long.
 //
-// Ownership: the coordinator. In a step that runs in parallel all may read At.
+// Ownership: the coordinator.
 type Times struct {
 	At      drive.RefreshStep // the step that runs, or ran last
 	Steps   [drive.RefreshSteps]stats.Histogram

@@ -97,8 +97,8 @@ func (h *Allocator) recycle(dead handle.Handle) {
 	}
 }
 
-// Left returns ErrIndexes if there are fewer than n handles left.
-func (h *Allocator) Left(n int) error {
+// CheckLeft returns ErrIndexes if there are fewer than n handles left.
+func (h *Allocator) CheckLeft(n int) error {
 	if left := int64(len(h.free)) + int64(h.dir.indexMax) + 1 - int64(h.given); int64(n) > left {
 		return fmt.Errorf("%w: home %d has %d left, of IndexMax = %d", ErrIndexes, h.id, left, h.dir.indexMax)
 	}
@@ -108,7 +108,7 @@ func (h *Allocator) Left(n int) error {
 // AppendNext appends the handles that the next n creates give, without taking them. It returns
 // ErrIndexes, and dst, if there are fewer.
 func (h *Allocator) AppendNext(dst []handle.Handle, n int) ([]handle.Handle, error) {
-	if err := h.Left(n); err != nil {
+	if err := h.CheckLeft(n); err != nil {
 		return dst, err
 	}
 	for k := range n {

@@ -92,7 +92,7 @@ func (s *homes) refresh() {
 			s.shards[h.Shard()].Recycle([]handle.Handle{h})
 		}
 		s.outside.Recycle(sh.PortDead())
-		sh.ForgetForeign()
+		sh.ForgetDeferred()
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// Foreign returns how many handles of other homes were freed here since ForgetForeign.
-func (h *Allocator) Foreign() int { return len(h.dead.shards) + len(h.dead.ports) }
+// Deferred returns how many dead handles wait here for their homes to free them.
+func (h *Allocator) Deferred() int { return len(h.dead.shards) + len(h.dead.ports) }
 
 // ShardDead returns those whose home is another shard, in order.
 func (h *Allocator) ShardDead() []handle.Handle { return h.dead.shards }
@@ -15,13 +15,14 @@ func (h *Allocator) ShardDead() []handle.Handle { return h.dead.shards }
 // PortDead returns those whose home is the port allocator, in order.
 func (h *Allocator) PortDead() []handle.Handle { return h.dead.ports }
 
-// ForgetForeign forgets them, when their homes have freed them.
-func (h *Allocator) ForgetForeign() {
+// ForgetDeferred forgets them, when their homes have freed them.
+func (h *Allocator) ForgetDeferred() {
 	h.dead.shards, h.dead.ports = h.dead.shards[:0], h.dead.ports[:0]
 }
 
-// FreeForeign leaves freeing the slot of a dead atom to its home.
-func (h *Allocator) FreeForeign(dead handle.Handle) {
+// DeferFree leaves the slot of a dead atom to its home, another shard or the port allocator, which
+// frees it in the step recycle of the refresh.
+func (h *Allocator) DeferFree(dead handle.Handle) {
 	if dead.Shard() == uint32(len(h.dir.homes)-1) {
 		h.dead.ports = append(h.dead.ports, dead)
 	} else {
@@ -58,7 +59,7 @@ func (h *Allocator) FreeAll(dead []handle.Handle, fromLast bool) {
 			break
 		}
 		if x := dead[i]; x.Shard() != h.id {
-			h.FreeForeign(x)
+			h.DeferFree(x)
 		} else {
 			h.free = free[:n]
 			h.recycle(x) // with the first version of the window, or it retires

@@ -50,7 +50,7 @@ func (s *Shard) ApplyCreates(creates []queue.PendingRequest, staged bool) {
 // goes back to its home.
 func (s *Shard) DecideCreate(r queue.PendingRequest, o queue.Outcome) {
 	if o != queue.Applied {
-		s.FreeForeign(r.Handle)
+		s.DeferFree(r.Handle)
 	}
 	s.Decide(r.Request, o)
 }
@@ -85,7 +85,7 @@ func (s *Space) Apply(r queue.PendingRequest) queue.Outcome {
 // destroy an entity marks it; later requests find it gone. share is the number of the partition. If
 // a function ended the goroutine in the middle of ApplyRequests, the next call continues after that
 // function's request. targets are those of the records of many requests among them.
-func (s *Shard) ApplyRequests(requests []queue.PendingRequest, indexes []uint32, targets []Target, share int) {
+func (s *Shard) ApplyRequests(requests []queue.PendingRequest, indexes []uint32, targets []Target, partition int) {
 	if s.applying.begun > 0 {
 		s.Decide(requests[indexes[s.applying.begun-1]].Request, queue.Failed)
 	}
@@ -103,7 +103,7 @@ func (s *Shard) ApplyRequests(requests []queue.PendingRequest, indexes []uint32,
 			s.ask(r)
 			continue
 		}
-		s.applying.order = uint64(share)<<32 | uint64(i)
+		s.applying.order = uint64(partition)<<32 | uint64(i)
 		o := s.apply(r)
 		if r.Kind() == queue.DestroyKind && s.HoldDestroys {
 			s.applying.held = append(s.applying.held, held{request: r, there: r.Loc() != 0, first: o == queue.Applied})

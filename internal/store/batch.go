@@ -11,7 +11,7 @@ import (
 // stores the components and then calls PublishRows.
 func (s *Shard) CreateRows(t *Table, n int, alive bool) (Rows, error) {
 	if !s.hasRoom(t) {
-		if err := s.prepare(t, n); err != nil {
+		if err := s.makeRoom(t, n); err != nil {
 			return Rows{}, err
 		}
 	}
@@ -114,7 +114,7 @@ func AdoptManyPlain(s *Shard, t *Table, fields []Field, creates queue.PendingReq
 // refuseMany refuses the creates from index at on.
 func (s *Shard) refuseMany(creates queue.PendingRequest, at int) {
 	for i, h := range creates.Handles()[at:] {
-		s.FreeForeign(h)
+		s.DeferFree(h)
 		s.DecideOne(creates, at+i, queue.Refused)
 	}
 }

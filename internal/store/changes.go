@@ -118,7 +118,7 @@ func (s *Space) GatherChanges(shards []*Shard) {
 	s.gathered = s.moves
 	for _, sh := range shards {
 		sh.tally.fresh = slices.DeleteFunc(sh.tally.fresh, func(h handle.Handle) bool {
-			to := s.misrouted(sh, h, shards)
+			to := s.movedTo(sh, h, shards)
 			if to != nil {
 				to.changes.created = append(to.changes.created, h)
 			}
@@ -126,7 +126,7 @@ func (s *Space) GatherChanges(shards []*Shard) {
 		})
 		stay := 0
 		for _, x := range sh.changes.changes {
-			if to := s.misrouted(sh, x.handle, shards); to != nil {
+			if to := s.movedTo(sh, x.handle, shards); to != nil {
 				to.notifying.changes = append(to.notifying.changes, x)
 				continue
 			}
@@ -137,7 +137,7 @@ func (s *Space) GatherChanges(shards []*Shard) {
 		sh.changes.changes = sh.changes.changes[:stay]
 		stay = 0
 		for _, x := range sh.changes.stored {
-			if to := s.misrouted(sh, x.handle, shards); to != nil {
+			if to := s.movedTo(sh, x.handle, shards); to != nil {
 				to.notifying.stored = append(to.notifying.stored, x)
 				continue
 			}
@@ -160,8 +160,8 @@ func (s *Space) GatherChanges(shards []*Shard) {
 	}
 }
 
-// misrouted returns the shard that an atom is in, or nil if it is the given one.
-func (s *Space) misrouted(sh *Shard, h handle.Handle, shards []*Shard) *Shard {
+// movedTo returns the shard that an atom is in, or nil if it is the given one.
+func (s *Space) movedTo(sh *Shard, h handle.Handle, shards []*Shard) *Shard {
 	if l := s.Locate(h); l != 0 {
 		if to := s.chunk(l).table.shard; to != sh {
 			return shards[to.id]

@@ -91,7 +91,7 @@ func (t *Table) closeHoles() {
 		return
 	}
 	chunks := *sh.space.chunks.Load()
-	sh.freeDead(sh.withoutTombstones(sh.compaction.dead), false)
+	sh.freeDead(sh.compaction.dead, false)
 	first := len(sh.compaction.moves)
 	sh.compaction.handles = sh.compaction.handles[:0]
 	holes := sh.compaction.holes
@@ -237,7 +237,7 @@ func (t *Table) truncate(to *Chunk, at int) {
 
 // empty removes all rows of the last chunk, which are all marked.
 func (c *Chunk) empty(sh *Shard) {
-	sh.freeDead(sh.withoutTombstones(c.handles[:c.n]), true)
+	sh.freeDead(c.handles[:c.n], true)
 	clear(c.marks)
 	c.clearFlags()
 	c.n, c.words, c.marked = 0, 0, 0
@@ -273,15 +273,16 @@ func (t *Table) wipeRemoved(before int) {
 // wipes reports whether columns of the table must forget the values of removed rows.
 func (t *Table) wipes() bool { return t.pointers || check.Enabled }
 
-// wipe makes the columns forget the values of removed rows: those from row from on, up to row to,
-// exclusive.
+// wipe makes the columns forget what rows from from up to to, exclusive, held: their atoms were
+// destroyed, or are in other rows now. A refresh calls it when it applies requests and when it
+// compacts. Callers ask Table.wipes first.
 func (c *Chunk) wipe(from, to int) {
 	for _, col := range c.table.columns {
 		col.wipe(c.number(), from, to)
 	}
 }
 
-// clear sets the components of rows to zero; which ones as for wipe.
+// clear sets all components of rows from from up to to, exclusive, to zero.
 func (c *Chunk) clear(from, to int) {
 	for i := range c.table.columns {
 		c.zero(i, from, to)

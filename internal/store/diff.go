@@ -47,15 +47,16 @@ func (x *Frame) Diff(d *Diff, before *Frame, components *Set, was, is *slots.Loo
 	}
 }
 
-// columns compares two chunks with the same entities and components.
+// columns compares two chunks with the same entities and components. Both frames have the
+// components that are asked for: other columns have no rows.
 func (d *Diff) columns(c, old *Chunk, components *Set) {
 	for at, id := range c.table.ids {
-		is, was := c.table.columns[at], old.table.columns[at]
-		if !components.Has(id) || is.address(c.number()) == was.address(c.number()) {
+		now, before := c.table.columns[at], old.table.columns[at]
+		if !components.Has(id) || now.address(c.number()) == before.address(c.number()) {
 			continue
 		}
 		for row, h := range c.handles {
-			if l := c.base + slots.Loc(row); !is.same(l, was, l) {
+			if l := c.base + slots.Loc(row); !now.same(l, before, l) {
 				d.Changed[id] = append(d.Changed[id], h)
 			}
 		}

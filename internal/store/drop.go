@@ -4,7 +4,7 @@ package store
 // again. A table that a caller has kept stays empty.
 func (s *Shard) Drop() {
 	for _, t := range s.tables {
-		t.chunks, t.dirty, t.marks, t.cur = nil, nil, nil, noChunk
+		t.chunks, t.dirty, t.loopMarks, t.cur = nil, nil, nil, noChunk
 	}
 	s.Allocator.Drop()
 	s.compaction, s.retagging, s.migration.moves = compaction{}, retagging{}, nil

@@ -7,13 +7,17 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// Handler applies the requests of a kind, to the living atom at l. For a create l is 0, and it
-// stores the atom of h.
+// Handler applies the requests of a kind. It may also be Parted or Numbered. That of creates is a
+// Creator.
 type Handler interface {
+	// Apply applies a request to the living atom h, which is at l. For a request to a shard itself l
+	// is 0; for one of a joint kind s is nil.
 	Apply(s *Shard, h handle.Handle, l slots.Loc, p mem.Pointer) queue.Outcome
+	// Describe describes the requests, for tools that hash, record and replay them.
+	Describe() Description
 }
 
-// Creator is the Handler of creates.
+// Creator is the Handler of creates, whose Apply is not called.
 type Creator interface {
 	// CreateAll stores the atoms of creates of its kind, and decides their
 	// outcomes.

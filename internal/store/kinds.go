@@ -2,17 +2,12 @@ package store
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 )
-
-// Describer is a Handler that describes its requests, for tools that hash, record and replay them.
-// Without it they have no name, only a number.
-type Describer interface{ Describe() Description }
 
 // Description describes the requests of a kind.
 type Description struct {
@@ -62,10 +57,7 @@ func (k Kinds) Describe(kind int) (Description, reflect.Type) {
 		return Description{Name: "move"}, nil
 	}
 	handler := k.space.handlers[kind]
-	d := Description{Name: fmt.Sprintf("kind %d", kind)}
-	if x, ok := handler.(Describer); ok {
-		d = x.Describe()
-	}
+	d := handler.Describe()
 	if x, ok := handler.(Parted); ok {
 		return d, x.PartType()
 	}
@@ -98,11 +90,11 @@ var (
 // Resend pushes a request as a Look showed it. It returns the payload, for the caller to fill in
 // before Publish. If this space cannot have such a request, it returns an error and pushes nothing.
 // Producer only, while the world is idle.
-func (k Kinds) Resend(l *queue.Queue, kind int, flags queue.Flags, h handle.Handle, epoch uint32) (mem.Cells, error) {
+func (k Kinds) Resend(q *queue.Queue, kind int, flags queue.Flags, h handle.Handle, epoch uint32) (mem.Cells, error) {
 	if err := k.check(kind, flags); err != nil {
 		return mem.Cells{}, err
 	}
-	p := k.space.Registry.Push(l, kind, flags, h, epoch)
+	p := k.space.Registry.Push(q, kind, flags, h, epoch)
 	if x, ok := k.space.handlers[kind].(Parted); ok {
 		x.Complete(p)
 	}

@@ -49,7 +49,7 @@ func TestResend(t *testing.T) {
 	const destroy, move, message, direct, create, ask, asks, beyond = 0, 1, 2, 3, 4, 5, 6, 7
 	k := space.Kinds()
 	require.Equal(t, beyond, k.Len())
-	for i, name := range []string{"destroy", "move", "message", "shard message", "kind 4", "question", "ask"} {
+	for i, name := range []string{"destroy", "move", "message", "shard message", "deed", "question", "ask"} {
 		d, _ := k.Describe(i)
 		require.Equal(t, name, d.Name)
 	}

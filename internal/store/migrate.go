@@ -251,16 +251,6 @@ func (s *Shard) flagArrived() {
 	s.migration.flagged = s.migration.flagged[:0]
 }
 
-// withoutTombstones removes the tombstones of outgoing atoms from the handles of marked rows.
-func (s *Shard) withoutTombstones(marked []handle.Handle) []handle.Handle {
-	if !s.migration.left {
-		return marked
-	}
-	s.compaction.handles = append(s.compaction.handles[:0], marked...)
-	s.compaction.handles = slices.DeleteFunc(s.compaction.handles, isTombstone)
-	return s.compaction.handles
-}
-
 // Migrate moves the atom at l to this shard at once. The atom must be in another shard and
 // not marked. The world must be idle.
 func (s *Shard) Migrate(l slots.Loc) error {

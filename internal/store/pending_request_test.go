@@ -29,6 +29,8 @@ func (doing) Apply(_ *store.Shard, h handle.Handle, l slots.Loc, p mem.Pointer) 
 	return (*mem.As[deed](p))(h, l)
 }
 
+func (doing) Describe() store.Description { return store.Description{Name: "deed"} }
+
 func (doing) CreateAll(s *store.Shard, creates []queue.PendingRequest) {
 	for _, r := range creates {
 		s.DecideCreate(r, (*mem.As[deed](r.Payload()))(r.Handle, 0))

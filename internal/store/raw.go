@@ -266,7 +266,7 @@ func zeroPlain(rows mem.Address, from, to int, size uintptr) {
 // Safety: as for storePlain; an index in the free list has a slot.
 func (s *Shard) CreatePlain(t *Table, fields []Field, src unsafe.Pointer) (handle.Handle, error) {
 	if !s.hasRoom(t) {
-		if err := s.prepare(t, 1); err != nil {
+		if err := s.makeRoom(t, 1); err != nil {
 			return handle.None, err
 		}
 	}

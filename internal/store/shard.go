@@ -1,6 +1,8 @@
 package store
 
 import (
+	"slices"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
@@ -140,7 +142,7 @@ func (a Atom) Publish() {
 // and then calls Publish.
 func (s *Shard) Create(t *Table) (Atom, error) {
 	if !s.hasRoom(t) {
-		if err := s.prepare(t, 1); err != nil {
+		if err := s.makeRoom(t, 1); err != nil {
 			return Atom{}, err
 		}
 	}
@@ -150,11 +152,11 @@ func (s *Shard) Create(t *Table) (Atom, error) {
 
 // hasRoom reports whether there is a free index and a free row.
 func (s *Shard) hasRoom(t *Table) bool {
-	return s.Free() > 0 && t.cur.n < len(t.cur.handles) && t.lastMark == s.Loop
+	return s.Free() > 0 && t.cur.n < len(t.cur.handles) && t.lastLoop == s.Loop
 }
 
-// prepare makes hasRoom true; want is how many handles the caller will take soon.
-func (s *Shard) prepare(t *Table, want int) error {
+// makeRoom makes hasRoom true; want is how many handles the caller will take soon.
+func (s *Shard) makeRoom(t *Table, want int) error {
 	if s.Free() == 0 {
 		if err := s.Refill(want); err != nil {
 			return err
@@ -234,7 +236,7 @@ func (s *Shard) Compact() {
 
 // Unfinished returns how much there is for EndTick to do.
 func (s *Shard) Unfinished() int {
-	n := len(s.grown) + len(s.fragmented) + s.Foreign() + len(s.flagged)
+	n := len(s.grown) + len(s.fragmented) + s.Deferred() + len(s.flagged)
 	if s.shrinks() {
 		n++
 	}
@@ -246,7 +248,7 @@ func (s *Shard) Unfinished() int {
 // flags. It touches only the shard's own atoms, because other shards do the same at the same time.
 func (s *Shard) EndTick() {
 	for _, t := range s.grown {
-		t.marks = t.marks[:0]
+		t.loopMarks = t.loopMarks[:0]
 	}
 	clear(s.grown)
 	s.grown = s.grown[:0]
@@ -259,14 +261,20 @@ func (s *Shard) EndTick() {
 	if s.shrinks() {
 		s.shrink()
 	}
-	s.ForgetForeign()
+	s.ForgetDeferred()
 	s.PublishFlags()
 }
 
-// freeDead counts dead atoms and frees their slots; see Allocator.FreeAll.
-func (s *Shard) freeDead(dead []handle.Handle, fromLast bool) {
-	s.tally.destroyed += uint64(len(dead))
-	s.FreeAll(dead, fromLast)
+// freeDead counts the dead among marked rows, which have these handles, and frees their slots; see
+// Allocator.FreeAll. The others are those of outgoing atoms.
+func (s *Shard) freeDead(marked []handle.Handle, fromLast bool) {
+	if s.migration.left {
+		s.compaction.handles = append(s.compaction.handles[:0], marked...)
+		marked = slices.DeleteFunc(s.compaction.handles, isTombstone)
+		s.compaction.handles = marked
+	}
+	s.tally.destroyed += uint64(len(marked))
+	s.FreeAll(marked, fromLast)
 }
 
 // RemoteDead are the handles that a refresh freed in a shard other than their home, grouped

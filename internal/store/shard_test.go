@@ -50,7 +50,7 @@ func TestAllocatorFreesRemote(t *testing.T) {
 
 	s.destroy(h)
 	s.shards[1].Compact()
-	require.Equal(t, 1, s.shards[1].Foreign())
+	require.Equal(t, 1, s.shards[1].Deferred())
 	require.Equal(t, []handle.Handle{h}, s.shards[1].PortDead())
 	version, _ := s.state(h)
 	require.Equal(t, h.Version(), version, "not theirs")

@@ -26,10 +26,10 @@ type Table struct {
 	// What a loop over tables looks at is first, in one line of the cache.
 	cur    *Chunk // takes the next row; noChunk before the first
 	chunks []*Chunk
-	// lastMark is the newest loop in marks. The marks are the numbers of rows when loops began, for
-	// loops during which the table has grown.
-	lastMark uint64
-	marks    []mark
+	// loopMarks are the numbers of rows when loops began, for loops during which the table has
+	// grown. lastLoop is the newest of these loops.
+	lastLoop  uint64
+	loopMarks []loopMark
 
 	shard       *Shard
 	set         Set
@@ -52,7 +52,8 @@ type Table struct {
 	fields      map[int][]Field // by kind: of bundles that are stored here but were not made for this table
 }
 
-type mark struct {
+// loopMark is how many rows a table had when a loop began.
+type loopMark struct {
 	loop uint64
 	rows int
 }
@@ -93,10 +94,10 @@ func (t *Table) Rows() int { return t.cur.first + t.cur.n }
 
 // RowsAt returns the number of rows when the loop began.
 func (t *Table) RowsAt(loop uint64) int {
-	if t.lastMark < loop {
+	if t.lastLoop < loop {
 		return t.Rows()
 	}
-	for _, m := range t.marks {
+	for _, m := range t.loopMarks {
 		if m.loop >= loop {
 			return m.rows
 		}
@@ -129,7 +130,7 @@ var noChunk = &Chunk{order: -1}
 
 // ensureRow makes sure that the next row can be taken. It is small enough to be inlined.
 func (t *Table) ensureRow() error {
-	if t.cur.n < len(t.cur.handles) && t.lastMark == t.shard.Loop {
+	if t.cur.n < len(t.cur.handles) && t.lastLoop == t.shard.Loop {
 		return nil
 	}
 	return t.nextRow()
@@ -138,10 +139,10 @@ func (t *Table) ensureRow() error {
 // nextRow records the number of rows for a loop that began since the last time, and goes to the
 // next chunk if the present one is full.
 func (t *Table) nextRow() error {
-	if t.lastMark != t.shard.Loop {
-		t.lastMark = t.shard.Loop
-		t.marks = append(t.marks, mark{t.lastMark, t.Rows()})
-		if len(t.marks) == 1 {
+	if t.lastLoop != t.shard.Loop {
+		t.lastLoop = t.shard.Loop
+		t.loopMarks = append(t.loopMarks, loopMark{t.lastLoop, t.Rows()})
+		if len(t.loopMarks) == 1 {
 			t.shard.grown = append(t.shard.grown, t)
 		}
 	}

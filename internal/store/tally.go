@@ -34,18 +34,3 @@ func (r *tally) createAll(hs []handle.Handle) {
 
 //go:noinline
 func (r *tally) noteAll(hs []handle.Handle) { r.fresh = append(r.fresh, hs...) }
-
-// WrittenSince reports whether, ago ticks ago or later, rows of the chunk came or were
-// replaced, or one of the components was handed out for writing.
-func (r Rows) WrittenSince(ago uint64, components *Set) bool {
-	c, now := r.chunk, r.chunk.table.shard.space.now
-	if uint64(now-c.changed) <= ago {
-		return true
-	}
-	for i, id := range c.table.ids {
-		if components.Has(id) && uint64(now-c.written[i]) <= ago {
-			return true
-		}
-	}
-	return false
-}
