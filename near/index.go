@@ -143,6 +143,8 @@ func (x *Index) Where(f *world.Frame, h handle.Handle) (Point, bool) {
 // adapter is an Index as the world sees it. It keeps its methods out of the exported ones of Index.
 type adapter struct{ *Index }
 
+func (a adapter) Name() string { return a.name }
+
 // Update brings the index up to date.
 func (a adapter) Update(tick uint64, step drive.Step) { a.upkeep.update(tick, step) }
 

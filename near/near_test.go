@@ -178,6 +178,9 @@ func TestPanic(t *testing.T) {
 	bad = true
 	require.Panics(t, w.Refresh)
 	require.ErrorIs(t, w.Err(), world.ErrBroken)
+	var broken *world.BrokenError
+	require.ErrorAs(t, w.Err(), &broken)
+	require.Equal(t, []any{`Update of extension "near.Index of near_test.Position"`, "no place"}, []any{broken.During, broken.Value})
 }
 
 // TestGoexit ends the goroutine of a refresh in the function of an index.

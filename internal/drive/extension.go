@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -80,13 +81,29 @@ type Naming interface {
 
 // NameOf returns the name of an Extension or Late, or its number.
 func NameOf(x any, number int) string {
-	switch x := x.(type) {
-	case interface{ Name() string }:
-		return x.Name()
-	case interface{ Label() string }:
-		return x.Label()
+	if name, ok := nameOf(x); ok {
+		return name
 	}
 	return strconv.Itoa(number)
+}
+
+// Mention returns an Extension, Late or Derived as errors call it: by its name or, if it has none,
+// its type.
+func Mention(x any) string {
+	if name, ok := nameOf(x); ok {
+		return fmt.Sprintf("extension %q", name)
+	}
+	return fmt.Sprintf("extension %T", x)
+}
+
+func nameOf(x any) (name string, ok bool) {
+	switch x := x.(type) {
+	case interface{ Name() string }:
+		return x.Name(), true
+	case interface{ Label() string }:
+		return x.Label(), true
+	}
+	return "", false
 }
 
 // DyingSet holds the entities that die in a refresh: first the marked ones, by shard in order,

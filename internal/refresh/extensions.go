@@ -92,7 +92,7 @@ func (e *Extensions) During() string {
 	case string:
 		return fmt.Sprintf("a request of extension %q", x)
 	default:
-		return fmt.Sprintf("%s of extension %T", e.method, x)
+		return e.method + " of " + drive.Mention(x)
 	}
 }
 
