@@ -11,17 +11,19 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
+// newBodyWorld returns a world with one entity.
+func newBodyWorld(t *testing.T) *world.World {
+	w := world.MustNew(world.Options{Shards: 1})
+	world.Register[Body](w, "body")
+	_, err := world.NewBundle[Plain](w).Create(w, Plain{})
+	require.NoError(t, err)
+	return w
+}
+
 // TestEmptyLog plays a log without ticks, and another after it. The world was changed between them,
 // and the replay does not do that: the first tick shows it.
 func TestEmptyLog(t *testing.T) {
-	start := func() *world.World {
-		w := world.MustNew(world.Options{Shards: 1})
-		world.Register[Body](w, "body")
-		_, err := world.NewBundle[Plain](w).Create(w, Plain{})
-		require.NoError(t, err)
-		return w
-	}
-	w := start()
+	w := newBodyWorld(t)
 	var logs [2]bytes.Buffer
 	for i := range logs {
 		r, err := inputlog.NewRecorder(w, &logs[i], inputlog.Options{NoHash: true})
@@ -38,7 +40,7 @@ func TestEmptyLog(t *testing.T) {
 	require.NoError(t, err)
 	next, err := inputlog.Open(&logs[1])
 	require.NoError(t, err)
-	p, err := first.Play(start(), nil)
+	p, err := first.Play(newBodyWorld(t), nil)
 	require.NoError(t, err)
 	p.Then(next)
 	require.False(t, p.Next())
@@ -49,14 +51,7 @@ func TestEmptyLog(t *testing.T) {
 // tick of the next shows.
 func TestShortLogs(t *testing.T) {
 	const ticks = 10
-	start := func() *world.World {
-		w := world.MustNew(world.Options{Shards: 1})
-		world.Register[Body](w, "body")
-		_, err := world.NewBundle[Plain](w).Create(w, Plain{})
-		require.NoError(t, err)
-		return w
-	}
-	w := start()
+	w := newBodyWorld(t)
 	var logs [ticks]bytes.Buffer
 	for i := range logs {
 		r, err := inputlog.NewRecorder(w, &logs[i], inputlog.Options{NoHash: true})
@@ -65,7 +60,7 @@ func TestShortLogs(t *testing.T) {
 		require.NoError(t, r.Close())
 	}
 	play := func(change int) (made int, err error) {
-		w := start()
+		w := newBodyWorld(t)
 		var p *inputlog.Player
 		for i := range logs {
 			l, err := inputlog.Open(bytes.NewReader(logs[i].Bytes()))
