@@ -100,7 +100,7 @@ func New(o Options) (*World, error) {
 	w.lookup = w.space.Lookup
 	w.flagger = newFlagger(w)
 	e := &w.engine
-	e.Space, e.Shards, e.PortSlots = w.space, w.shards, slots.NewPortAllocator(&w.space.Directory, n)
+	e.Space, e.Shards, e.PortSlots = w.space, w.shards, slots.NewPortAllocator(&w.space.Directory)
 	for i := range w.shards {
 		w.shards[i] = store.New(w.space, i)
 		w.shards[i].KeepOrder = o.KeepOrder

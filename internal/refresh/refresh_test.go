@@ -28,7 +28,7 @@ func (owner) RecorderPanicked(*Panic) error { panic("there is no Recorder") }
 // newEngine makes an Engine of a store without tables.
 func newEngine(t *testing.T, shards int) *Engine {
 	s := store.NewSpace(shards+1, 1<<20-1, 1<<20, 0)
-	e := &Engine{Space: s, PortSlots: slots.NewPortAllocator(&s.Directory, shards)}
+	e := &Engine{Space: s, PortSlots: slots.NewPortAllocator(&s.Directory)}
 	for i := range shards {
 		e.Shards = append(e.Shards, store.New(s, i))
 		require.NoError(t, e.Shards[i].ReserveSlots(1))

@@ -14,19 +14,16 @@ import (
 //
 // Ownership: the shard's owner. See PortAllocator for the home that any goroutine may draw from.
 type Allocator struct {
-	dir     *Directory
-	ref     *directoryRef
-	id      uint32
-	given   uint32 // the lowest index that was never given
-	free    []uint32
-	retired int
-	dead    struct{ shards, ports []handle.Handle } // with their home elsewhere
+	home
+	given uint32 // the lowest index that was never given
+	free  []uint32
+	dead  struct{ shards, ports []handle.Handle } // with their home elsewhere
 }
 
-// Init makes the allocator of the home with the given number.
+// Init makes the allocator of the shard with the given number.
 func (h *Allocator) Init(d *Directory, id int) {
-	*h = Allocator{dir: d, ref: d.ref(uint32(id)), id: uint32(id)}
-	d.homes[id] = h
+	*h = Allocator{home: newHome(d, uint32(id))}
+	d.shards[id] = h
 }
 
 // freshAtOnce is the least number of indexes that go to the free list at a time.
@@ -57,7 +54,7 @@ func (h *Allocator) Refill(want int) error {
 	}
 	n := min(int64(max(want, freshAtOnce)), int64(pageSize-h.given%pageSize), int64(h.dir.indexMax)+1-int64(h.given))
 	if n <= 0 {
-		return h.dir.errIndexes(int(h.id), h.retired)
+		return h.errIndexes()
 	}
 	h.fresh(int(n))
 	return nil
@@ -73,10 +70,6 @@ func (h *Allocator) fresh(n int) {
 	}
 	h.given += uint32(n)
 }
-
-func (h *Allocator) pages() int { return h.dir.Pages(h.id) }
-
-func (h *Allocator) grow() error { return h.dir.grow(h.id, h.pages()) }
 
 // ReserveSlots makes room for n more handles.
 func (h *Allocator) ReserveSlots(n int) error {
@@ -131,6 +124,3 @@ func (h *Allocator) PopN(n int) []uint32 {
 
 // Free returns the number of indexes in the free list.
 func (h *Allocator) Free() int { return len(h.free) }
-
-// Retired returns the number of slots whose versions are used up.
-func (h *Allocator) Retired() int { return h.retired }

@@ -22,7 +22,7 @@ type Directory struct {
 	liveness *Liveness
 	indexMax uint32
 	versions versions
-	homes    []*Allocator                // by number
+	shards   []*Allocator                // by number; the next number is that of the port allocator
 	flags    []atomic.Pointer[flagTable] // by home
 
 	mu struct {
@@ -44,7 +44,7 @@ func (d *Directory) Init(homes int, indexMax, versionMax, versionsEach uint32, m
 	}
 	d.Lookup, d.memory, d.indexMax = newLookup(homes), m, indexMax
 	d.versions = versions{first: 1, last: min(versionsEach, versionMax), max: versionMax, each: versionsEach}
-	d.homes, d.flags = make([]*Allocator, homes), make([]atomic.Pointer[flagTable], homes)
+	d.shards, d.flags = make([]*Allocator, homes-1), make([]atomic.Pointer[flagTable], homes)
 	block, entries := make([]page, homes-1), make([]*page, homes-1)
 	d.mu.tables = make([][]*page, homes)
 	for i := range block {
@@ -58,7 +58,10 @@ func (d *Directory) Init(homes int, indexMax, versionMax, versionsEach uint32, m
 }
 
 // Homes returns the number of homes.
-func (d *Directory) Homes() int { return len(d.homes) }
+func (d *Directory) Homes() int { return len(d.shards) + 1 }
+
+// ports returns the number of the port allocator.
+func (d *Directory) ports() uint32 { return uint32(len(d.shards)) }
 
 // pagesAtOnce is the highest number of pages of slots that are allocated at one time. Fresh memory
 // costs some 20 µs for 64 KB, and a create must wait for it.
@@ -75,7 +78,7 @@ func (d *Directory) grow(home uint32, least int) error {
 	}
 	limit := int(d.indexMax)>>pageBits + 1
 	if have >= limit {
-		return d.errIndexes(int(home), 0)
+		return d.errIndexes(home, 0)
 	}
 	more := min(max(1, have/2), pagesAtOnce, limit-have)
 	block := mem.Slice[page](d.memory.Take(pageType, more), more)
@@ -117,15 +120,15 @@ func (d *Directory) Look(h handle.Handle) (version uint32, state State, ok bool)
 	if slot == nil {
 		return 0, 0, false
 	}
-	version, state = unpackPublic(slot.Load(), h, uint32(len(d.homes)-1))
+	version, state = unpackPublic(slot.Load(), h, d.ports())
 	return version, state, true
 }
 
-// errIndexes returns the error for a home without indexes. retired is how many slots are
-// known to be lost because their versions are used up.
-func (d *Directory) errIndexes(home, retired int) error {
+// errIndexes returns the error for a home without indexes. retired is how many slots are known to be
+// lost because their versions are used up.
+func (d *Directory) errIndexes(home uint32, retired int) error {
 	name := fmt.Sprintf("home %d", home)
-	if home == len(d.homes)-1 {
+	if home == d.ports() {
 		name = "the home of ports, which all ports share," // its number is that of no shard
 	}
 	if retired > 0 {
@@ -144,7 +147,7 @@ func (d *Directory) errIndexes(home, retired int) error {
 func (d *Directory) EndAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for home := range uint32(len(d.homes)) {
+	for home := range uint32(d.Homes()) {
 		for n := range uint32(d.Pages(home) * pageSize) {
 			h := Compose(home, n, 0)
 			slot := d.Slot(h)

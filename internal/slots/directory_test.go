@@ -19,7 +19,7 @@ func TestDirectoryGrowth(t *testing.T) {
 	for _, homes := range []int{5, min(2049, handle.ShardMax+1)} {
 		dir := new(slots.Directory)
 		dir.Init(homes, handle.IndexMax, handle.VersionMax, handle.VersionMax, new(mem.Memory))
-		out := slots.NewPortAllocator(dir, homes-1)
+		out := slots.NewPortAllocator(dir)
 		var got []handle.Handle
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

@@ -36,7 +36,7 @@ func newHomes(t testing.TB, shards int, indexMax, versionMax uint32) *homes {
 		sh.Init(s.dir, i)
 		s.shards = append(s.shards, sh)
 	}
-	s.outside = slots.NewPortAllocator(s.dir, shards)
+	s.outside = slots.NewPortAllocator(s.dir)
 	return s
 }
 

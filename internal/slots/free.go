@@ -23,7 +23,7 @@ func (h *Allocator) ForgetDeferred() {
 // DeferFree leaves the slot of a dead atom to its home, another shard or the port allocator, which
 // frees it in the step recycle of the refresh.
 func (h *Allocator) DeferFree(dead handle.Handle) {
-	if dead.Shard() == uint32(len(h.dir.homes)-1) {
+	if dead.Shard() == h.dir.ports() {
 		h.dead.ports = append(h.dead.ports, dead)
 	} else {
 		h.dead.shards = append(h.dead.shards, dead)

@@ -70,8 +70,8 @@ func NewLoad(out *PortAllocator) (*Load, error) {
 	if !out.shut() {
 		return nil, ErrUsed
 	}
-	for _, home := range out.dir.homes {
-		if home.given > 0 {
+	for _, shard := range out.dir.shards {
+		if shard.given > 0 {
 			out.open()
 			return nil, ErrUsed
 		}
@@ -89,8 +89,8 @@ func (l *Load) Incarnation(n uint32) error {
 	}
 	l.dir.versions = window
 	if n > 1 {
-		for _, home := range l.dir.homes {
-			l.dir.beginHome(home.id)
+		for id := range l.dir.Homes() {
+			l.dir.beginHome(uint32(id))
 		}
 	}
 	return nil
@@ -98,15 +98,15 @@ func (l *Load) Incarnation(n uint32) error {
 
 // Home loads the slots of a shard, from the results of AppendSlots and FreeList.
 func (l *Load) Home(i int, words, free []uint32) error {
-	h := l.dir.homes[i]
-	unused, err := l.slots(h, words, StateUnused)
+	h := l.dir.shards[i]
+	unused, err := l.slots(&h.home, words, StateUnused)
 	if err != nil {
 		return err
 	}
 	if unused != len(free) {
 		return fmt.Errorf("%w: home %d has %d free slots, and %d in its list", ErrImage, i, unused, len(free))
 	}
-	if err := l.list(h, free, len(words), newIndexes(len(words))); err != nil {
+	if err := l.list(&h.home, free, len(words), newIndexes(len(words))); err != nil {
 		return err
 	}
 	h.given = uint32(len(words))
@@ -117,7 +117,7 @@ func (l *Load) Home(i int, words, free []uint32) error {
 // Ports loads the slots of the entities that ports create.
 func (l *Load) Ports(x PortImage) error {
 	o := l.out
-	unused, err := l.slots(&o.Allocator, x.Slots, StatePending)
+	unused, err := l.slots(&o.home, x.Slots, StatePending)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (l *Load) Ports(x PortImage) error {
 		return fmt.Errorf("%w: ports have %d free slots, and %d in lists", ErrImage, unused, n)
 	}
 	seen := newIndexes(len(x.Slots))
-	if err := l.list(&o.Allocator, x.Pool, len(x.Slots), seen); err != nil {
+	if err := l.list(&o.home, x.Pool, len(x.Slots), seen); err != nil {
 		return err
 	}
 	for _, h := range x.Recalled {
@@ -150,7 +150,7 @@ func (l *Load) Ports(x PortImage) error {
 
 // slots loads the words of a home and returns how many are free. Slots that were never used are
 // allowed only if free is StatePending.
-func (l *Load) slots(h *Allocator, words []uint32, free State) (unused int, err error) {
+func (l *Load) slots(h *home, words []uint32, free State) (unused int, err error) {
 	if uint64(len(words)) > uint64(l.dir.indexMax)+1 {
 		return 0, fmt.Errorf("%w: home %d has %d slots, with IndexMax = %d", ErrImage, h.id, len(words), l.dir.indexMax)
 	}
@@ -188,7 +188,7 @@ func (l *Load) slots(h *Allocator, words []uint32, free State) (unused int, err 
 
 // list checks that the slots of a list are among the first n, are free, and are in the list only
 // once.
-func (l *Load) list(h *Allocator, list []uint32, n int, seen indexes) error {
+func (l *Load) list(h *home, list []uint32, n int, seen indexes) error {
 	for _, i := range list {
 		if int64(i) >= int64(n) || seen.set(i) {
 			return fmt.Errorf("%w: slot %d of home %d is free, and was not given or is free twice", ErrImage, i, h.id)

@@ -30,7 +30,7 @@ import (
 // by the refresh, and while the world is idle by a load and by Reopen. A port that draws writes
 // those of a new page, before the page is published.
 type PortAllocator struct {
-	Allocator
+	home
 	freed    []handle.Handle // by Recycle, on their way into the pool
 	due      []handle.Handle // recalled before Cut
 	recalls  []handle.Handle // that Restock took back, while that is noted
@@ -47,11 +47,9 @@ type PortAllocator struct {
 	}
 }
 
-// NewPortAllocator makes the home with the given number.
-func NewPortAllocator(d *Directory, id int) *PortAllocator {
-	o := new(PortAllocator)
-	o.Init(d, id)
-	return o
+// NewPortAllocator makes the home of ports.
+func NewPortAllocator(d *Directory) *PortAllocator {
+	return &PortAllocator{home: newHome(d, d.ports())}
 }
 
 // Join adds a port: from now on Take leaves a share for it. Safe from any goroutine.
@@ -81,7 +79,7 @@ func (o *PortAllocator) Take(dst []handle.Handle, n, most int) ([]handle.Handle,
 		return dst, fmt.Errorf("%w for ports while the world is loaded; create when snapshot.Load has returned", ErrIndexes)
 	}
 	if n > left {
-		return dst, o.dir.errIndexes(int(o.id), o.retired)
+		return dst, o.errIndexes()
 	}
 	n = max(n, min(most, o.share(left)))
 	used := min(n, len(o.mu.pool))

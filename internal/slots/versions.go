@@ -88,22 +88,20 @@ func (o *PortAllocator) Reincarnate(n uint32) error {
 		return err
 	}
 	d.versions = window
-	for _, home := range d.homes {
-		revived := d.beginHome(home.id)
-		home.retired = 0
-		if home != &o.Allocator {
-			home.free = append(revived, home.free...) // given last
-			continue
-		}
-		pool := make([]handle.Handle, 0, len(revived)+len(o.mu.recalled)+len(o.mu.pool))
-		for _, i := range revived {
-			pool = append(pool, Compose(o.id, i, window.first))
-		}
-		for _, h := range slices.Concat(o.mu.recalled, o.mu.pool) {
-			pool = append(pool, window.firstOf(h))
-		}
-		o.mu.pool, o.mu.recalled = pool, nil
+	for _, h := range d.shards {
+		h.free = append(d.beginHome(h.id), h.free...) // the revived are given last
+		h.retired = 0
 	}
+	revived := d.beginHome(o.id)
+	o.retired = 0
+	pool := make([]handle.Handle, 0, len(revived)+len(o.mu.recalled)+len(o.mu.pool))
+	for _, i := range revived {
+		pool = append(pool, Compose(o.id, i, window.first))
+	}
+	for _, h := range slices.Concat(o.mu.recalled, o.mu.pool) {
+		pool = append(pool, window.firstOf(h))
+	}
+	o.mu.pool, o.mu.recalled = pool, nil
 	o.recalled.Store(false)
 	return nil
 }

@@ -35,7 +35,7 @@ func newStorage(t testing.TB, shards int, indexMax, versionMax uint32) *storage 
 	for i := range shards {
 		s.shards = append(s.shards, store.New(s.space, i))
 	}
-	s.outside = slots.NewPortAllocator(&s.space.Directory, shards)
+	s.outside = slots.NewPortAllocator(&s.space.Directory)
 	s.idle = s.space.Lookup
 	return s
 }
