@@ -63,7 +63,7 @@ func (b *bundle) init(w *World, of, change *mem.Type) {
 	w.mustIdle("world.NewBundle")
 	t := of.Of
 	w.mustRegister("world.NewBundle of %v", t)
-	w.refuseComponent(t)
+	w.mustNotBeComponent(t)
 	if t.Kind() != reflect.Struct {
 		panic(fmt.Sprintf("world: bundle %v is not a struct; make one whose fields are components", t))
 	}
@@ -103,9 +103,9 @@ func (p *bundlePart) open(b *bundle) {
 	p.fields, _ = p.table.Fields(b.fields)
 }
 
-// refuseComponent panics if a bundle's type is itself a component, unless its fields are
+// mustNotBeComponent panics if a bundle's type is itself a component, unless its fields are
 // components, too.
-func (w *World) refuseComponent(t reflect.Type) {
+func (w *World) mustNotBeComponent(t reflect.Type) {
 	if _, ok := w.componentID[t]; !ok {
 		return
 	}
@@ -208,7 +208,7 @@ func (b *bundle) where(by Actor, place func() int) (*bundlePart, creatingHow, er
 	switch by := by.(type) {
 	case *World:
 		if by != b.w {
-			b.w.refuse(by, "Bundle.Create", "bundle", b.name)
+			b.w.panicForeign(by, "Bundle.Create", "bundle", b.name)
 		}
 		if by.phase.Load() != phaseIdle {
 			if err := by.unready("Bundle.Create by the World"); err != nil {
@@ -284,7 +284,7 @@ func (b *bundle) elsewhere(plain mem.Address, full int, err error) (handle.Handl
 // check refuses an actor of another world.
 func (b *bundle) check(by Actor, call string) {
 	if by == nil || by.world() != b.w {
-		b.w.refuse(by, call, "bundle", b.name)
+		b.w.panicForeign(by, call, "bundle", b.name)
 	}
 }
 

@@ -89,7 +89,7 @@ func (c *component) remove(by Actor, h handle.Handle) error {
 
 func (c *component) check(by Actor, call string) {
 	if by == nil || by.world() != c.w {
-		c.w.refuse(by, call, "component", c.name())
+		c.w.panicForeign(by, call, "component", c.name())
 	}
 }
 

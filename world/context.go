@@ -208,12 +208,12 @@ func (c *Context) who() string {
 // mustRun panics when no system is running. It is small enough to be inlined.
 func (c *Context) mustRun(call string) {
 	if c.acting.Access == nil {
-		c.refuseLate(call)
+		c.panicLate(call)
 	}
 }
 
 //go:noinline
-func (c *Context) refuseLate(call string) {
+func (c *Context) panicLate(call string) {
 	panic(fmt.Sprintf("world: %s on shard %d after system %q returned; a Context is for the running system alone", call, c.Shard(), c.acting.System))
 }
 
@@ -228,7 +228,7 @@ func (c *Context) mustWrite(component int, call string) {
 
 func (c *Context) mustCreate(call string, w *World, set *store.Set, what, name string) {
 	if w != c.world() {
-		w.refuse(c, call, what, name)
+		w.panicForeign(c, call, what, name)
 	}
 	c.mustRun(call)
 	if !c.acting.Access.Writes.Contains(set) {

@@ -218,7 +218,7 @@ func (d *driven) Space() *store.Space { return d.space }
 func (d *driven) MustActOn(actor any, extension string) {
 	by, _ := actor.(Actor)
 	if by == nil || by.world() != d.w() {
-		d.w().refuse(by, "a request", "extension", extension)
+		d.w().panicForeign(by, "a request", "extension", extension)
 	}
 }
 

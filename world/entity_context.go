@@ -107,13 +107,13 @@ func (s *EntityContext) Destroy(h handle.Handle) error {
 // mustRun returns the entity's location, and panics when the function has returned.
 func (s *EntityContext) mustRun(call string) slots.Loc {
 	if s == nil || s.l == 0 {
-		s.refuseLate(call)
+		s.panicLate(call)
 	}
 	return s.l
 }
 
 //go:noinline
-func (s *EntityContext) refuseLate(call string) {
+func (s *EntityContext) panicLate(call string) {
 	if s == nil {
 		panic(fmt.Sprintf("world: %s of a nil EntityContext; pass the one that the function is given", call))
 	}

@@ -41,7 +41,7 @@ func RegisterFunc[A any](w *World, name string, f func(self *EntityContext, arg 
 // system has marked it in the same tick: the outcome is Gone, and the function is not called.
 func (f *Func[A]) Call(by Actor, on handle.Handle, arg A) error {
 	if by == nil || by.world() != f.w {
-		f.w.refuse(by, "Func.Call", "function", f.name)
+		f.w.panicForeign(by, "Func.Call", "function", f.name)
 	}
 	w, ok := by.(*World)
 	if !ok {
@@ -139,7 +139,7 @@ func (q *Question[A, R]) Ask(p *Port, of handle.Handle, arg A, answer *Answer[R]
 		panic(fmt.Sprintf("world: Question.Ask of %q with a nil Answer; pass one to fill", q.name))
 	}
 	if p.world() != q.w {
-		q.w.refuse(p, "Question.Ask", "question", q.name)
+		q.w.panicForeign(p, "Question.Ask", "question", q.name)
 	}
 	x, err := p.notifyAnswer(&answer.Completion).request(&q.asking, of)
 	if err == nil {

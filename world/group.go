@@ -242,7 +242,7 @@ func (g *group) Home(actor any) int {
 
 func (g *group) check(by Actor, call string) {
 	if by == nil || by.world() != g.w {
-		g.w.refuse(by, call, "prefab", g.name)
+		g.w.panicForeign(by, call, "prefab", g.name)
 	}
 }
 

@@ -160,7 +160,7 @@ func (m *Message[M]) Broadcast(by Actor, body M) error {
 
 func (m *Message[M]) check(by Actor, call string) {
 	if by == nil || by.world() != m.w {
-		m.w.refuse(by, call, "message", m.name)
+		m.w.panicForeign(by, call, "message", m.name)
 	}
 }
 

@@ -175,7 +175,7 @@ func (p *Port) placed(by func() int) int {
 	done := false
 	defer func() {
 		if !done {
-			p.refuse(errMisused)
+			p.giveUp(errMisused)
 		}
 	}()
 	at := by()
@@ -189,7 +189,7 @@ func (p *Port) ready(n int, size uint32) error {
 	p.mustNotifyFree()
 	err := p.available(n, size)
 	if err != nil {
-		p.refuse(err)
+		p.giveUp(err)
 		return err
 	}
 	if p.batch == nil {
@@ -288,7 +288,7 @@ func (p *Port) mustNotifyFree() {
 // nothing to send.
 func (p *Port) turnDown(err error) error {
 	p.mustNotifyFree()
-	p.refuse(err)
+	p.giveUp(err)
 	return err
 }
 
@@ -299,12 +299,12 @@ var errMisused = fmt.Errorf("%w: a call in the batch; so nothing of it is sent",
 // be recovered.
 func turnDownBy(by Actor) {
 	if p, ok := by.(*Port); ok && p != nil {
-		p.refuse(errMisused)
+		p.giveUp(errMisused)
 	}
 }
 
-// refuse gives up the Completion, the context and the batch of a request that was not accepted.
-func (p *Port) refuse(err error) {
+// giveUp gives up the Completion, the context and the batch of a request that was not accepted.
+func (p *Port) giveUp(err error) {
 	if p.batch != nil && p.batch.err == nil {
 		p.batch.err = err
 	}
@@ -367,7 +367,7 @@ func (p *Port) sent() {
 func (p *Port) draw(n int) error {
 	err := p.endpoint.Draw(p.w.engine.PortSlots, n, p.w.engine.Epoch.Load())
 	if err != nil {
-		p.refuse(err)
+		p.giveUp(err)
 	}
 	return err
 }

@@ -359,8 +359,8 @@ func (w *World) mustNotLoop(call string) {
 	}
 }
 
-// refuse panics because something of this world was used with another world.
-func (w *World) refuse(by Actor, call, what, name string) {
+// panicForeign panics because something of this world was used with another world.
+func (w *World) panicForeign(by Actor, call, what, name string) {
 	mustActor(by, fmt.Sprintf("%s of %s %q", call, what, name))
 	turnDownBy(by)
 	panic(fmt.Sprintf("world: %s: %s %q belongs to another world than the %T it is used with; use that world's own", call, what, name, by))
