@@ -156,23 +156,42 @@ func segments(f files.Files) (all []*segment, err error) {
 	return all, nil
 }
 
-// chain returns the segments from the snapshot on that follow one another. It leaves out those
-// whose process died before even the header was on disk. Of the first segment of the last process
-// the header was on disk.
+// chain returns the segments from the snapshot on that follow one another, and syncs them: a process
+// that died may have left some that were not. last is what is known of the last process.
 func (d *Store) chain(all []*segment, last begun) ([]*segment, error) {
 	if len(all) == 0 && !d.mark.early {
 		d.cut = fmt.Errorf("%s is missing, with which the log goes on", segmentName(d.mark.number))
 	}
-	for i, s := range all {
-		if want := d.mark.number + uint64(i); s.number != want {
-			all = all[:i]
-			if err := d.lose(fmt.Errorf("%s is missing", segmentName(want))); err != nil {
-				return nil, err
-			}
-			break
+	all, err := d.withoutGap(all)
+	if err != nil {
+		return nil, err
+	}
+	used := d.withHeader(all)
+	if err := d.mustEndWith(used, last); err != nil {
+		return nil, err
+	}
+	for _, s := range used {
+		if err := d.files.SyncFile(s.name); err != nil {
+			return nil, fmt.Errorf("durable: %w", err)
 		}
 	}
-	var used []*segment // the last first
+	d.recovered.segments = len(used)
+	return used, nil
+}
+
+// withoutGap returns the segments up to the first that is missing, which is a loss.
+func (d *Store) withoutGap(all []*segment) ([]*segment, error) {
+	for i, s := range all {
+		if want := d.mark.number + uint64(i); s.number != want {
+			return all[:i], d.lose(fmt.Errorf("%s is missing", segmentName(want)))
+		}
+	}
+	return all, nil
+}
+
+// withHeader leaves out the segments whose process died before even the header was on disk: those at
+// the end, and those before the first of a process.
+func (d *Store) withHeader(all []*segment) (used []*segment) {
 	for _, s := range slices.Backward(all) {
 		if !errors.Is(s.wrong, inputlog.ErrTruncated) || len(used) > 0 && !used[len(used)-1].First {
 			used = append(used, s)
@@ -181,18 +200,19 @@ func (d *Store) chain(all []*segment, last begun) ([]*segment, error) {
 		}
 	}
 	slices.Reverse(used)
-	if n := last.segment; last.logs && n >= d.mark.number && !slices.ContainsFunc(used, func(s *segment) bool { return s.number == n }) && len(d.recovered.Lost) == 0 {
-		if err := d.lose(fmt.Errorf("%s, whose beginning was on disk, is missing or cut off there", segmentName(n))); err != nil {
-			return nil, err
-		}
+	return used
+}
+
+// mustEndWith notes a loss if the last process had a segment that is not used: the header of its
+// first was on disk.
+func (d *Store) mustEndWith(used []*segment, last begun) error {
+	if !last.logs || last.segment < d.mark.number || len(d.recovered.Lost) > 0 {
+		return nil
 	}
-	for _, s := range used { // a process that died may have left segments that were not synced
-		if err := d.files.SyncFile(s.name); err != nil {
-			return nil, fmt.Errorf("durable: %w", err)
-		}
+	if slices.ContainsFunc(used, func(s *segment) bool { return s.number == last.segment }) {
+		return nil
 	}
-	d.recovered.segments = len(used)
-	return used, nil
+	return d.lose(fmt.Errorf("%s, whose beginning was on disk, is missing or cut off there", segmentName(last.segment)))
 }
 
 // opened is a segment to be played.
