@@ -129,20 +129,15 @@ type Call[A, R any] struct {
 // taken, a nil m or run, an R larger than world.Options.QueueBytes, and options out of range.
 func New[A, R any](w *world.World, label string, m *world.Message[Result[R]], run func(ctx context.Context, args A) (R, error), o Options) *Call[A, R] {
 	d := driver.Of(w)
-	d.MustRegister("async.New", label)
+	d.MustName("async.New", label)
 	switch {
-	case label == "":
-		panic("async: New without a label; pass one that snapshots can use")
 	case m == nil:
 		panic(fmt.Sprintf("async: New of %q with a nil Message; pass one of world.RegisterMessage", label))
 	case run == nil:
 		panic(fmt.Sprintf("async: New of %q with a nil function; pass one to call", label))
 	}
 	c := &Call[A, R]{w: w, driver: d, label: label, options: o.validate(label), run: run, homes: make([]home[A, R], w.Shards()+1)}
-	for i, x := range d.Survey().Extensions() {
-		if drive.NameOf(x, i) == label {
-			panic(fmt.Sprintf("async: New with the label %q, which is taken in this world; pass another", label))
-		}
+	for _, x := range d.Survey().Extensions() {
 		if other, ok := x.(attachable); ok {
 			c.pool = other.attached()
 		}

@@ -105,11 +105,11 @@ type Relation struct {
 // part makes a Relation something that a view can have.
 type part = world.Viewable
 
-// New makes a relation of a world. Errors, snapshots and tools use its name. The world must be
-// idle, or New panics.
+// New makes a relation of a world. Errors, snapshots and tools use its name. The world must be idle.
+// New panics for a name that is empty or taken, and for options out of range.
 func New(w *world.World, name string, o Options) *Relation {
 	d := driver.Of(w)
-	d.MustRegister("hierarchy.New", name)
+	d.MustName("hierarchy.New", name)
 	if o.PlacesMax == 0 {
 		o.PlacesMax = max(defaultPlacesMax, o.Places)
 	}

@@ -73,10 +73,10 @@ type Names[K Name] struct {
 type part = world.Viewable
 
 // New makes names for entities of a world. Errors and snapshots use the label. The world must be
-// idle, or New panics.
+// idle. New panics for a label that is empty or taken, and for options out of range.
 func New[K Name](w *world.World, label string, o Options) *Names[K] {
 	d := driver.Of(w)
-	d.MustRegister("names.New", label)
+	d.MustName("names.New", label)
 	if o.LengthMax < 0 || o.Refusals < 0 {
 		panic(fmt.Sprintf("names: options of %q have a negative number: %+v", label, o))
 	}

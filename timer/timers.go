@@ -106,10 +106,7 @@ type request[M any] struct {
 // range.
 func New[M any](w *world.World, label string, m *world.Message[M], o Options) *Timers[M] {
 	d := driver.Of(w)
-	d.MustRegister("timer.New", label)
-	if label == "" {
-		panic("timer: New without a label; pass one that snapshots can use")
-	}
+	d.MustName("timer.New", label)
 	if m == nil {
 		panic(fmt.Sprintf("timer: New of %q with a nil Message; pass one of world.RegisterMessage", label))
 	}
@@ -118,11 +115,6 @@ func New[M any](w *world.World, label string, m *world.Message[M], o Options) *T
 	}
 	if o.Max == 0 {
 		o.Max = maxDefault
-	}
-	for i, x := range d.Survey().Extensions() {
-		if drive.NameOf(x, i) == label {
-			panic(fmt.Sprintf("timer: New with the label %q, which is taken in this world; pass another", label))
-		}
 	}
 	homes := w.Shards() + 1
 	t := &Timers[M]{

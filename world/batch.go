@@ -6,6 +6,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -268,11 +269,28 @@ func (q *Query) exchange(call string, init func(rows Chunk), plus, minus store.S
 func (w *World) setOf(call string, parts []ComponentSet) (set store.Set) {
 	for i, p := range parts {
 		if p == nil {
-			panic(fmt.Sprintf("world: %s: part %d is nil; pass a *Component or a *Bundle", call, i))
+			panic(noPart(call, i))
 		}
 		set = set.Union(p.components(w))
 	}
 	return set
+}
+
+func noPart(call string, i int) string {
+	return fmt.Sprintf("world: %s: part %d is nil; pass a *Component or a *Bundle", call, i)
+}
+
+// has reports whether the atom at l, if that is not 0, has all components of x. It does not make the
+// set of x, which would take longer than the rest.
+func (w *World) has(call string, l slots.Loc, x ComponentSet) bool {
+	if x == nil {
+		panic(noPart(call, 0))
+	}
+	if l == 0 {
+		x.components(w) // may panic
+		return false
+	}
+	return x.in(w, w.space.Set(l))
 }
 
 // eachTable calls f with the tables that match now, and how many of their first matching rows the

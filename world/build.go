@@ -203,6 +203,11 @@ func (b *Bundle[T]) components(w *World) store.Set {
 	return b.core.components(w)
 }
 
+func (b *Bundle[T]) in(w *World, set *store.Set) bool {
+	of := b.components(w)
+	return set.Contains(&of)
+}
+
 func (b *bundle) components(w *World) store.Set {
 	if b.w != w {
 		panic(fmt.Sprintf("world: bundle %s belongs to another world; use the one that was made for this world", b.name))

@@ -15,6 +15,8 @@ type ComponentSet interface {
 	Viewable
 	// components returns the set. It panics if they belong to another world.
 	components(w *World) store.Set
+	// in reports whether a set has all of them. It panics as components does.
+	in(w *World, set *store.Set) bool
 }
 
 // change is a request to give an entity the fields of a T and take other components away. Its value
@@ -111,6 +113,13 @@ func (c *Component[T]) components(w *World) store.Set {
 		panic(fmt.Sprintf("world: a component is a nil %T; pass what world.Register returned", c))
 	}
 	return c.core.components(w)
+}
+
+func (c *Component[T]) in(w *World, set *store.Set) bool {
+	if c == nil || w != c.core.w {
+		c.components(w) // panics
+	}
+	return set.Has(c.core.id)
 }
 
 func (c *component) components(w *World) (set store.Set) {

@@ -135,9 +135,11 @@ func (c *Context) Locate(h handle.Handle) shard.Loc {
 // Has reports whether the entity is in the shard and has all of the components.
 func (c *Context) Has(h handle.Handle, x ComponentSet) bool {
 	c.mustRun("Context.Has")
-	set := c.w.setOf("Context.Has", []ComponentSet{x})
 	l := c.w.space.Locate(h)
-	return l != 0 && c.owns(l) && c.w.space.Set(l).Contains(&set)
+	if l != 0 && !c.owns(l) {
+		l = 0
+	}
+	return c.w.has("Context.Has", l, x)
 }
 
 // Destroy marks an entity of the shard, or requests that an entity of another shard be

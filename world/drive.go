@@ -3,6 +3,7 @@ package world
 import (
 	"fmt"
 	"runtime"
+	"strings"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
@@ -50,6 +51,19 @@ func (d *driven) MustIdle(call string) {
 func (d *driven) MustRegister(call, name string) {
 	d.MustIdle(call)
 	d.w().mustRegister("%s of %q", call, name)
+}
+
+func (d *driven) MustName(call, name string) {
+	d.MustRegister(call, name)
+	pkg, call, _ := strings.Cut(call, ".")
+	if name == "" {
+		panic(fmt.Sprintf("%s: %s without a name; pass one that errors and snapshots can use", pkg, call))
+	}
+	for i, x := range d.parts {
+		if drive.NameOf(x, i) == name {
+			panic(fmt.Sprintf("%s: %s of %q, a name that is taken in this world; pass another", pkg, call, name))
+		}
+	}
 }
 
 func (d *driven) Seal(by string) { d.sealed = by }

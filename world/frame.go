@@ -267,8 +267,10 @@ func (f *Frame) Owner(h handle.Handle) (int, bool) {
 func (f *Frame) Has(h handle.Handle, c ComponentSet) bool {
 	l := f.locate("Frame.Has", h)
 	if w := f.image.of.world.Value(); w != nil && l != 0 {
-		set := w.setOf("Frame.Has", []ComponentSet{c})
-		return f.image.w.space.Set(l).Contains(&set)
+		if c == nil {
+			panic(noPart("Frame.Has", 0))
+		}
+		return c.in(w, f.image.w.space.Set(l))
 	}
 	return false
 }

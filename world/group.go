@@ -143,6 +143,11 @@ func (g *group) fits(units uint64) error {
 	return nil
 }
 
+func (g *group) in(w *World, set *store.Set) bool {
+	of := g.components(w)
+	return set.Contains(&of)
+}
+
 // components makes a group a ComponentSet.
 func (g *group) components(w *World) store.Set {
 	if g.w != w {

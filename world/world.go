@@ -172,9 +172,7 @@ func (w *World) Locate(h handle.Handle) shard.Loc {
 // Has reports whether the entity is alive and has all of the components.
 func (w *World) Has(h handle.Handle, c ComponentSet) bool {
 	w.mustBeAsked("World.Has")
-	set := w.setOf("World.Has", []ComponentSet{c})
-	l := w.space.Locate(h)
-	return l != 0 && w.space.Set(l).Contains(&set)
+	return w.has("World.Has", w.space.Locate(h), c)
 }
 
 // Destroy marks the entity: it stays alive until the refresh, which removes it. Destroy reports

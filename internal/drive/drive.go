@@ -101,6 +101,9 @@ type Join interface {
 	// MustRegister is MustIdle for what makes something that snapshots or logs name, or that
 	// decides what a replay does, and panics if the world is sealed, too.
 	MustRegister(call, name string)
+	// MustName is MustRegister for an extension that snapshots name, and panics for a name that is
+	// empty or that another extension has. call begins with the package, as in "timer.New".
+	MustName(call, name string)
 	// MustBeWhole panics within a call of the idle world that is making entities: some have rows
 	// but are not alive yet.
 	MustBeWhole(call string)

@@ -134,7 +134,7 @@ func (e *Engine) Init(owner Owner) {
 			x.create(e.Shards[i], e.staged)
 		}
 	})
-	e.route = func(i int) { e.active[i].routeRest() }
+	e.route = func(i int) { e.active[i].route(true) }
 	e.apply = e.in("apply", func(i int) {
 		for _, x := range e.active {
 			x.apply(e.Shards[i])

@@ -70,43 +70,44 @@ func (x *partition) read(cut uint32) {
 			f(i)
 		}
 	}
-	for x.routed < len(x.Others) && x.routeNext(false) {
-	}
+	x.route(false)
 	for _, q := range x.Others[x.routed:] { // they may be for entities that are created later in this refresh
 		x.Cancels = x.Cancels || q.IsMany() && q.Kind() == queue.DestroyKind
 	}
 }
 
-// routeNext puts the next request in the list of the shard that it is for, and reports whether
-// there was one. If this is the last attempt, a request without a shard is decided as Gone.
-func (x *partition) routeNext(last bool) bool {
-	q := &x.Others[x.routed]
-	if q.IsMany() {
-		return x.routeMany(q, last)
-	}
-	owner := q.For()
-	if owner < 0 {
-		l := q.Loc()
-		switch {
-		case l != 0:
-			owner = x.e.Space.Owner(l)
-		case last:
-			x.lost.Decide(q.Request, queue.Gone)
-			x.routed++
-			x.arrived++
-			return true
-		default:
-			return false
+// route puts the requests in the lists of the shards that they are for, in order, until one is for an
+// entity that has no shard yet. In the last attempt such a request is decided as Gone.
+func (x *partition) route(last bool) {
+	for x.routed < len(x.Others) {
+		q := &x.Others[x.routed]
+		if q.IsMany() {
+			if !x.routeMany(q, last) {
+				return
+			}
+			continue
 		}
+		owner := q.For()
+		if owner < 0 {
+			switch l := q.Loc(); {
+			case l != 0:
+				owner = x.e.Space.Owner(l)
+			case last:
+				x.lost.Decide(q.Request, queue.Gone)
+			default:
+				return
+			}
+		}
+		if owner >= 0 {
+			x.to[owner] = append(x.to[owner], uint32(x.routed))
+		}
+		x.routed++
+		x.arrived++
 	}
-	x.to[owner] = append(x.to[owner], uint32(x.routed))
-	x.routed++
-	x.arrived++
-	return true
 }
 
-// routeMany is deliver for many requests in one record. Each shard gets the record in its list
-// once, and its own entities as targets.
+// routeMany is route for many requests in one record, and reports whether it is done with them. Each
+// shard gets the record in its list once, and its own entities as targets.
 func (x *partition) routeMany(q *queue.PendingRequest, last bool) bool {
 	handles := q.Handles()
 	for x.within < len(handles) {
@@ -145,13 +146,6 @@ func (x *partition) routeMany(q *queue.PendingRequest, last bool) bool {
 
 // waiting returns how many requests have to wait for the creates.
 func (x *partition) waiting() int { return x.Count - x.arrived }
-
-// routeRest delivers the requests that had to wait.
-func (x *partition) routeRest() {
-	for x.routed < len(x.Others) {
-		x.routeNext(true)
-	}
-}
 
 // create stores the atoms that are created in a shard.
 func (x *partition) create(s *store.Shard, staged bool) {
