@@ -304,3 +304,20 @@ func TestGivenBack(t *testing.T) {
 		require.Equal(t, few, f.names.Len())
 	}
 }
+
+// TestTaken makes extensions whose name another has, of whichever kind: a snapshot could not tell
+// them apart.
+func TestTaken(t *testing.T) {
+	w := world.MustNew(world.Options{})
+	names.New[string](w, "players", names.Options{})
+	hierarchy.New(w, "bags", hierarchy.Options{})
+	for want, do := range map[string]func(){
+		`names: New of "players", a name that is taken in this world; pass another`:     func() { names.New[string](w, "players", names.Options{}) },
+		`names: New of "bags", a name that is taken in this world; pass another`:        func() { names.New[string](w, "bags", names.Options{}) },
+		`hierarchy: New of "players", a name that is taken in this world; pass another`: func() { hierarchy.New(w, "players", hierarchy.Options{}) },
+		`names: New without a name; pass one that errors and snapshots can use`:         func() { names.New[string](w, "", names.Options{}) },
+		`hierarchy: New without a name; pass one that errors and snapshots can use`:     func() { hierarchy.New(w, "", hierarchy.Options{}) },
+	} {
+		require.PanicsWithValue(t, want, do)
+	}
+}

@@ -61,14 +61,17 @@ func (a *Answer[T]) Get(ctx context.Context) (T, error) {
 }
 
 // Ask asks for a copy of an entity's component, as it is when the refresh reaches the request:
-// earlier requests of the same port are done, and later ones are not. Ask returns ErrFull if the
-// request was not accepted. The outcome is Gone or Missing if there is nothing to copy.
+// earlier requests of the same port are done, and later ones are not. What the component points to,
+// such as the elements of a slice, the copy shares with the world, unless the component has a
+// CloneBy. Ask returns ErrFull if the request was not accepted. The outcome is Gone or Missing if
+// there is nothing to copy, and Failed if the function of CloneBy panicked.
 func (c *Component[T]) Ask(p *Port, of handle.Handle, answer *Answer[T]) error {
 	if answer == nil {
 		panic(c.core.nilAnswer())
 	}
 	x, err := c.core.ask(p, of, &answer.Completion)
 	if err == nil {
+		answer.value = *new(T) // otherwise a CloneBy might reuse what the sender was given before
 		*mem.As[*Answer[T]](x.to) = answer
 		x.done()
 	}
@@ -87,13 +90,31 @@ func (c *component) ask(p *Port, of handle.Handle, done *Completion) (sending, e
 // asker applies a request to ask at the refresh.
 type asker struct{ c *component }
 
-func (a asker) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, to mem.Pointer) queue.Outcome {
+func (a asker) Apply(s *store.Shard, h handle.Handle, l slots.Loc, to mem.Pointer) queue.Outcome {
 	p := a.c.column.At(l)
 	if p == nil {
 		return queue.Missing
 	}
 	value := mem.Pointer{Address: *mem.As[mem.Address](to)}.At(1, a.c.answer)
-	a.c.setting.Type().Copy(value.Address, p, 1)
+	if a.c.w.components[a.c.id].cloned {
+		return a.clone(s, h, l, value.Address, p)
+	}
+	a.c.column.CopyOut(value.Address, p)
+	return queue.Applied
+}
+
+// clone copies a value by the function of CloneBy, which may panic.
+func (a asker) clone(s *store.Shard, h handle.Handle, l slots.Loc, to, from mem.Address) (o queue.Outcome) {
+	c := a.c.w.contexts[s.ID()]
+	self := c.self.begin(c, a.c.name(), h, l)
+	defer func() {
+		var e *PanicError
+		if o, e = self.end(recover()); e != nil {
+			e.In = inClone
+		}
+	}()
+	a.c.column.CopyOut(to, from)
+	self.returned = true
 	return queue.Applied
 }
 

@@ -105,27 +105,29 @@ func sharing(t reflect.Type, path string) (string, reflect.Kind) {
 	return "", 0
 }
 
-// CloneBy says how frames copy a value of the component, for a type in which a plain copy would
-// share something with the world. f sets *to, which may hold an old value, to a copy of *from. The
-// copy must share nothing with *from that is ever written. It must need no release: no share of a
-// reference.Owner, no count of references. f is called in the refresh, for each entity of a chunk
-// that was handed out for writing, on several goroutines at once. If it panics, the frame is not
-// made, and callers that wait for it get a *PanicError. The world must be idle. CloneBy returns the
-// component.
+// CloneBy says how a value of the component is copied out of the world, for frames, Ask and
+// DescribeEntity: it is for a type in which a plain copy would share something with the world. f
+// sets *to, which may hold an old value, to a copy of *from. The copy must share nothing with *from
+// that is ever written. It must need no release: no share of a reference.Owner, no count of
+// references. f is called in the refresh, for frames for each entity of a chunk that was handed out
+// for writing, on several goroutines at once. If it panics, the frame is not made, and callers that
+// wait for it get a *PanicError; an Ask has the outcome Failed. The world must be idle. CloneBy
+// returns the component.
 func (c *Component[T]) CloneBy(f func(to, from *T)) *Component[T] {
 	c.core.markCloned(f == nil)
 	c.core.column.CloneBy(func(to, from mem.Address) { f((*T)(to), (*T)(from)) })
 	return c
 }
 
-// markCloned panics unless the world is idle and there is a function, and notes that frames copy the
-// component by it.
+// markCloned panics unless the world is idle and there is a function, and notes that copies of the
+// component are made by it.
 func (c *component) markCloned(isNil bool) {
 	c.w.mustIdle("Component.CloneBy")
 	if isNil {
 		panic(fmt.Sprintf("world: Component.CloneBy of %q with a nil function", c.name()))
 	}
 	c.w.components[c.id].cloned = true
+	c.w.space.Registry.SetCall(c.asking.Number()) // Component.Ask copies by it, too
 }
 
 // Frame is the frozen state of a world after one refresh: what its View names. It is read like a

@@ -41,6 +41,9 @@ func (e *PanicError) Error() string {
 	case inRecorder:
 		return fmt.Sprintf("world: the recorder panicked in %s, at the end of tick %d: %v", e.Name, e.Tick, e.Value)
 	case inClone:
+		if e.On != handle.None {
+			return fmt.Sprintf("world: the function of CloneBy of component %q panicked on %v, on shard %d, at the end of tick %d: %v", e.Name, e.On, e.Shard, e.Tick, e.Value)
+		}
 		return fmt.Sprintf("world: the function of CloneBy of component %q panicked, for a frame of tick %d: %v", e.Name, e.Tick, e.Value)
 	}
 	what, on := e.In, ""

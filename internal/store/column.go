@@ -1,6 +1,7 @@
 package store
 
 import (
+	"reflect"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/check"
@@ -241,8 +242,14 @@ func (c *Column) putValues(number, row int, from mem.Cells, at, n int) {
 
 // value returns a copy of a row, or nil if the chunk lacks the component.
 func (c *Column) value(l slots.Loc) any {
-	if p := c.At(l); p != nil {
+	p := c.At(l)
+	if p == nil {
+		return nil
+	}
+	if c.clone == nil {
 		return c.of.Value(p)
 	}
-	return nil
+	v := reflect.New(c.of.Of)
+	c.clone(v.UnsafePointer(), p)
+	return v.Elem().Interface()
 }
