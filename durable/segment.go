@@ -156,8 +156,8 @@ func segments(f files.Files) (all []*segment, err error) {
 	return all, nil
 }
 
-// chain returns the segments from the snapshot on that follow one another, and syncs them: a process
-// that died may have left some that were not. last is what is known of the last process.
+// chain returns the segments from the snapshot on that follow one another, and syncs them: a
+// process that died may have left some that were not. last is what is known of the last process.
 func (d *Store) chain(all []*segment, last begun) ([]*segment, error) {
 	if len(all) == 0 && !d.mark.early {
 		d.cut = fmt.Errorf("%s is missing, with which the log goes on", segmentName(d.mark.number))
@@ -189,8 +189,8 @@ func (d *Store) withoutGap(all []*segment) ([]*segment, error) {
 	return all, nil
 }
 
-// withHeader leaves out the segments whose process died before even the header was on disk: those at
-// the end, and those before the first of a process.
+// withHeader leaves out the segments whose process died before even the header was on disk: those
+// at the end, and those before the first of a process.
 func (d *Store) withHeader(all []*segment) (used []*segment) {
 	for _, s := range slices.Backward(all) {
 		if !errors.Is(s.wrong, inputlog.ErrTruncated) || len(used) > 0 && !used[len(used)-1].First {

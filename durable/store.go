@@ -293,6 +293,9 @@ func (d *Store) keep() {
 			return // already reported
 		case err != nil:
 			d.tell(fmt.Errorf("durable: no snapshot was saved: %w", err))
+			if d.w.Err() != nil {
+				return // the world is closed or broken, and stays so
+			}
 		}
 	}
 }

@@ -76,10 +76,10 @@ const (
 // first. An item that was moved into it is treated as the bag's children are. Of two moves that
 // together would be a cycle, the first is done and the second refused.
 //
-// A port that waits with Notify gets the outcome: Refused;
-// Gone if one of the entities was dead or dying by then; or Missing if it was not in
-// the relation. Systems find the refused requests of the last refresh in
-// Reader.Refused.
+// A port that waits with Notify gets the outcome: Refused; Gone if the entity to be moved was dead
+// or dying by then, or the new parent dead; or Missing if it was not in the relation. Applied does
+// not mean that a new parent lives on: it may die in the same refresh. Systems find the refused
+// requests of the last refresh in Reader.Refused.
 //
 // Ownership: the world's. The owner of the Actor may make changes; a Reader
 // reads.
@@ -105,8 +105,8 @@ type Relation struct {
 // part makes a Relation something that a view can have.
 type part = world.Viewable
 
-// New makes a relation of a world. Errors, snapshots and tools use its name. The world must be idle.
-// New panics for a name that is empty or taken, and for options out of range.
+// New makes a relation of a world. Errors, snapshots and tools use its name. The world must be
+// idle. New panics for a name that is empty or taken, and for options out of range.
 func New(w *world.World, name string, o Options) *Relation {
 	d := driver.Of(w)
 	d.MustName("hierarchy.New", name)

@@ -40,7 +40,7 @@ const (
 // source shards, each in the order sent. So an entity that is created in a refresh can be named in
 // it. The name of an entity that is marked by then is free for another, even if an extension then
 // spares the entity, which loses its name. An entity that dies only because another does, as a
-// child in a hierarchy, keeps its name until the end of the refresh.
+// child in a hierarchy, loses its name after these requests. Hooks find no names of dying entities.
 //
 // A port that waits with Notify gets the outcome: Refused for a name that is taken, Gone
 // if the entity was dead or dying by then, or Missing if it had no name to remove. Systems find

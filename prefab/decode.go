@@ -89,7 +89,7 @@ func setNumber(to reflect.Value, text string) error {
 	err := number.Set(to, text)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return fmt.Errorf("%s does not fit in a %v", short(text), to.Type())
+		return fmt.Errorf("%s does not fit in %v", short(text), to.Type())
 	case err != nil:
 		return fmt.Errorf("want a whole number for a %v, not %s", to.Type(), short(text))
 	}

@@ -14,6 +14,7 @@
 // snapshot and no log. A world that replays the log of another must make the same prefabs in the
 // same order; one that loads a snapshot need not. A log has the values of what ports make. So a
 // replay with other prefabs differs only from the first tick in which a system makes one that
-// differs. A created entity is independent of its prefab: a change of the prefab changes no
-// existing entity.
+// differs. A change of the prefab changes no existing entity. But slices, maps and what pointers
+// point to are shared by all instances of a prefab, unless the component has a
+// world.Component.CloneBy: then each instance has its own.
 package prefab

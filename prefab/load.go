@@ -310,7 +310,7 @@ func (b *building) child(parent int, v *value, path *path) error {
 			number, _ := m.is.(json.Number)
 			n, err := strconv.ParseInt(number.String(), 10, 32)
 			if err != nil || n < 0 {
-				return b.errorf(m.from, path.member("place"), "want a whole number from 0 to %d", math.MaxInt32)
+				return b.errorf(m.from, path.member("place"), "want a whole number from 0 to %d; leave it out to come after the others", math.MaxInt32)
 			}
 			place, at = int(n), m.from
 		}

@@ -16,9 +16,9 @@ type chains struct {
 }
 
 // markCritical marks the spans on the critical path of a tick. It goes from the end of the tick
-// back to its beginning. A span can have waited for three others: the one before it of the same worker,
-// the one before it in the same shard, and, if the shard stood at a fence, the one that opened the
-// fence. The path goes on with the one of these that ended last.
+// back to its beginning. A span can have waited for three others: the one before it of the same
+// worker, the one before it in the same shard, and, if the shard stood at a fence, the one that
+// opened the fence. The path goes on with the one of these that ended last.
 func markCritical(all []Span) {
 	c := chains{all, map[int][]int{}, map[int][]int{}, map[int][]int{}}
 	last := -1

@@ -109,7 +109,8 @@ func When(condition func(w *world.World) bool) Option {
 // before it, and the systems after it wait for it.
 //
 // A global system that asks only for resources and foreign reads waits less: only for systems that
-// touch the same data, and only those wait for it. It does everything else by request.
+// touch the same data, and only those wait for it. It does everything else by request. Messages go
+// to shards, so no global system receives any.
 func Global() Option { return func(o *options) { o.global = true } }
 
 // Disabled adds the system disabled; see Scheduler.Enable.

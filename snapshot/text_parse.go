@@ -245,7 +245,7 @@ func (s *shape) parseWhole(v any) (n uint64, err error) {
 	}
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return 0, fmt.Errorf("%s does not fit in a %s", text, s.kind)
+		return 0, fmt.Errorf("%s does not fit in %s", text, s.kind)
 	case err != nil && s.handle:
 		return 0, wants("a handle, as in 3:1047@5 or none", v)
 	case err != nil:
@@ -276,7 +276,7 @@ func parseFloat(v any, size int) (bits uint64, err error) {
 	f, err := strconv.ParseFloat(text, size*8)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return 0, fmt.Errorf("%s does not fit in a float%d", text, size*8)
+		return 0, fmt.Errorf("%s does not fit in float%d", text, size*8)
 	case err != nil:
 		return 0, wants("a number", v)
 	case math.IsNaN(f):

@@ -266,7 +266,7 @@ func TestTextRefused(t *testing.T) {
 	kin = kin[:strings.Index(kin, "\n")]
 	ada := `{"name":"Ada","of":"names","entity":"0:0@1"}`
 	for _, c := range []struct{ was, is, want string }{
-		{`"Small":1,`, `"Small":256,`, inLine("body.Small: 256 does not fit in a uint8")},
+		{`"Small":1,`, `"Small":256,`, inLine("body.Small: 256 does not fit in uint8")},
 		{`"Small":1,`, `"Small":1.5,`, inLine("body.Small: 1.5 is no whole number of type uint8")},
 		{`"Small":1,`, `"Small":null,`, inLine("body.Small: null is no number")},
 		{`"Small":1,`, ``, inLine("body.Small: it is missing")},
@@ -277,7 +277,7 @@ func TestTextRefused(t *testing.T) {
 		{`"Target":"none"`, `"Target":"1:2@0"`, inLine(`body.Target: handle:`)},
 		{`"Text":"a"`, `"Text":7`, inLine(`label.Text: 7 is no text, or {"base64":"…"}`)},
 		{`"Text":"a"`, `"Text":{"base64":"?"}`, inLine(`label.Text: it is no base64`)},
-		{`"N":-300`, `"N":-40000`, inLine("label.Items[0].N: -40000 does not fit in a int16")},
+		{`"N":-300`, `"N":-40000`, inLine("label.Items[0].N: -40000 does not fit in int16")},
 		{`"N":-300`, `"M":-300`, inLine(`label.Items[0].M: there is no such field; there are ["Name" "N"]`)},
 		{`{"k":70000}`, `{"k":"x"}`, inLine(`label.Bag.k: "x" is no whole number of type int32`)},
 		{`{"k":70000}`, `[]`, inLine(`label.Bag: [] is no object`)},

@@ -280,8 +280,8 @@ func noPart(call string, i int) string {
 	return fmt.Sprintf("world: %s: part %d is nil; pass a *Component or a *Bundle", call, i)
 }
 
-// has reports whether the atom at l, if that is not 0, has all components of x. It does not make the
-// set of x, which would take longer than the rest.
+// has reports whether the atom at l, if that is not 0, has all components of x. It does not make
+// the set of x, which would take longer than the rest.
 func (w *World) has(call string, l slots.Loc, x ComponentSet) bool {
 	if x == nil {
 		panic(noPart(call, 0))

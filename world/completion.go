@@ -16,8 +16,8 @@ const (
 	Undecided = queue.Undecided // not applied yet
 	Applied   = queue.Applied   // done, by this request
 	Gone      = queue.Gone      // too late: the entity was dead, or never was
-	Missing   = queue.Missing   // the entity has no such component
-	Refused   = queue.Refused   // a limit of the world was reached
+	Missing   = queue.Missing   // the entity has no such component, name or parent
+	Refused   = queue.Refused   // a limit was reached, or a name, place or child is taken
 	Failed    = queue.Failed    // the function panicked
 	Closed    = queue.Closed    // the world was closed before it was done
 	Broken    = queue.Broken    // the world broke, and it is not known whether the request was done; see ErrBroken

@@ -11,8 +11,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// EntityInfo is what an entity is at one moment, for logs and tools: as text by String,
-// as attributes by LogValue, and as JSON. It holds copies and is good for as long as it is kept. What
+// EntityInfo is what an entity is at one moment, for logs and tools: as text by String, as
+// attributes by LogValue, and as JSON. It holds copies and is good for as long as it is kept. What
 // a component points to, such as the elements of a slice, it shares with the world, unless the
 // component has a CloneBy.
 type EntityInfo struct {

@@ -22,7 +22,8 @@ var (
 	// not send now, because ticks take too long: see scheduler.Refuse. Nothing was sent, and
 	// Port.Rejected counts it.
 	ErrRefused = errors.New("world: refused while ticks take too long; send it later")
-	// ErrStale is returned for a handle that is not alive.
+	// ErrStale is returned for a handle that is not alive. A *Port does not look, and never returns
+	// it: its requests have the outcome Gone.
 	ErrStale = errors.New("world: entity is not alive")
 	// ErrMissing is returned when an entity lacks the component.
 	ErrMissing = errors.New("world: entity has no such component")

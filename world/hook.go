@@ -49,14 +49,16 @@ type hookPart struct {
 // accumulator: to add something up, let it send the values to a system, by Message.SendShard.
 //
 // Hooks are called when all requests were applied and it is known which entities die. At that time
-// no entity has been removed yet, or has moved to another shard. Hooks are called in the order of
-// the events, and for one event in the order of the hooks. The handles are in the order in which
-// the events happened in the shard, each once; those of dying entities are in the order of their
-// rows. None of this depends on the number of workers.
+// no entity has been removed yet, or has moved to another shard. But the dying have already left
+// relations, and lost their names: keep in a component what a hook must know of them. Hooks are
+// called in the order of the events, and for one event in the order of the hooks. The handles are
+// in the order in which the events happened in the shard, each once; those of dying entities are in
+// the order of their rows. None of this depends on the number of workers.
 //
 // What counts is how entities differ from the last refresh. An entity that was created is
 // reported as created, with the components that it has by now, and not as changed. An entity
-// that gained and then lost a component is not reported. An entity that one refresh creates and
+// that gained and then lost a component is not reported, nor is one that lost it and got it again,
+// whatever its value is now. An entity that one refresh creates and
 // then destroys by a request was never alive, and no hook is called for it. An entity may also
 // die as a consequence in the refresh that creates it, by the last release of its owner or with
 // its parent; it was alive, and hooks are called for both events. A move is no event.

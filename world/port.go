@@ -22,6 +22,9 @@ import (
 // is not applied by an earlier refresh. To have one request applied after another, send it when the
 // outcome of the other is known, or by the same port.
 //
+// What a request points to, such as the elements of a slice, belongs to the world from then on: a
+// sender that writes to it again changes the world outside of ticks, and a replay differs.
+//
 // Options.QueueRequests and QueueBytes limit the requests that a port has under way. A request
 // beyond the limit is refused with ErrFull, and counted in Rejected, or waits for the refresh to
 // make room; see Within.
@@ -183,8 +186,8 @@ func (p *Port) placed(by func() int) int {
 	return at
 }
 
-// ready decides what the fast path of sending n requests, of a size each, cannot: it makes the queue,
-// waits for room if Within allows it, and refuses.
+// ready decides what the fast path of sending n requests, of a size each, cannot: it makes the
+// queue, waits for room if Within allows it, and refuses.
 func (p *Port) ready(n int, size uint32) error {
 	p.mustNotifyFree()
 	err := p.available(n, size)

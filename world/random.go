@@ -12,11 +12,11 @@ type random struct {
 
 func (s *random) init() { s.rand = rand.New(&s.source) }
 
-// Rand returns the random numbers of the running system or hook on this shard in this tick. They are
-// a stream of their own, made from the world's Seed, the tick, the system's name and the shard. So
-// they are the same on any number of workers, and other systems do not affect them. A hook that is
-// called for two events in a tick gets the same numbers twice. The first call in a run costs some
-// tens of nanoseconds; Rand allocates nothing.
+// Rand returns the random numbers of the running system or hook on this shard in this tick. They
+// are a stream of their own, made from the world's Seed, the tick, the system's name and the shard.
+// So they are the same on any number of workers, and other systems do not affect them. A hook that
+// is called for two events in a tick gets the same numbers twice. The first call in a run costs
+// some tens of nanoseconds; Rand allocates nothing.
 func (c *Context) Rand() *rand.Rand {
 	c.mustRun("Context.Rand")
 	if s := &c.random; !c.acting.Seeded {

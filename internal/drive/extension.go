@@ -186,9 +186,9 @@ type Requests[T any] struct {
 	name string
 }
 
-// NewRequests makes a kind of request. The refresh calls do for the entity that the request was sent
-// with, if that entity is alive and not marked. The result of do is the outcome of the request. name
-// is for panics.
+// NewRequests makes a kind of request. The refresh calls do for the entity that the request was
+// sent with, if that entity is alive and not marked. The result of do is the outcome of the
+// request. name is for panics.
 func NewRequests[T any](w Join, name string, do func(h handle.Handle, v *T) queue.Outcome) *Requests[T] {
 	return &Requests[T]{store.NewJoint(w.Space(), mem.TypeOf[T](), jointly[T]{w, name, name, do}), w, name}
 }

@@ -8,8 +8,8 @@ const (
 	Undecided Outcome = iota
 	Applied           // done
 	Gone              // too late: the entity was dead, or never was
-	Missing           // the entity has no such component
-	Refused           // a limit of the world was reached
+	Missing           // the entity has no such component, name or parent
+	Refused           // a limit was reached, or a name, place or child is taken
 	Failed            // the function panicked
 	Closed            // the world was closed before
 	Broken            // the world broke before the outcome was known

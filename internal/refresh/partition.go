@@ -76,8 +76,8 @@ func (x *partition) read(cut uint32) {
 	}
 }
 
-// route puts the requests in the lists of the shards that they are for, in order, until one is for an
-// entity that has no shard yet. In the last attempt such a request is decided as Gone.
+// route puts the requests in the lists of the shards that they are for, in order, until one is for
+// an entity that has no shard yet. In the last attempt such a request is decided as Gone.
 func (x *partition) route(last bool) {
 	for x.routed < len(x.Others) {
 		q := &x.Others[x.routed]
@@ -106,8 +106,8 @@ func (x *partition) route(last bool) {
 	}
 }
 
-// routeMany is route for many requests in one record, and reports whether it is done with them. Each
-// shard gets the record in its list once, and its own entities as targets.
+// routeMany is route for many requests in one record, and reports whether it is done with them.
+// Each shard gets the record in its list once, and its own entities as targets.
 func (x *partition) routeMany(q *queue.PendingRequest, last bool) bool {
 	handles := q.Handles()
 	for x.within < len(handles) {

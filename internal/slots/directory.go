@@ -124,8 +124,8 @@ func (d *Directory) Look(h handle.Handle) (version uint32, state State, ok bool)
 	return version, state, true
 }
 
-// errIndexes returns the error for a home without indexes. retired is how many slots are known to be
-// lost because their versions are used up.
+// errIndexes returns the error for a home without indexes. retired is how many slots are known to
+// be lost because their versions are used up.
 func (d *Directory) errIndexes(home uint32, retired int) error {
 	name := fmt.Sprintf("home %d", home)
 	if home == d.ports() {

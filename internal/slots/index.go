@@ -18,8 +18,8 @@ type Index struct {
 // noPage stands for a page without entities.
 var noPage page
 
-// NewIndex makes an index for a number of homes with the contents of another, or with nothing if from
-// is nil.
+// NewIndex makes an index for a number of homes with the contents of another, or with nothing if
+// from is nil.
 func NewIndex(homes int, from *Index) *Index {
 	x := &Index{Lookup: newLookup(homes), homes: make([][]*page, homes), own: make([][]bool, homes)}
 	if from == nil {

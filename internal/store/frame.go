@@ -197,7 +197,8 @@ func (c *Column) copyIn(number int, from *Column, at, n int) {
 	from.copyRows(c.row(number, 0), from.row(at, 0), n)
 }
 
-// CopyOut copies a value of the column to somewhere else, by the function of CloneBy if there is one.
+// CopyOut copies a value of the column to somewhere else, by the function of CloneBy if there is
+// one.
 func (c *Column) CopyOut(to, from mem.Address) { c.copyRows(to, from, 1) }
 
 func (c *Column) copyRows(to, from mem.Address, n int) {

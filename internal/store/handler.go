@@ -10,8 +10,8 @@ import (
 // Handler applies the requests of a kind. It may also be Parted or Numbered. That of creates is a
 // Creator.
 type Handler interface {
-	// Apply applies a request to the living atom h, which is at l. For a request to a shard itself l
-	// is 0; for one of a joint kind s is nil.
+	// Apply applies a request to the living atom h, which is at l. For a request to a shard itself
+	// l is 0; for one of a joint kind s is nil.
 	Apply(s *Shard, h handle.Handle, l slots.Loc, p mem.Pointer) queue.Outcome
 	// Describe describes the requests, for tools that hash, record and replay them.
 	Describe() Description
