@@ -33,6 +33,7 @@ func (r *Relation) mayAtOnce(by world.Actor) bool {
 // CycleError if child is parent or an ancestor of it.
 func (r *Relation) AddChild(by world.Actor, parent, child handle.Handle) error {
 	if r.options.Places == 0 && r.mayAtOnce(by) && r.w.Locate(child) != 0 && r.tree.append(parent, child) {
+		r.driver.Touched()
 		return nil
 	}
 	return r.do(by, child, change{op: opAddChild, to: parent})
@@ -74,6 +75,7 @@ func (r *Relation) AddChildren(by world.Actor, parent handle.Handle, children ..
 // RemoveChild removes a child from its parent; gap says what becomes of the place.
 func (r *Relation) RemoveChild(by world.Actor, child handle.Handle, gap Gap) error {
 	if gap == Swap && r.mayAtOnce(by) && r.tree.swapRemove(child) {
+		r.driver.Touched()
 		return nil
 	}
 	return r.do(by, child, change{op: opRemoveChild, gap: gap})
@@ -89,6 +91,7 @@ func (r *Relation) RemoveHoles(by world.Actor, parent handle.Handle) error {
 // fixed list at the first free place.
 func (r *Relation) Move(by world.Actor, child, parent handle.Handle) error {
 	if r.options.OnChildDeath == Swap && r.mayAtOnce(by) && r.tree.moveAppend(child, parent) {
+		r.driver.Touched()
 		return nil
 	}
 	return r.do(by, child, change{op: opMove, to: parent})

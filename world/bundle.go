@@ -173,7 +173,7 @@ func (b *bundle) createPlain(w *World, v mem.Address) (handle.Handle, error) {
 	p.shard.Loop = w.loop // a loop on the idle world covers all shards
 	h, err := p.shard.CreatePlain(p.table, p.fields, v)
 	if err != nil {
-		return b.elsewhere(v, i, err)
+		return b.elsewhere(v, i, byWorld, err)
 	}
 	return h, err
 }
@@ -190,7 +190,7 @@ func (b *bundle) createPlainBy(by Actor, v mem.Address, place func() int) (handl
 	}
 	h, err := p.shard.CreatePlain(p.table, p.fields, v)
 	if err != nil && how&inTurn != 0 {
-		return b.elsewhere(v, p.shard.ID(), err)
+		return b.elsewhere(v, p.shard.ID(), how, err)
 	}
 	return h, err
 }
@@ -250,7 +250,7 @@ func (b *bundle) createFrom(p *bundlePart, how creatingHow) (handle.Handle, erro
 	}
 	h, err := p.store(p.scratch)
 	if err != nil && how&inTurn != 0 {
-		h, err = b.elsewhere(nil, p.shard.ID(), err)
+		h, err = b.elsewhere(nil, p.shard.ID(), how, err)
 	}
 	p.forget()
 	return h, err
@@ -261,12 +261,14 @@ func (b *bundle) createFrom(p *bundlePart, how creatingHow) (handle.Handle, erro
 // pointers, or if plain is nil the one in the scratch of the shard that has failed.
 //
 //go:noinline
-func (b *bundle) elsewhere(plain mem.Address, full int, err error) (handle.Handle, error) {
+func (b *bundle) elsewhere(plain mem.Address, full int, how creatingHow, err error) (handle.Handle, error) {
 	w := b.w
 	for k := 1; k < len(b.parts) && errors.Is(err, ErrIndexes); k++ {
 		i := (full + k) % len(b.parts)
 		p := &b.parts[i]
-		p.shard.Loop = w.loop
+		if how&byWorld != 0 {
+			p.shard.Loop = w.loop
+		}
 		var h handle.Handle
 		if plain != nil {
 			h, err = p.shard.CreatePlain(p.table, p.fields, plain)

@@ -62,11 +62,12 @@ func (f *Func[A]) Call(by Actor, on handle.Handle, arg A) error {
 	c := w.contexts[w.space.Owner(l)]
 	var self EntityContext
 	self.begin(c, f.name, on, l)
-	outer := w.calling
+	outer, pushed := w.calling, c.out.pushed()
 	w.calling = f.name
 	w.open++ // calls that would move the entity's row are refused
 	defer func() {
 		self.over()
+		w.touched = w.touched || c.out.pushed() != pushed
 		w.calling = outer
 		w.closeLoop()
 		c.shard.PublishFlags() // at once, even if it panics

@@ -34,9 +34,11 @@ func (w *World) Reincarnate(n uint32) error {
 		return errors.New("world: Reincarnate while a log is played; call it before, or when the Player is closed")
 	}
 	open, err := w.engine.Ports.Alone(func() error {
-		if now := w.Incarnation(); n < now {
+		now := w.Incarnation()
+		if n < now {
 			return fmt.Errorf("world: Reincarnate with %d, while the world is incarnation %d; take a higher number", n, now)
 		}
+		w.touched = w.touched || n > now
 		return w.engine.PortSlots.Reincarnate(n)
 	})
 	if open > 0 {

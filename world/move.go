@@ -67,7 +67,7 @@ func (w *World) move(h handle.Handle, to *store.Shard) error {
 	case to.Owns(l):
 		return nil
 	}
-	w.engine.Mail.Misrouted = true
+	w.engine.Mail.Misrouted, w.touched = true, true
 	return to.Migrate(l)
 }
 

@@ -95,6 +95,7 @@ func (b *bundle) reserve(w *World, n int) error {
 	if n < 0 {
 		panic(fmt.Sprintf("world: bundle %s: cannot reserve %d entities; want 0 or more", b.name, n))
 	}
+	w.touched = true // room that is there already is kept from now on
 	for i, s := range w.shards {
 		share := (n + len(w.shards) - 1 - i) / len(w.shards)
 		t := b.part(s).table
