@@ -3,6 +3,7 @@ package durable_test
 import (
 	"bytes"
 	"context"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -266,4 +267,46 @@ func TestDiverges(t *testing.T) {
 	require.ErrorIs(t, store.Recovered().Lost[0], inputlog.ErrDiffers)
 	require.GreaterOrEqual(t, y.Tick(), uint64(30))
 	require.NoError(t, store.Close())
+}
+
+// TestGoexit plays ticks in which a system ended its goroutine.
+func TestGoexit(t *testing.T) {
+	path, _ := useDisk(t)
+	start := func() *bank {
+		x := newBank(1)
+		x.s.MustAdd("exit", func(*world.Build) func(*world.Context) {
+			return func(c *world.Context) {
+				if c.Tick()%2 == 1 {
+					runtime.Goexit()
+				}
+			}
+		})
+		return x
+	}
+	x := start()
+	st, err := x.open(path)
+	require.NoError(t, err)
+	for range 5 {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = x.s.Step(context.Background())
+		}()
+		<-done
+	}
+	require.NoError(t, st.Wait(context.Background()))
+	st.Crash()
+	y, opened := start(), false
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		st, err = y.open(path)
+		opened = true
+	}()
+	<-done
+	require.True(t, opened, "Open did not return")
+	require.NoError(t, err)
+	require.Equal(t, x.Tick(), y.Tick())
+	require.EqualValues(t, 5, st.Recovered().Ticks)
+	st.Crash()
 }

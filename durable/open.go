@@ -305,19 +305,6 @@ func (d *Store) cannotPlay(s *segment, err error) error {
 // tellEvery is how often the Logger gets how far the log was played.
 const tellEvery = 5 * time.Second
 
-// step makes a tick that was recorded.
-func (d *Store) step(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	tick := d.w.Tick()
-	err := d.s.Step(context.WithoutCancel(ctx))
-	if err != nil && (d.w.Err() != nil || d.w.Tick() == tick) {
-		return fmt.Errorf("durable: tick %d of the log: %w", tick, err)
-	}
-	return nil // a system panicked, as it did when it was recorded
-}
-
 // upgrade calls Options.Upgrade, which may create entities of this incarnation, and saves the
 // result. No log has it: if the process dies during the call, the next one calls it again.
 func (d *Store) upgrade() (err error) {
