@@ -35,7 +35,7 @@ func TestFullTakesAllCells(t *testing.T) {
 	s, err := parse([]string{"-full"}, io.Discard)
 	require.NoError(t, err)
 	require.Zero(t, s.budget)
-	assert.Len(t, s.cells(), 198)
+	assert.Len(t, s.cells(), 202)
 	total := time.Duration(0)
 	for _, c := range s.cells() {
 		total += time.Duration(sizeWeight(c.n) * float64(fullEach))

@@ -71,7 +71,7 @@ func TestReportWholePage(t *testing.T) {
 		assert.Contains(t, out, "\n"+x.name+" ")
 		assert.Contains(t, page, "\n## "+x.title+": N = 600\n")
 	}
-	assert.Contains(t, out, "\n41 cells: geometric mean of the ratios ")
+	assert.Contains(t, out, "\n42 cells: geometric mean of the ratios ")
 	for _, want := range []string{"## Targets", "## Where Atoll loses", "## By the number of shards"} {
 		assert.Contains(t, page, want)
 	}
