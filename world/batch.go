@@ -240,8 +240,8 @@ func (q *Query) addTo(call string, init func(rows Chunk), of ComponentSet, remov
 	return q.exchange(call, init, of.components(w), w.setOf(call, remove))
 }
 
-// exchange gives the entities that match the components of plus and takes those of minus, except
-// those in plus, too. ofWorld has accepted the query.
+// exchange adds the components of plus to all entities that match, and removes those of minus. A
+// component that is in both stays. ofWorld has accepted the query.
 func (q *Query) exchange(call string, init func(rows Chunk), plus, minus store.Set) error {
 	w := q.w
 	if err := w.idle(call); err != nil {

@@ -273,16 +273,16 @@ func (t *Table) wipeRemoved(before int) {
 // wipes reports whether columns of the table must forget the values of removed rows.
 func (t *Table) wipes() bool { return t.pointers || check.Enabled }
 
-// wipe makes the columns forget what rows from from up to to, exclusive, held: their atoms were
-// destroyed, or are in other rows now. A refresh calls it when it applies requests and when it
-// compacts. Callers ask Table.wipes first.
+// wipe makes the columns forget what the rows [from, to) held: their atoms were destroyed, or are in
+// other rows now. A refresh calls it when it applies requests and when it compacts. Callers ask
+// Table.wipes first.
 func (c *Chunk) wipe(from, to int) {
 	for _, col := range c.table.columns {
 		col.wipe(c.number(), from, to)
 	}
 }
 
-// clear sets all components of rows from from up to to, exclusive, to zero.
+// clear sets all components of the rows [from, to) to zero.
 func (c *Chunk) clear(from, to int) {
 	for i := range c.table.columns {
 		c.zero(i, from, to)
