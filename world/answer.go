@@ -96,7 +96,7 @@ func (a asker) Apply(s *store.Shard, h handle.Handle, l slots.Loc, to mem.Pointe
 		return queue.Missing
 	}
 	value := mem.Pointer{Address: *mem.As[mem.Address](to)}.At(1, a.c.answer)
-	if a.c.w.components[a.c.id].cloned {
+	if a.c.w.space.Cloned(a.c.id) {
 		return a.clone(s, h, l, value.Address, p)
 	}
 	a.c.column.CopyOut(value.Address, p)

@@ -69,7 +69,7 @@ func (w *World) capture(parallel drive.Parallel, waiting []*waiter) {
 		}
 	}
 	for id := range c.union.All {
-		c.cloning = c.cloning || w.components[id].cloned
+		c.cloning = c.cloning || w.space.Cloned(id)
 	}
 	x, alone := c.begin(w)
 	if w.entities() < walkAlone {

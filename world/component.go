@@ -15,9 +15,8 @@ import (
 
 // componentInfo describes a component type.
 type componentInfo struct {
-	name   string
-	typ    reflect.Type
-	cloned bool // by Component.CloneBy
+	name string
+	typ  reflect.Type
 }
 
 // Component is a registered component type: the right to ask entities for it. Safe for concurrent

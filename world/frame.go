@@ -69,9 +69,8 @@ func (w *World) NewView(of ...Viewable) (*View, error) {
 		}
 	}
 	for id := range v.components.All {
-		c := &w.components[id]
-		if path, what := c.sharing(); what != 0 {
-			return nil, fmt.Errorf("world: component %q cannot be in a view: %s is a %s, which a frame would share with the world; give the component a Component.CloneBy, or name the components of the view", c.name, path, what)
+		if path, what := w.sharing(id); what != 0 {
+			return nil, fmt.Errorf("world: component %q cannot be in a view: %s is a %s, which a frame would share with the world; give the component a Component.CloneBy, or name the components of the view", w.components[id].name, path, what)
 		}
 	}
 	return v, nil
@@ -79,11 +78,12 @@ func (w *World) NewView(of ...Viewable) (*View, error) {
 
 // sharing returns the path to a part that a frame's copy of the component would share with the
 // world, and its kind, or 0.
-func (c *componentInfo) sharing() (string, reflect.Kind) {
-	if c.cloned {
+func (w *World) sharing(component int) (string, reflect.Kind) {
+	if w.space.Cloned(component) {
 		return "", 0
 	}
-	return sharing(c.typ, c.typ.String())
+	t := w.components[component].typ
+	return sharing(t, t.String())
 }
 
 // sharing returns the path to a part of a type that copies of a value share, and its kind.
@@ -114,20 +114,19 @@ func sharing(t reflect.Type, path string) (string, reflect.Kind) {
 // wait for it get a *PanicError; an Ask has the outcome Failed. The world must be idle. CloneBy
 // returns the component.
 func (c *Component[T]) CloneBy(f func(to, from *T)) *Component[T] {
-	c.core.markCloned(f == nil)
+	c.core.mustClone(f == nil)
 	c.core.column.CloneBy(func(to, from mem.Address) { f((*T)(to), (*T)(from)) })
 	return c
 }
 
-// markCloned panics unless the world is idle and there is a function, and notes that copies of the
-// component are made by it.
-func (c *component) markCloned(isNil bool) {
+// mustClone panics unless the world is idle and there is a function. Component.Ask calls it from now
+// on, too, so that runs code of the user.
+func (c *component) mustClone(isNil bool) {
 	c.w.mustIdle("Component.CloneBy")
 	if isNil {
 		panic(fmt.Sprintf("world: Component.CloneBy of %q with a nil function", c.name()))
 	}
-	c.w.components[c.id].cloned = true
-	c.w.space.Registry.SetCall(c.asking.Number()) // Component.Ask copies by it, too
+	c.w.space.Registry.SetCall(c.asking.Number())
 }
 
 // Frame is the frozen state of a world after one refresh: what its View names. It is read like a

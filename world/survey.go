@@ -53,7 +53,7 @@ func (s *survey) Copied(component int) bool {
 }
 
 func (s *survey) Shares(component int) (string, reflect.Kind) {
-	return s.components[component].sharing()
+	return (*World)(s).sharing(component)
 }
 
 func (s *survey) Misrouted() bool { return s.engine.Mail.Misrouted }
