@@ -104,7 +104,8 @@ func (s *Server) Serve(ctx context.Context) error {
 func (s *Server) admit(conn net.Conn) *client {
 	c, err := newClient(s, conn)
 	if err != nil {
-		_ = conn.SetWriteDeadline(time.Now().Add(acceptPause))
+		// Nothing was sent to it yet, so this does not wait for the client, and holds up nobody.
+		_ = conn.SetWriteDeadline(time.Now().Add(s.options.WriteWaitMax))
 		_, _ = fmt.Fprintf(conn, "ERROR %v; come again later\n", err)
 		_ = conn.Close()
 		return nil
@@ -119,12 +120,13 @@ func (s *Server) admit(conn net.Conn) *client {
 	return c
 }
 
-// forget removes a client.
+// forget removes a client. Who sees by Totals that it is gone finds its place free; the lock keeps
+// the next client that gets its number from coming in between.
 func (s *Server) forget(c *client) {
 	s.mu.Lock()
-	delete(s.mu.clients, c.number)
-	s.mu.Unlock()
+	defer s.mu.Unlock()
 	s.realm.CloseMailbox(c.number)
+	delete(s.mu.clients, c.number)
 }
 
 // close closes the listener and all connections.
