@@ -27,7 +27,11 @@ func (t *tick) compile(w *world.World, systems []*system, labels bool) {
 
 // compile gives the program its steps, without fences.
 func (p *program) compile(systems []*system, labels bool) {
-	old, meters, spreads := p.steps, p.stepTimes, p.spreads
+	meters, spreads := p.stepTimes, p.spreads
+	was := make(map[*system]int, len(p.steps))
+	for k := range p.steps {
+		was[p.steps[k].system] = k
+	}
 	p.steps, p.stepTimes, p.spreads = nil, nil, nil
 	for at, s := range systems {
 		if s.global != (p.shard == world.AllShards) {
@@ -42,7 +46,7 @@ func (p *program) compile(systems []*system, labels bool) {
 			x.labels = pprof.WithLabels(context.Background(), pprof.Labels(labelsOf(s.name, p.shard)...))
 		}
 		m, took := stepTime{}, spread{}
-		if k := slices.IndexFunc(old, func(o step) bool { return o.system == s }); k >= 0 {
+		if k, ok := was[s]; ok {
 			m, took = meters[k], spreads[k]
 		}
 		p.steps, p.stepTimes, p.spreads = append(p.steps, x), append(p.stepTimes, m), append(p.spreads, took)

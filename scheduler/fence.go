@@ -55,16 +55,26 @@ type uses struct {
 	names func(driver.World, int) string
 }
 
+// The ways that clash.
+var (
+	ownWritten      = &uses{writes, ownWrites, component}
+	readForeign     = &uses{readsAll, foreign, component}
+	readNear        = &uses{readsNear, near, component}
+	resourceWritten = &uses{writes, resourceWrites, resource}
+	resourceRead    = &uses{reads, resourceReads, resource}
+	resourceAdded   = &uses{addsTo, resourceParts, resource}
+)
+
 // clashes are the pairs of uses that must not happen at the same time in two
 // different shards. Each pair counts in both orders.
 var clashes = []struct {
 	near bool
-	a, b uses
+	a, b *uses
 }{
-	{a: uses{writes, ownWrites, component}, b: uses{readsAll, foreign, component}},
-	{a: uses{writes, ownWrites, component}, b: uses{readsNear, near, component}, near: true},
-	{a: uses{writes, resourceWrites, resource}, b: uses{reads, resourceReads, resource}},
-	{a: uses{writes, resourceWrites, resource}, b: uses{addsTo, resourceParts, resource}},
+	{a: ownWritten, b: readForeign},
+	{a: ownWritten, b: readNear, near: true},
+	{a: resourceWritten, b: resourceRead},
+	{a: resourceWritten, b: resourceAdded},
 }
 
 func ownWrites(a *drive.Access) store.Set      { return a.Writes }
@@ -93,7 +103,7 @@ func reasons(w driver.World, first, then *system) (far, near []Reason) {
 			if c.near {
 				to = &near
 			}
-			add := func(x, y uses) {
+			add := func(x, y *uses) {
 				for id := range x.set(a).Common(y.set(b)).All {
 					*to = append(*to, Reason{x.names(w, id), x.what, y.what})
 				}

@@ -35,14 +35,14 @@ type Option func(*options)
 
 // options holds what the Options of a system set.
 type options struct {
-	stage         Stage
-	before, after []string
 	every, offset int
 	when          []func(*world.World) bool
+	optional      bool
 	global        bool
 	disabled      bool
-	optional      bool
 	policy        PanicPolicy
+	stage         Stage
+	before, after []string
 }
 
 func optionsOf(all []Option) options {

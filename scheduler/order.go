@@ -2,82 +2,166 @@ package scheduler
 
 import (
 	"cmp"
+	"container/heap"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 )
 
-// order returns the systems in the order in which they run: by stage, and within a stage in the
-// order of Add, as far as Before and After allow. It returns an error that names the systems if
-// these contradict each other. It ignores names of systems that were not added; see unknown.
-func order(added []*system) ([]*system, error) {
-	follows, err := edges(added)
-	if err != nil {
-		return nil, err
-	}
-	waits := make(map[*system]int, len(added)) // how many of the systems that must come first are not in the order yet
-	for _, s := range added {
-		for _, next := range follows[s] {
-			waits[next]++
-		}
-	}
-	left := slices.Clone(added)
-	slices.SortStableFunc(left, func(a, b *system) int { return cmp.Compare(a.stage, b.stage) })
-	sorted := make([]*system, 0, len(added))
-	for len(left) > 0 {
-		i := slices.IndexFunc(left, func(s *system) bool { return waits[s] == 0 })
-		if i < 0 {
-			return nil, errCycle(left, follows)
-		}
-		s := left[i]
-		left = slices.Delete(left, i, i+1)
-		sorted = append(sorted, s)
-		for _, next := range follows[s] {
-			waits[next]--
-		}
-	}
-	return sorted, nil
+// graph is the order that Before and After ask for. Each system has its edges: the systems that
+// must follow it.
+//
+// Invariants: it has no circle.
+//
+// Ownership: the scheduler's goroutine.
+type graph struct {
+	added  []*system         // in the order of Add
+	sorted []*system         // in the order in which they run; nil if one was added since
+	wanted map[string][]edge // by the name of a system that was not added yet; these edges lack that side
 }
 
-// edges returns for each system the systems that must come after it.
-func edges(added []*system) (map[*system][]*system, error) {
-	byName := make(map[string]*system, len(added))
-	for _, s := range added {
-		byName[s.name] = s
-	}
-	follows := make(map[*system][]*system, len(added))
-	edge := func(first, then *system) error {
-		if first.stage > then.stage {
-			return fmt.Errorf("scheduler: system %q is to come before %q, but is in %v, after %v", first.name, then.name, first.stage, then.stage)
+// edge says that a system must come before another.
+type edge struct{ first, then *system }
+
+// add adds a system; byName has those that were added before. If some would then have to run before
+// each other, it returns an error that names them, and adds nothing. It looks only at the new edges
+// and at what follows the new system, so that each of many systems takes no longer than one of a
+// few.
+func (g *graph) add(x *system, byName map[string]*system) error {
+	edges := g.edges(x, byName)
+	for _, e := range edges {
+		if e.first.stage > e.then.stage {
+			return fmt.Errorf("scheduler: system %q is to come before %q, but is in %v, after %v", e.first.name, e.then.name, e.first.stage, e.then.stage)
 		}
-		follows[first] = append(follows[first], then)
-		return nil
 	}
-	for _, s := range added {
-		for _, name := range s.before {
-			if other := byName[name]; other != nil {
-				if err := edge(s, other); err != nil {
-					return nil, err
-				}
+	for _, e := range edges {
+		e.first.follows = append(e.first.follows, e.then)
+	}
+	if x.followsItself() {
+		_, left := order(append(slices.Clone(g.added), x))
+		err := errCycle(left)
+		for _, e := range edges {
+			e.first.follows = e.first.follows[:len(e.first.follows)-1]
+		}
+		return err
+	}
+	g.added, g.sorted = append(g.added, x), nil
+	delete(g.wanted, x.name)
+	x.wishes(func(name string, e edge) {
+		if byName[name] == nil {
+			g.wanted[name] = append(g.wanted[name], e)
+		}
+	})
+	return nil
+}
+
+// edges returns the edges that come with a system: those that earlier systems wished for, and its
+// own.
+func (g *graph) edges(x *system, byName map[string]*system) (edges []edge) {
+	with := func(e edge, other *system) {
+		edges = append(edges, edge{cmp.Or(e.first, other), cmp.Or(e.then, other)})
+	}
+	for _, e := range g.wanted[x.name] {
+		with(e, x)
+	}
+	x.wishes(func(name string, e edge) {
+		if name == x.name {
+			with(e, x)
+		} else if other := byName[name]; other != nil {
+			with(e, other)
+		}
+	})
+	return edges
+}
+
+// wishes calls f with each name in Before and After, and with the edge, which lacks that side.
+func (x *system) wishes(f func(name string, e edge)) {
+	for _, name := range x.before {
+		f(name, edge{first: x})
+	}
+	for _, name := range x.after {
+		f(name, edge{then: x})
+	}
+}
+
+// followsItself reports whether the system is in a circle.
+func (x *system) followsItself() bool {
+	seen := map[*system]bool{}
+	for todo := slices.Clone(x.follows); len(todo) > 0; {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if s == x {
+			return true
+		}
+		if !seen[s] {
+			seen[s] = true
+			todo = append(todo, s.follows...)
+		}
+	}
+	return false
+}
+
+// inOrder returns the systems in the order in which they run.
+func (g *graph) inOrder() []*system {
+	if g.sorted == nil {
+		g.sorted, _ = order(g.added)
+	}
+	return g.sorted
+}
+
+// order returns the systems in the order in which they run: by stage, and within a stage in the
+// order of Add, as far as Before and After allow. If some are in a circle, these are left, and
+// those that must come after them.
+func order(added []*system) (sorted, left []*system) {
+	left = slices.Clone(added)
+	slices.SortStableFunc(left, func(a, b *system) int { return cmp.Compare(a.stage, b.stage) })
+	place := make(map[*system]int, len(left))
+	for i, s := range left {
+		place[s] = i
+	}
+	waits := make([]int, len(left)) // by place: for how many systems that must come first
+	for _, s := range left {
+		for _, next := range s.follows {
+			waits[place[next]]++
+		}
+	}
+	var free places
+	for i, n := range waits {
+		if n == 0 {
+			free.IntSlice = append(free.IntSlice, i) // ascending, so it is a heap
+		}
+	}
+	for free.Len() > 0 {
+		i := heap.Pop(&free).(int)
+		sorted = append(sorted, left[i])
+		for _, next := range left[i].follows {
+			k := place[next]
+			if waits[k]--; waits[k] == 0 {
+				heap.Push(&free, k)
 			}
 		}
-		for _, name := range s.after {
-			if other := byName[name]; other != nil {
-				if err := edge(other, s); err != nil {
-					return nil, err
-				}
-			}
-		}
 	}
-	return follows, nil
+	return sorted, slices.DeleteFunc(left, func(s *system) bool { return waits[place[s]] == 0 })
+}
+
+// places is a heap of the places of systems.
+type places struct{ sort.IntSlice }
+
+func (p *places) Push(x any) { p.IntSlice = append(p.IntSlice, x.(int)) }
+func (p *places) Pop() any {
+	last := len(p.IntSlice) - 1
+	x := p.IntSlice[last]
+	p.IntSlice = p.IntSlice[:last]
+	return x
 }
 
 // errCycle returns an error that names the systems of a cycle among those that are left. Each
 // of them must come after another one, so going back from any of them leads into a cycle.
-func errCycle(left []*system, follows map[*system][]*system) error {
+func errCycle(left []*system) error {
 	before := func(s *system) *system {
 		for _, x := range left {
-			if slices.Contains(follows[x], s) {
+			if slices.Contains(x.follows, s) {
 				return x
 			}
 		}
@@ -100,14 +184,17 @@ func errCycle(left []*system, follows map[*system][]*system) error {
 }
 
 // unknown returns an error if Before or After names a system that was not added.
-func unknown(added []*system) error {
-	for _, s := range added {
+func (g *graph) unknown() error {
+	if len(g.wanted) == 0 {
+		return nil
+	}
+	for _, s := range g.added {
 		for _, side := range []struct {
 			what  string
 			names []string
 		}{{"before", s.before}, {"after", s.after}} {
 			for _, name := range side.names {
-				if !slices.ContainsFunc(added, func(x *system) bool { return x.name == name }) {
+				if g.wanted[name] != nil {
 					return fmt.Errorf("scheduler: system %q is to come %s %q, which was not added", s.name, side.what, name)
 				}
 			}

@@ -67,27 +67,17 @@ func (f *fence) public(systems []*system) Fence {
 // most one fence behind a system of the shards and one behind a global one. It may have more fences
 // that only neighbours wait at, behind systems that come later than the first of these.
 func fencesOf(d driver.World, systems []*system) (fences []fence) {
+	users := newUsers()
 	for i, s := range systems {
-		all, global := false, false
-		var some []fence
-		for k := i - 1; k >= 0 && !(all && (global || s.global)); k-- {
-			other := systems[k]
-			if other.global && global || !other.global && all {
-				continue
-			}
-			switch far, near := reasons(d, other, s); {
-			case len(far) > 0 && other.global:
-				global = true
-				some = append(some, fence{i, k, false, far})
+		for _, k := range users.before(s) {
+			switch far, near := reasons(d, systems[k], s); {
 			case len(far) > 0:
-				all = true
-				some = append(some, fence{i, k, false, far})
+				fences = append(fences, fence{i, k, false, far})
 			case len(near) > 0:
-				some = append(some, fence{i, k, true, near})
+				fences = append(fences, fence{i, k, true, near})
 			}
 		}
-		slices.Reverse(some)
-		fences = append(fences, some...)
+		users.add(i, s)
 	}
 	return fences
 }

@@ -103,8 +103,7 @@ func (o Options) validate(w *world.World) Options {
 type Scheduler struct {
 	w       *world.World
 	options Options
-	added   []*system // in the order of Add
-	sorted  []*system // in the order in which they run
+	graph   graph
 	merges  map[int]*system
 	tick    tick
 	planned bool
@@ -137,7 +136,7 @@ func New(w *world.World, o Options) *Scheduler {
 		panic("scheduler: scheduler.New for a nil World; make one with world.New")
 	}
 	o = o.validate(w)
-	s := &Scheduler{w: w, options: o, merges: map[int]*system{}}
+	s := &Scheduler{w: w, options: o, graph: graph{wanted: map[string][]edge{}}, merges: map[int]*system{}}
 	s.names.systems = map[string]*system{}
 	s.control.init()
 	s.balancing.init(&o, w.Shards())
@@ -209,12 +208,9 @@ func (s *Scheduler) Add(name string, construct System, options ...Option) error 
 	if err != nil {
 		return err
 	}
-	added := append(s.added[:len(s.added):len(s.added)], x)
-	sorted, err := order(added)
-	if err != nil {
+	if err := s.graph.add(x, s.names.systems); err != nil { // only this goroutine writes them
 		return err
 	}
-	s.added, s.sorted = added, sorted
 	s.names.Lock()
 	s.names.systems[name] = x
 	s.names.Unlock()
@@ -234,8 +230,9 @@ func (s *Scheduler) MustAdd(name string, construct System, options ...Option) *S
 // Systems returns the names of the systems in the order in which they run.
 func (s *Scheduler) Systems() []string {
 	s.mustRest("Systems")
-	names := make([]string, len(s.sorted))
-	for i, x := range s.sorted {
+	sorted := s.graph.inOrder()
+	names := make([]string, len(sorted))
+	for i, x := range sorted {
 		names[i] = x.name
 	}
 	return names
@@ -259,10 +256,10 @@ func (s *Scheduler) prepare() error {
 	if s.planned {
 		return nil
 	}
-	if err := unknown(s.added); err != nil {
+	if err := s.graph.unknown(); err != nil {
 		return err
 	}
-	s.tick.compile(s.w, withMerges(s.w, s.sorted, s.merges), s.tick.labels)
+	s.tick.compile(s.w, withMerges(s.w, s.graph.inOrder(), s.merges), s.tick.labels)
 	s.planned = true
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 func (s *Scheduler) AppendState(dst []byte) []byte {
 	s.mustRest("AppendState")
 	s.takeSwitches()
-	for _, x := range s.sorted {
+	for _, x := range s.graph.inOrder() {
 		dst = append(dst, x.name...)
 		dst = append(dst, 0, bit(x.on))
 		if !slices.Contains(x.off, true) || x.restarts {

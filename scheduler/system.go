@@ -20,17 +20,18 @@ type System func(b *world.Build) func(c *world.Context)
 // Ownership: the scheduler's goroutine between ticks. Any goroutine may use enabled and reenabled,
 // which takeSwitches reads. A shard's element of off belongs to the worker that runs the shard.
 type system struct {
+	name  string     // it and what follows is used in each tick: with many systems, reading it is most of an idle tick
+	times []ofWorker // of its runs, by worker
 	options
-	name      string
+	on        bool                   // enabled, as the running tick sees it
+	restarts  bool                   // the next tick clears off
+	enabled   atomic.Bool            // what Enable or Disable asked for last
+	reenabled atomic.Bool            // it is to run on all shards again
+	merges    bool                   // the scheduler added it: it merges an accumulator
 	run       []func(*world.Context) // by shard; of a global system one
 	access    []*drive.Access        // likewise
 	off       []bool                 // likewise: it panicked there, and no longer runs there
-	enabled   atomic.Bool            // what Enable or Disable asked for last
-	reenabled atomic.Bool            // it is to run on all shards again
-	on        bool                   // enabled, as the running tick sees it
-	restarts  bool                   // the next tick clears off
-	merges    bool                   // the scheduler added it: it merges an accumulator
-	times     []ofWorker             // of its runs, by worker
+	follows   []*system              // those that must come after it
 }
 
 // build runs a constructor for every shard.

@@ -23,9 +23,9 @@ const (
 //
 // Ownership: one goroutine at a time.
 type Histogram struct {
-	counts [buckets]uint64
 	sum    time.Duration
 	most   time.Duration
+	counts [buckets]uint64
 }
 
 // bucketOf returns the bucket of a duration.
