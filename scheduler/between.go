@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/atoll-sim/atoll/world"
 )
@@ -44,7 +45,7 @@ type asked struct {
 // Between has f called once while the world is idle. Run calls it as soon as the tick that is under
 // way has ended, also while Run is paused; the next Step calls it before its tick. f may use the
 // World for everything but a tick. This is how any other goroutine looks at a running world, saves
-// it or changes it; the next tick waits for f. The functions are called one at a time, in the order
+// it or changes it. The next tick waits for f, and its time counts for that tick. The functions are called one at a time, in the order
 // of the calls of Between.
 //
 // The channel gets one value: nil when f has returned, a *world.PanicError if f panicked, the
@@ -91,6 +92,7 @@ func (s *Scheduler) runBetween(ctx context.Context, call string, stopping func()
 		panic("scheduler: " + call + " while a tick, or a function of Between, runs; a world has one tick at a time")
 	}
 	defer b.busy.Store(false)
+	defer s.workedOutside(inBetweenTicks, time.Now())
 	defer b.answer()
 	defer s.lookForChanges() // before answer sends the results
 	for n := b.count.Load(); n > 0 && ctx.Err() == nil && !stopping(); n-- {

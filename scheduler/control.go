@@ -125,10 +125,12 @@ func (s *Scheduler) await(ctx context.Context, timer *time.Timer, due time.Time)
 			return stop, stood
 		case stepOnce:
 			s.goTo(0) // also if Run has not stood still before
+			s.outside.forget()
 			return stepOnce, true
 		case standStill:
 			stood = true
 			s.goTo(0) // a paused Run has no ticks that take too long
+			s.outside.forget()
 		case goOn:
 			if isDue || stood {
 				return goOn, stood

@@ -32,8 +32,8 @@ func markCritical(all []Span) {
 			}
 		case x.Kind == SpanWait:
 			c.waits[x.Shard] = append(c.waits[x.Shard], i)
-		case x.Kind == SpanBalance, x.Worker < 0:
-			x.Critical = true // the steps of a refresh follow one another
+		case x.Kind == SpanBalance, x.Kind == SpanBetween, x.Worker < 0:
+			x.Critical = true // the steps of a refresh follow one another, as does what comes before
 		}
 	}
 	for last >= 0 && !all[last].Critical {

@@ -9,7 +9,8 @@ import (
 // Report describes one tick. For a tick of Step, Late, Overruns, Skipped and Slipped are 0.
 type Report struct {
 	Tick     uint64        // number of the tick, from 0
-	Duration time.Duration // systems, Balancer and refresh, as in Stats.Time
+	Duration time.Duration // as in Stats.Time
+	Between  time.Duration // how much of that came before the tick itself, as in Stats.Between
 	Late     time.Duration // how long after it was due the tick began
 	Overrun  bool          // it took longer than the budget
 	Overruns uint64        // how many ticks of this Run took longer so far
@@ -46,6 +47,7 @@ func (s *Scheduler) Run(ctx context.Context) (err error) {
 	defer timer.Stop()
 	due := time.Now()
 	before := s.counts
+	s.outside.forget()
 	defer s.goTo(0)
 	for {
 		order, stood := s.await(ctx, timer, due)
@@ -67,7 +69,7 @@ func (s *Scheduler) Run(ctx context.Context) (err error) {
 			due = s.next(due.Add(interval), interval)
 		}
 		if ended {
-			r.Duration = took
+			r.Duration, r.Between = took, s.before
 			s.report(&r, before)
 			if order != stepOnce {
 				s.climb(r.Duration)
@@ -117,7 +119,7 @@ func (s *Scheduler) report(r *Report, before Stats) {
 	_, budget := s.inForce()
 	if r.Overrun = r.Duration > budget; r.Overrun {
 		s.counts.Overruns++
-		s.log(slog.LevelWarn, "tick took too long", "tick", r.Tick, "took", r.Duration, "budget", budget)
+		s.log(slog.LevelWarn, "tick took too long", "tick", r.Tick, "took", r.Duration, "between ticks", r.Between, "budget", budget)
 	}
 	r.Overruns = s.counts.Overruns - before.Overruns
 	r.Skipped = s.counts.Skipped - before.Skipped

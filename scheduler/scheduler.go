@@ -23,8 +23,8 @@ type Options struct {
 	// 1.5 times as long as with one worker, because the steps of a refresh wait for both.
 	Workers int
 	// OnTick, if not nil, is called after every tick, on the goroutine of Run or Step, while
-	// the world is idle: it may use the World. Its time is not in the Report, but the next
-	// tick waits for it. If it panics, so does Run or Step, which may then be called again.
+	// the world is idle: it may use the World. The next tick waits for it, and its time counts for
+	// that tick. If it panics, so does Run or Step, which may then be called again.
 	OnTick func(Report)
 
 	// IfPanics says what happens to a hook that panics, and to a system that panics and has
@@ -32,8 +32,8 @@ type Options struct {
 	// a refresh.
 	// Default: StopRun.
 	IfPanics PanicPolicy
-	// Budget is the time a tick may take. Run counts and reports ticks that take
-	// longer. Default: the world's TickInterval.
+	// Budget is the time a tick may take, with what comes before it; see Stats.Time. Run counts and
+	// reports ticks that take longer. Default: the world's TickInterval.
 	Budget time.Duration
 	// Overrun is what Run does when it is behind. Default: CatchUp.
 	Overrun Overrun
@@ -117,11 +117,13 @@ type Scheduler struct {
 	changed  bool        // takeSwitches has found something, since lookForChanges
 	control  control
 	between  between
+	outside  outside
 	traces   traces
 	ladder   ladder
 	counts   Stats         // only those that Run and Step count
 	start    time.Time     // when the tick began, after what comes before it: systems that were added, changes of the idle world
 	began    int64         // the same by package clock, which spans of traces count from
+	before   time.Duration // what came before it, for which the goroutine did not wait; in took
 	took     time.Duration // how long the last tick took: the one time that Report, Stats and Trace tell
 	goesOn   bool          // the last tick's error does not end a Run
 	ended    bool          // the last step made a tick, which did not break the world
@@ -291,7 +293,7 @@ func (s *Scheduler) Step(ctx context.Context) error {
 	r := Report{Tick: s.w.Tick()}
 	took, ended, err := s.step(ctx, "Scheduler.Step")
 	if ended {
-		r.Duration, r.Overrun = took, took > s.options.Budget
+		r.Duration, r.Between, r.Overrun = took, s.before, took > s.options.Budget
 		s.onTick(r)
 	}
 	return err
@@ -302,5 +304,6 @@ func (s *Scheduler) Step(ctx context.Context) error {
 // of the idle world.
 func (s *Scheduler) onTick(r Report) {
 	r.Rung = s.ladder.ran
+	defer s.workedOutside(inOnTick, time.Now())
 	s.tick.driver.Replayed(func() { s.options.OnTick(r) })
 }

@@ -12,19 +12,26 @@ import (
 type Stats struct {
 	Ticks    uint64
 	Panics   uint64
-	Overruns uint64          // ticks of Run that took longer than the budget
-	Skipped  uint64          // ticks that Run gave up
-	Slipped  time.Duration   // for how long in all SlowClock put later ticks off; what a rung with Slow adds is not in it
-	Shifts   uint64          // decisions of the Balancer
-	Shifted  uint64          // entities that these decisions were to move; world.Stats.Moved counts all that moved
-	Rung     int             // how many rungs of Options.Ladder are in force
-	Interval time.Duration   // from one tick of Run to the next: the TickInterval, made longer by the rungs with Slow that are in force
-	Budget   time.Duration   // that a tick may take: Options.Budget, made longer likewise
-	Climbed  uint64          // how often Rung went up or down by one
-	Climbs   []Climb         // the last ClimbsMax of these changes, the oldest first
-	Time     stats.Histogram // of ticks: systems, Balancer and refresh
-	Systems  []SystemStats   // in the order in which they run, merges included
-	Waits    []Wait          // which shards waited at fences for which, by Shard, then For; none with more than WaitShardsMax shards
+	Overruns uint64        // ticks of Run that took longer than the budget
+	Skipped  uint64        // ticks that Run gave up
+	Slipped  time.Duration // for how long in all SlowClock put later ticks off; what a rung with Slow adds is not in it
+	Shifts   uint64        // decisions of the Balancer
+	Shifted  uint64        // entities that these decisions were to move; world.Stats.Moved counts all that moved
+	Rung     int           // how many rungs of Options.Ladder are in force
+	Interval time.Duration // from one tick of Run to the next: the TickInterval, made longer by the rungs with Slow that are in force
+	Budget   time.Duration // that a tick may take: Options.Budget, made longer likewise
+	Climbed  uint64        // how often Rung went up or down by one
+	Climbs   []Climb       // the last ClimbsMax of these changes, the oldest first
+	// Time is how long ticks took: systems, Balancer and refresh, and what the goroutine of Run or
+	// Step did since the tick before, which is in Between, too. It is the time that Budget is for.
+	Time stats.Histogram
+	// Between is how long the goroutine of Run or Step worked before each tick, since the last one:
+	// in OnTick, in functions of Scheduler.Between, on captures of the idle world for a log of
+	// inputs, on a plan for systems that were added. What it does while Run is paused does not
+	// count.
+	Between stats.Histogram
+	Systems []SystemStats // in the order in which they run, merges included
+	Waits   []Wait        // which shards waited at fences for which, by Shard, then For; none with more than WaitShardsMax shards
 }
 
 // SystemStats are the Stats of one system.
@@ -111,8 +118,10 @@ func (s *SystemStats) add(t *tick, p *program, i int) {
 // record counts the time of the tick, and which shards waited in it for which.
 func (s *Scheduler) record() {
 	t := &s.tick
-	s.took = time.Since(s.start)
+	s.before = s.outside.took
+	s.took = s.before + time.Since(s.start)
 	s.counts.Time.Add(s.took)
+	s.counts.Between.Add(s.before)
 	for i := range t.programs {
 		if p := &t.programs[i]; len(p.waits) > 0 {
 			t.blame(p)
@@ -121,4 +130,5 @@ func (s *Scheduler) record() {
 	if t.traced {
 		s.trace(s.took)
 	}
+	s.outside.forget()
 }

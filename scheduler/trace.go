@@ -25,7 +25,8 @@ const TraceSpansMax = 16384
 type Trace struct {
 	Tick     uint64
 	Began    time.Time
-	Duration time.Duration // systems, Balancer and refresh
+	Duration time.Duration // as in Stats.Time
+	Between  time.Duration // how much of that came before Began, as in Stats.Between
 	Budget   time.Duration // as in Stats, in that tick
 	Overrun  bool          // it took longer than the budget
 	Workers  int
@@ -33,11 +34,13 @@ type Trace struct {
 	Omitted  int    // how many spans there were beyond TraceSpansMax: the shortest
 }
 
-// Span is a part of a tick. From and To count from when the tick began.
+// Span is a part of a tick. From and To count from when the tick began. What came before it has
+// negative ones: such spans lie end to end, without the time for which the goroutine waited.
 type Span struct {
 	Kind SpanKind
 	// Name is that of the system, or of the step of the refresh. For a wait it is the system that
-	// the other shard had to pass.
+	// the other shard had to pass. What came before the tick is "OnTick", "functions of Between", or
+	// "idle world": a capture or a plan.
 	Name string
 	// Shard is the shard that was worked on, or that waited. It is world.AllShards for global
 	// systems and for what has no shard.
@@ -63,11 +66,12 @@ const (
 	SpanWait                    // a shard waited at a fence
 	SpanBalance                 // the Balancer decided
 	SpanStep                    // a step of the refresh, or a part of one
+	SpanBetween                 // what came before the tick, since the last one
 )
 
-// String returns "system", "wait", "balance" or "step".
+// String returns "system", "wait", "balance", "step" or "between".
 func (k SpanKind) String() string {
-	if names := [...]string{"system", "wait", "balance", "step"}; uint(k) < uint(len(names)) {
+	if names := [...]string{"system", "wait", "balance", "step", "between"}; uint(k) < uint(len(names)) {
 		return names[k]
 	}
 	return fmt.Sprintf("SpanKind(%d)", int(k))
@@ -205,8 +209,8 @@ func (s *Scheduler) trace(took time.Duration) {
 	if len(t.mu.waiting) == 0 && !(overrun && len(t.mu.overruns) > 0) {
 		return
 	}
-	x := Trace{Tick: s.tick.number, Began: s.start, Duration: took, Budget: budget, Overrun: overrun, Workers: len(s.tick.workers)}
-	x.Spans, x.Omitted = s.tick.spans(s.began)
+	x := Trace{Tick: s.tick.number, Began: s.start, Duration: took, Between: s.before, Budget: budget, Overrun: overrun, Workers: len(s.tick.workers)}
+	x.Spans, x.Omitted = s.tick.spans(s.began, s.outside.spans)
 	if overrun {
 		for _, o := range t.mu.overruns {
 			if len(o.traces) == o.keep {
@@ -252,8 +256,14 @@ func (s *Scheduler) tracedBalance() {
 }
 
 // spans makes the spans of the tick that began at began, ordered, and returns how many are left
-// out.
-func (t *tick) spans(began int64) (all []Span, omitted int) {
+// out. before are those that came before the tick.
+func (t *tick) spans(began int64, before []Span) (all []Span, omitted int) {
+	to := time.Duration(0)
+	for _, x := range slices.Backward(before) {
+		x.From, x.To = to-x.To, to
+		to = x.From
+		all = append(all, x)
+	}
 	add := func(x span, name string, worker, of int) {
 		all = append(all, Span{
 			Kind: x.kind, Name: name, Shard: int(x.shard), Worker: worker, For: of,
