@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/atoll-sim/atoll/scheduler"
 )
 
 const (
@@ -106,6 +108,15 @@ type signs struct {
 	all                                 uint64   // panics
 }
 
+// overrunText says how long a tick took, and how much of that came before it.
+func overrunText(t *scheduler.Trace) string {
+	text := fmt.Sprintf("%v of %v", t.Duration.Round(time.Microsecond), t.Budget)
+	if share := t.Between; share > t.Duration/10 {
+		text += fmt.Sprintf(", %v of it in OnTick, functions of Between or captures", share.Round(time.Microsecond))
+	}
+	return text
+}
+
 // findProblems compares the sample with the one before.
 func (m *samples) findProblems() {
 	c, w := &m.scheduler, &m.world
@@ -121,7 +132,7 @@ func (m *samples) findProblems() {
 			now.overran = t.Tick + 1
 			m.problems.add(problem{
 				Kind: "overrun", Tick: t.Tick, What: "a tick took longer than its budget",
-				Detail: fmt.Sprintf("%v of %v", t.Duration.Round(time.Microsecond), t.Budget), Recording: overrunID(t.Tick),
+				Detail: overrunText(&t), Recording: overrunID(t.Tick),
 			})
 		}
 	}

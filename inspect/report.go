@@ -82,6 +82,7 @@ type tickTimes struct {
 	P50      time.Duration `json:"p50_ns"`
 	P99      time.Duration `json:"p99_ns"`
 	Max      time.Duration `json:"max_ns"`
+	Between  quantiles     `json:"between"` // how much of that came before the ticks: OnTick and the like
 }
 
 type shardReport struct {
@@ -166,7 +167,7 @@ func (m *samples) report(s *schema, now, before *moment, paused bool) *report {
 	t := quantilesOf(&now.time, &before.time)
 	r := &report{
 		Tick: w.Tick, At: now.at.UnixMilli(), Paused: paused, Rung: c.Rung, Running: m.x.s.Running(),
-		Ticks:  tickTimes{t.Count, c.Overruns, c.Skipped, c.Slipped, c.Interval, c.Budget, t.P50, t.P99, t.Max},
+		Ticks:  tickTimes{t.Count, c.Overruns, c.Skipped, c.Slipped, c.Interval, c.Budget, t.P50, t.P99, t.Max, quantilesOf(&now.between, &before.between)},
 		Panics: c.Panics, Entities: w.Entities, Created: w.Created, Destroyed: w.Destroyed, Moved: w.Moved, Applied: w.Applied,
 		Gone: w.Gone, Missing: w.Missing, Refused: w.Refused, Failed: w.Failed, Rejected: w.Rejected, Waiting: w.Waiting, Ports: w.Ports,
 		Latency: quantilesOf(&now.latency, &before.latency), Indexes: w.Indexes, OfPorts: w.PortIndexes, EachHome: int(m.x.w.Options().IndexMax) + 1, Retired: w.Retired, Tables: w.Tables, Chunks: w.Chunks,

@@ -64,6 +64,7 @@ type moment struct {
 	at      time.Time
 	ticks   uint64
 	time    stats.Histogram
+	between stats.Histogram
 	latency stats.Histogram
 	systems []stats.Histogram
 	steps   []stats.Histogram
@@ -297,7 +298,7 @@ func setsOf(w *world.World) (all []componentSet) {
 // moment keeps of the sample what windows are computed from.
 func (m *samples) moment() moment {
 	now := moment{
-		at: time.Now(), ticks: m.scheduler.Ticks, time: m.scheduler.Time, latency: m.world.Latency,
+		at: time.Now(), ticks: m.scheduler.Ticks, time: m.scheduler.Time, between: m.scheduler.Between, latency: m.world.Latency,
 		shards: make([]shardTimes, len(m.world.Shards)), waits: slices.Clone(m.scheduler.Waits),
 	}
 	for i := range m.scheduler.Systems {

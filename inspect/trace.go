@@ -20,12 +20,12 @@ func appendTraces(dst []byte, all []scheduler.Trace) []byte {
 		}
 		critical := time.Duration(0)
 		for _, s := range t.Spans {
-			if s.Critical && (s.Kind == scheduler.SpanSystem || s.Kind == scheduler.SpanBalance || s.Kind == scheduler.SpanStep && s.Worker < 0) {
+			if s.Critical && (s.Kind == scheduler.SpanSystem || s.Kind == scheduler.SpanBalance || s.Kind == scheduler.SpanBetween || s.Kind == scheduler.SpanStep && s.Worker < 0) {
 				critical += s.To - s.From
 			}
 		}
-		dst = fmt.Appendf(dst, `{"tick":%d,"began_ms":%d,"duration_ns":%d,"budget_ns":%d,"overrun":%t,"workers":%d,"critical_ns":%d,"spans":[`,
-			t.Tick, t.Began.UnixMilli(), t.Duration, t.Budget, t.Overrun, t.Workers, critical)
+		dst = fmt.Appendf(dst, `{"tick":%d,"began_ms":%d,"duration_ns":%d,"between_ns":%d,"budget_ns":%d,"overrun":%t,"workers":%d,"critical_ns":%d,"spans":[`,
+			t.Tick, t.Began.UnixMilli(), t.Duration, t.Between, t.Budget, t.Overrun, t.Workers, critical)
 		for k, s := range t.Spans {
 			if k > 0 {
 				dst = append(dst, ',')
@@ -57,8 +57,8 @@ func appendPerfetto(dst []byte, all []scheduler.Trace) []byte {
 	threads := map[int]string{}
 	for i := range all {
 		t := &all[i]
-		began := t.Began.Sub(all[0].Began)
-		dst = appendEvent(dst, fmt.Sprintf("tick %d", t.Tick), "tick", threadRefresh, began, t.Duration, world.AllShards)
+		began := t.Began.Sub(all[0].Began) + all[0].Between
+		dst = appendEvent(dst, fmt.Sprintf("tick %d", t.Tick), "tick", threadRefresh, began-t.Between, t.Duration, world.AllShards)
 		threads[threadRefresh] = "ticks and steps of the refresh"
 		for _, s := range t.Spans {
 			thread := s.Worker

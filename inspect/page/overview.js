@@ -19,7 +19,7 @@ const figures = [
 
 // more are the figures that are looked at when something is wrong.
 const more = s => [
-	['Ticks skipped', count(s.ticks.skipped)], ['Clock slipped', time(s.ticks.slipped_ns)], ['Longest tick', time(s.ticks.max_ns)], ['Panics', count(s.panics)],
+	['Ticks skipped', count(s.ticks.skipped)], ['Clock slipped', time(s.ticks.slipped_ns)], ['Longest tick', time(s.ticks.max_ns)], ['Between ticks, p99', time(s.ticks.between.p99_ns), 'what OnTick, functions of Between and captures took before a tick; it is part of the tick\'s time'], ['Panics', count(s.panics)],
 	['Created', count(s.created)], ['Destroyed', count(s.destroyed)], ['Moved', count(s.moved)],
 	['Requests applied', count(s.applied)], ['Requests too late', count(s.gone)], ['Requests that miss a component', count(s.missing)],
 	['Requests refused at a limit', count(s.refused)], ['Requests that failed', count(s.failed)], ['Requests rejected by full queues or the ladder', count(s.rejected)],

@@ -7,7 +7,7 @@ const gutter = 74, head = 18;
 function describe(s, tick) {
 	const where = [s.shard >= 0 && `shard ${s.shard}`, s.worker >= 0 && `worker ${s.worker}`].filter(Boolean).join(', ');
 	const what = s.kind === 'wait' ? (s.for >= 0 ? `waits for shard ${s.for} to pass ${s.name}` : `waits for ${s.name}, which runs once for all shards`)
-		: s.kind === 'system' ? s.name : s.kind === 'balance' ? 'balancer' : `refresh: ${s.name}`;
+		: s.kind === 'system' || s.kind === 'between' ? s.name : s.kind === 'balance' ? 'balancer' : `refresh: ${s.name}`;
 	const took = s.to_ns - s.from_ns, when = `${time(took)} (${percent(took / tick.duration_ns)}), from ${time(s.from_ns)} to ${time(s.to_ns)}`;
 	return [what, where, when, s.critical && 'on the critical path'].filter(Boolean).join(' · ');
 }
@@ -39,7 +39,7 @@ export function timeline(names, closing, by, chosen) {
 	function show(t) {
 		const same = picked && t.spans.find(s => s.kind === picked.kind && s.name === picked.name && s.shard === picked.shard);
 		tick = t;
-		if (whole) [from, to] = [0, end()];
+		if (whole) [from, to] = [start(), end()];
 		lay();
 		point(same || null);
 		const used = new Map();
@@ -49,9 +49,10 @@ export function timeline(names, closing, by, chosen) {
 			const key = h('i'); key.style.background = hue(name);
 			return h('span', {}, key, `${name} ${time(ns)}`);
 		}), ...used.size > most.length ? [h('span', {}, `and ${used.size - most.length} more systems`)] : [],
-		h('span', {}, h('i', { class: 'step' }), 'refresh'), h('span', {}, h('i', { class: 'wait' }), 'waits (by shard)'), h('span', {}, h('i', { class: 'critical' }), 'critical path'));
+		h('span', {}, h('i', { class: 'step' }), 'refresh, and between ticks'), h('span', {}, h('i', { class: 'wait' }), 'waits (by shard)'), h('span', {}, h('i', { class: 'critical' }), 'critical path'));
 	}
-	const end = () => Math.max(tick.duration_ns, ...tick.spans.map(s => s.to_ns)) * 1.01 || 1;
+	const start = () => Math.min(0, ...tick.spans.map(s => s.from_ns));
+	const end = () => Math.max(tick.duration_ns - tick.between_ns, ...tick.spans.map(s => s.to_ns)) * 1.01 || 1;
 	const hue = name => { const i = names.indexOf(name); return hues[(i < 0 ? [...name].reduce((n, c) => n + c.charCodeAt(0), 0) : i) % hues.length]; };
 
 	// lay sorts the spans into lanes.
@@ -119,7 +120,8 @@ export function timeline(names, closing, by, chosen) {
 			c.fillStyle = soft;
 			if (x(at) < box.clientWidth - 44) c.fillText(at ? time(at) : '0', x(at) + 3, 7);
 		}
-		if (tick.budget_ns <= to && tick.budget_ns >= from) { c.fillStyle = colour('bad'); c.fillRect(x(tick.budget_ns), 0, 2, tallAll); }
+		const budget = tick.budget_ns - tick.between_ns; // what came before the tick has used up a part
+		if (budget <= to && budget >= from) { c.fillStyle = colour('bad'); c.fillRect(x(budget), 0, 2, tallAll); }
 	}
 	function span(c, s, y, tall, { text, grey, back, waits }) {
 		const left = Math.max(gutter - 2, x(s.from_ns)), right = Math.min(gutter + width() + 2, x(s.to_ns)), wide = Math.max(1, right - left - .5);
@@ -161,11 +163,11 @@ export function timeline(names, closing, by, chosen) {
 		const wide = Math.max(100, (to - from) * f), share = (around - from) / (to - from);
 		slide(around - share * wide, wide);
 	}
-	function slide(start, wide) {
-		const all = tick ? end() : 1;
-		whole = wide >= all;
-		from = whole ? 0 : Math.min(Math.max(0, start), all - wide);
-		to = whole ? all : from + wide;
+	function slide(left, wide) {
+		const first = tick ? start() : 0, last = tick ? end() : 1;
+		whole = wide >= last - first;
+		from = whole ? first : Math.min(Math.max(first, left), last - wide);
+		to = whole ? last : from + wide;
 		draw();
 	}
 	function hover(e) {
