@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 )
@@ -72,6 +73,9 @@ func (c *client) ask(ctx context.Context, method, path string, body []byte) ([]b
 		r.Header.Set("Content-Type", "application/json")
 	}
 	answer, err := http.DefaultClient.Do(r)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, fmt.Errorf("%w; start a program with an inspector there, such as: atoll demo -duration 0 -inspect 127.0.0.1:8080", err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func TestCommandHelp(t *testing.T) {
 			require.Contains(t, r.stdout, "Usage: atoll demo [flags]\n")
 			for _, want := range []string{
 				"-duration time\n", "(default 20s)", "-bots number\n", "(0 to 2000) (default 200)", "-creatures number\n",
-				"(0 to 4000000) (default 100000)", "-shards number\n", fmt.Sprintf("(0 to %d)", handle.ShardMax), "-workers number\n", "-hz number\n",
+				"(0 to 4000000) (default 20000)", "-shards number\n", fmt.Sprintf("(0 to %d)", handle.ShardMax), "-workers number\n", "-hz number\n",
 				"(1 to 1000) (default 20)", "-seed number\n", "-listen host:port\n", "(default 127.0.0.1:0)", "-json\n",
 			} {
 				require.Contains(t, r.stdout, want)

@@ -27,6 +27,7 @@ type figures struct {
 	Rung   int    `json:"rung"`
 	Ticks  struct {
 		times
+		Between  times         `json:"between"`
 		Budget   time.Duration `json:"budget_ns"`
 		Overruns uint64        `json:"overruns"`
 		Skipped  uint64        `json:"skipped"`
@@ -135,8 +136,8 @@ func (x *figures) screen(rows int) string {
 	if x.Rung > 0 {
 		state += fmt.Sprintf(", on rung %d of the ladder", x.Rung)
 	}
-	fmt.Fprintf(&b, "tick %d: p50 %s, p99 %s, longest %s of the last 10 s; budget %s, %d too long, %d given up, %d panics%s\n",
-		x.Tick, short(x.Ticks.P50), short(x.Ticks.P99), short(x.Ticks.Max), short(x.Ticks.Budget), x.Ticks.Overruns, x.Ticks.Skipped, x.Panics, state)
+	fmt.Fprintf(&b, "tick %d: p50 %s, p99 %s, longest %s of the last 10 s, p99 before the tick itself %s; budget %s, %d too long, %d given up, %d panics%s\n",
+		x.Tick, short(x.Ticks.P50), short(x.Ticks.P99), short(x.Ticks.Max), short(x.Ticks.Between.P99), short(x.Ticks.Budget), x.Ticks.Overruns, x.Ticks.Skipped, x.Panics, state)
 	fmt.Fprintf(&b, "%d entities, %s of %s used; %d ports, %d requests wait, p50 %s, p99 %s, %d rejected\n\n",
 		x.Entities, mega(x.Used), mega(x.Reserved), x.Ports, x.Waiting, short(x.Latency.P50), short(x.Latency.P99), x.Rejected)
 

@@ -57,7 +57,7 @@ type hooks struct {
 
 // Default returns the Config of a run without settings.
 func Default() Config {
-	return Config{Duration: 20 * time.Second, Bots: 200, Creatures: 100_000, Hz: 20, Seed: 1, Listen: "127.0.0.1:0"}
+	return Config{Duration: 20 * time.Second, Bots: 200, Creatures: 20_000, Hz: 20, Seed: 1, Listen: "127.0.0.1:0"}
 }
 
 // validate names each setting that is out of its range.

@@ -106,10 +106,17 @@ func newDemo(ctx context.Context, c Config, live io.Writer) (*demo, error) {
 			return nil, fmt.Errorf("demo: %w", err)
 		}
 	}
-	_, _ = fmt.Fprintf(live, "listening on %s (try: nc %s)\n%d creatures and %d bots, %d shards, %d workers, %d Hz, seed %d\n\n",
-		d.server.Addr(), nc(d.server.Addr()), c.Creatures, c.Bots, r.World.Shards(), d.scheduler.Workers(), c.Hz, c.Seed)
+	_, _ = fmt.Fprintf(live, "listening on %s (try: nc %s)\n%d creatures and %d bots, %d shards, %d workers, %d Hz, seed %d\n%s\n\n",
+		d.server.Addr(), nc(d.server.Addr()), c.Creatures, c.Bots, r.World.Shards(), d.scheduler.Workers(), c.Hz, c.Seed, legend)
 	return d, nil
 }
+
+// legend says what the lines that follow it show.
+const legend = `
+Each second a line: how long ticks took; how many creatures, items and avatars live; what systems
+create and destroy; what became of the bots' commands; how many entities each shard has. The first
+ticks make the world, and take longer. On a busy machine others do, too: -creatures 2000 is less to
+do, and 1000000 more. Ctrl-C ends the run early; the audit follows in any case.`
 
 // nc returns an address as arguments of nc.
 func nc(addr string) string {

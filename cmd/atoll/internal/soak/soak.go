@@ -44,10 +44,16 @@ func Run(ctx context.Context, c Config, live io.Writer) (*Summary, error) {
 	}
 	defer s.giveUp()
 	k := &soak{stage: s, sampler: newSampler(s)}
-	_, _ = fmt.Fprintf(live, "%d entities, %d clients with %d requests each, %d shards, %d workers, %d Hz, %d %% churn a second, seed %d\n",
-		c.Entities, c.Clients, c.Queue, s.w.Shards(), s.scheduler.Workers(), c.Hz, c.Churn, c.Seed)
+	_, _ = fmt.Fprintf(live, "%d entities, %d clients with %d requests each, %d shards, %d workers, %d Hz, %d %% churn a second, seed %d\n%s\n\n",
+		c.Entities, c.Clients, c.Queue, s.w.Shards(), s.scheduler.Workers(), c.Hz, c.Churn, c.Seed, legend)
 	return k.run(ctx), nil
 }
+
+// legend says what the lines that follow it show.
+const legend = `
+The clients send as much as the machine does, so ticks may take longer than they should. Systems
+panic now and then, on purpose. What must stay 0 is the last column. Ctrl-C ends the run early; the
+last audit follows in any case.`
 
 func (k *soak) run(ctx context.Context) *Summary {
 	k.due, k.last = time.Now(), time.Now()

@@ -63,7 +63,7 @@ func (k *soak) summarize(start, end reading, measured time.Duration) *Summary {
 // Write writes the result for people.
 func (s *Summary) Write(w io.Writer) {
 	_, _ = fmt.Fprintf(w, "\n%d operations in %d ticks, %.0f s after the warm-up; %d audits of the whole world\n", s.Ops, s.Ticks, s.Seconds, s.Audits)
-	_, _ = fmt.Fprintf(w, "%d entities; %d created, %d destroyed: %.0f %% replaced each second; %d panics\n", s.Entities, s.Created, s.Destroyed, s.ChurnPart, s.Panics)
+	_, _ = fmt.Fprintf(w, "%d entities; %d created, %d destroyed: %.0f %% replaced each second; %d panics of its own systems, on purpose\n", s.Entities, s.Created, s.Destroyed, s.ChurnPart, s.Panics)
 	_, _ = fmt.Fprintf(w, "requests: %d applied, %d gone, %d missing, %d rejected\n", s.Applied, s.Gone, s.Missing, s.Rejected)
 	_, _ = fmt.Fprintf(w, "heap %.1f → %.1f MB, resident %.1f → %.1f MB, goroutines %d → %d\n",
 		s.HeapStart, s.HeapEnd, s.RSSStart, s.RSSEnd, s.GoroutinesStart, s.GoroutinesEnd)
