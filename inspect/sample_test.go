@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -153,6 +154,38 @@ func TestProblems(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return kinds()["panic"] != nil }, 20*time.Second, 50*time.Millisecond)
 	require.Equal(t, "system late", kinds()["panic"]["what"])
+}
+
+// TestOverrunBetween finds the recording of a tick for which a function of Between left too little
+// time.
+func TestOverrunBetween(t *testing.T) {
+	const slow = time.Second
+	f := newWorld(t, 2, 1)
+	f.inspect(inspect.Options{Token: token}).run()
+	require.NoError(t, <-f.s.Between(func(*world.World) { time.Sleep(slow) }))
+	var found map[string]any
+	require.Eventually(t, func() bool {
+		for _, p := range f.get(200, "/api/problems")["problems"].([]any) {
+			if p := p.(map[string]any); p["kind"] == "overrun" && strings.Contains(p["detail"].(string), "of it in OnTick, functions of Between or captures") {
+				found = p
+				return true
+			}
+		}
+		return false
+	}, 20*time.Second, 50*time.Millisecond)
+	ticks := f.get(200, "/api/recordings/"+found["recording"].(string))["ticks"].([]any)
+	tick := ticks[0].(map[string]any)
+	require.GreaterOrEqual(t, tick["between_ns"], float64(slow))
+	require.GreaterOrEqual(t, tick["duration_ns"], tick["between_ns"])
+	require.GreaterOrEqual(t, tick["critical_ns"], float64(slow))
+	span := tick["spans"].([]any)[0].(map[string]any)
+	require.Equal(t, "between", span["kind"])
+	require.Equal(t, "functions of Between", span["name"])
+	require.LessOrEqual(t, span["from_ns"], -float64(slow))
+	require.Eventually(t, func() bool {
+		between := f.get(200, "/api/stats")["ticks"].(map[string]any)["between"].(map[string]any)
+		return between["max_ns"].(float64) >= float64(slow)
+	}, 20*time.Second, 50*time.Millisecond)
 }
 
 // TestOverrun finds the recording of a tick that took too long.
