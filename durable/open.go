@@ -339,7 +339,7 @@ func (d *Store) begin() error {
 	d.number++
 	if x.New || len(x.Lost) > 0 || x.Ticks > 0 || x.segments > segmentsMost { // a snapshot, so that the same ticks are not played again if the process keeps dying
 		d.mark = mark{number: d.number, early: true}
-		if err := d.saved(d.dir.Save(d.w, d.o.Snapshot)); err != nil {
+		if err := d.saved(d.saveIdle); err != nil {
 			return fmt.Errorf("durable: %w", err)
 		}
 	}

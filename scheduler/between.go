@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -161,7 +162,7 @@ func (s *Scheduler) call(x asked) {
 		}
 		v := recover()
 		if v == nil {
-			v = errGoexit // recover does not stop it
+			v = aside.ErrGoexit // recover does not stop it
 		}
 		err := &world.PanicError{In: inBetween, Shard: world.AllShards, Tick: s.w.Tick(), Value: v, Stack: debug.Stack()}
 		s.counts.Panics++
