@@ -584,7 +584,7 @@ func storeCallbacks() []callbackRow {
 			p, path := newPond(0, onTick(func() { panic("misuse: as recorded") })), x.t.TempDir()
 			o := durable.Options{Every: -1, Snapshot: snapshot.Options{Codecs: plain()}, New: func(w *world.World) error { return p.saved.CreateN(w, 3, nil) }}
 			d := must(durable.Open(x.t.Context(), path, p.World, p.s, o))
-			for range 3 {
+			for range 2 { // the process dies before the next tick
 				func() {
 					defer func() { _ = recover() }()
 					require.NoError(x.t, p.s.Step(x.t.Context()))
