@@ -36,7 +36,7 @@ import (
 var update = flag.Bool("update", false, "write the generated parts of docs")
 
 // hangs is how long a call may take before the test says that it hangs.
-const hangs = 10 * time.Second
+const hangs = time.Minute
 
 type (
 	misuseHealth struct{ Points int64 }
