@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -22,7 +23,7 @@ type PoolOptions struct {
 	// and the result is Failed. Workers call it at the same time.
 	Gate func(ctx context.Context) error
 	// Logger, if not nil, gets the errors and panics of functions, and reports of what cannot be
-	// sent.
+	// sent. A panic of its handler is written to standard error.
 	Logger *slog.Logger
 }
 
@@ -218,7 +219,7 @@ func (p *Pool) pass(ctx context.Context, t *task) error {
 
 // log logs what has gone wrong, except the end of the Pool.
 func (p *Pool) log(what, label string, err error, values ...any) {
-	if l := p.o.Logger; l != nil && !errors.Is(err, world.ErrClosed) {
-		l.Error("async: "+what, append([]any{"call", label, "error", err}, values...)...)
+	if !errors.Is(err, world.ErrClosed) {
+		aside.Log(p.o.Logger, slog.LevelError, "async: "+what, append([]any{"call", label, "error", err}, values...)...)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/snapshot"
 )
 
@@ -128,7 +129,11 @@ func (x *capture) take() bool {
 		return true
 	}
 	d.mark, x.tick = mark{number: d.number + 1, early: d.o.NoLog}, d.w.Tick()
-	if x.Captured, x.err = snapshot.Capture(d.w, d.o.Snapshot); x.err != nil || d.o.NoLog {
+	x.err = aside.Do("a function that a snapshot calls", func() (err error) {
+		x.Captured, err = snapshot.Capture(d.w, d.o.Snapshot)
+		return err
+	})
+	if x.err != nil || d.o.NoLog {
 		return true
 	}
 	d.capturing = true
@@ -162,7 +167,7 @@ func (x *capture) isTaken() bool {
 func (x *capture) write() error {
 	d, began := x.store, time.Now()
 	if x.err == nil {
-		x.err = d.saved(d.dir.Write(x.Captured))
+		x.err = d.saved(func() (string, error) { return d.dir.Write(x.Captured) })
 		x.Release()
 	}
 	if x.err == nil {

@@ -20,8 +20,9 @@ import (
 // world must be new, as for snapshot.Load, with the scheduler that makes its ticks and all systems;
 // no port may be open. Everything must be registered: from Open on, and in Options.New, registering
 // panics, because the next start could not read it back. Open makes the ticks of the log by s.Step,
-// which calls the systems and OnTick. The world needs Options.VersionsEach, such as 10,000, so that
-// there are incarnations for crashes.
+// which calls the systems and OnTick. If those panic, as they did when the tick was recorded, Open
+// goes on, as the world did. The world needs Options.VersionsEach, such as 10,000, so that there are
+// incarnations for crashes.
 //
 // It returns ErrInUse, ErrDamaged, world.ErrVersions when no incarnation is left, the errors of
 // snapshot.Load, inputlog.Log.Play, Options.New and Options.Upgrade, or that of ctx. Then the world
@@ -339,7 +340,7 @@ func (d *Store) begin() error {
 	d.number++
 	if x.New || len(x.Lost) > 0 || x.Ticks > 0 || x.segments > segmentsMost { // a snapshot, so that the same ticks are not played again if the process keeps dying
 		d.mark = mark{number: d.number, early: true}
-		if err := d.saved(d.dir.Save(d.w, d.o.Snapshot)); err != nil {
+		if err := d.saved(d.saveIdle); err != nil {
 			return fmt.Errorf("durable: %w", err)
 		}
 	}

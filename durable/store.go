@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/snapshot"
@@ -55,9 +56,10 @@ type Options struct {
 	// OnError, if not nil, is called with what goes wrong while the world runs: once with an error
 	// that wraps ErrFailed, after which nothing more is saved, and once for each snapshot that
 	// could not be saved. Any goroutine may call it, even in the middle of a tick; it must not
-	// block, nor call the Store.
+	// block, nor call the Store. If it panics, the Logger gets that; without one, standard error.
 	OnError func(error)
-	// Logger, if not nil, gets records of what is restored, saved and removed.
+	// Logger, if not nil, gets records of what is restored, saved and removed. A panic of its
+	// handler is written to standard error.
 	Logger *slog.Logger
 }
 
@@ -241,8 +243,13 @@ func (d *Store) takeWanted(*world.World) {
 	}
 }
 
-// saved logs that a snapshot was saved, and removes files that are no longer needed.
-func (d *Store) saved(path string, err error) error {
+// saved saves a snapshot, logs that, and removes files that are no longer needed.
+func (d *Store) saved(save func() (path string, err error)) error {
+	path := ""
+	err := aside.Do("a function that a snapshot calls", func() (err error) {
+		path, err = save()
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -254,13 +261,15 @@ func (d *Store) saved(path string, err error) error {
 // record begins to record to the present segment. With hash, the segment begins with a hash of the
 // state.
 func (d *Store) record(n note, hash bool) error {
-	r, err := inputlog.NewRecorder(d.w, d.log, inputlog.Options{
-		Codecs: d.o.Snapshot.Codecs, Note: n.append(nil), NoHash: !hash, OnEnd: d.log.stop, OnChange: d.changed,
+	return aside.Do("a function that hashes the state", func() error {
+		r, err := inputlog.NewRecorder(d.w, d.log, inputlog.Options{
+			Codecs: d.o.Snapshot.Codecs, Note: n.append(nil), NoHash: !hash, OnEnd: d.log.stop, OnChange: d.changed,
+		})
+		if err == nil {
+			d.recorder = r
+		}
+		return err
 	})
-	if err == nil {
-		d.recorder = r
-	}
-	return err
 }
 
 // retryAfter is the delay after which a change of the idle world that could not be saved is saved
@@ -331,7 +340,7 @@ func (d *Store) Close() error {
 	switch {
 	case saved:
 		d.mark = mark{number: d.number + 1, clean: clean, early: true}
-		err = d.saved(d.dir.Save(d.w, d.o.Snapshot))
+		err = d.saved(d.saveIdle)
 	case err == nil && d.o.NoLog: // a log would have everything
 		err = fmt.Errorf("durable: Store.Close saved no snapshot, and there is no log of what came after tick %d: %w", d.saves.Load(), wrong)
 	}
@@ -339,24 +348,31 @@ func (d *Store) Close() error {
 	return errors.Join(err, d.lock.Close())
 }
 
+// saveIdle saves a snapshot of the idle world.
+func (d *Store) saveIdle() (path string, err error) { return d.dir.Save(d.w, d.o.Snapshot) }
+
 // tell reports that something went wrong.
 func (d *Store) tell(err error) {
-	if l := d.o.Logger; l != nil {
-		l.Error(err.Error())
+	aside.Log(d.o.Logger, slog.LevelError, err.Error(), aside.Stack(err)...)
+	if d.o.OnError == nil {
+		return
 	}
-	if d.o.OnError != nil {
+	wrong := aside.Do("durable: Options.OnError", func() error {
 		d.o.OnError(err)
+		return nil
+	})
+	switch {
+	case wrong != nil && d.o.Logger != nil:
+		aside.Log(d.o.Logger, slog.LevelError, wrong.Error(), aside.Stack(wrong)...)
+	case wrong != nil:
+		aside.Report(wrong)
 	}
 }
 
 func (d *Store) warn(what string, values ...any) {
-	if l := d.o.Logger; l != nil {
-		l.Warn("durable: "+what, values...)
-	}
+	aside.Log(d.o.Logger, slog.LevelWarn, "durable: "+what, values...)
 }
 
 func (d *Store) info(what string, values ...any) {
-	if l := d.o.Logger; l != nil {
-		l.Info("durable: "+what, append([]any{"tick", d.w.Tick()}, values...)...)
-	}
+	aside.Log(d.o.Logger, slog.LevelInfo, "durable: "+what, append([]any{"tick", d.w.Tick()}, values...)...)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/internal/queue"
@@ -114,8 +115,9 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 	if err := d.RecordInputs((*recorder)(r), changed); err != nil {
 		return nil, fmt.Errorf("inputlog: %w", err)
 	}
+	began := false
 	defer func() {
-		if err != nil {
+		if !began { // also if out panics
 			_ = d.RecordInputs(nil, nil)
 		}
 	}()
@@ -131,7 +133,7 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 	if r.writeKinds(kinds); r.err != nil {
 		return nil, r.err
 	}
-	r.onEnd = o.OnEnd
+	r.onEnd, began = o.OnEnd, true
 	return r, nil
 }
 
@@ -144,7 +146,20 @@ func (r *Recorder) writeKinds(all []kind) {
 		r.to.buf = appendBytes(r.to.buf, k.shape)
 	}
 	r.kinds = all
-	r.stop(r.to.end())
+	r.write()
+}
+
+// write writes a record. Recording ends if there is an error, or if out panics.
+func (r *Recorder) write() {
+	err, returned := error(nil), false
+	defer func() {
+		if !returned {
+			err = aside.Recovered("inputlog: the Write of a Recorder's output", recover())
+		}
+		r.stop(err)
+	}()
+	err = r.to.end()
+	returned = true
 }
 
 // stop ends recording if there is an error.
@@ -178,7 +193,7 @@ func (r *Recorder) Hash(h *state.Hasher) error {
 		r.to.buf = appendBytes(r.to.buf, s.Name)
 		r.to.buf = binary.LittleEndian.AppendUint64(r.to.buf, uint64(s.Hash))
 	}
-	r.stop(r.to.end())
+	r.write()
 	return r.err
 }
 
@@ -202,7 +217,8 @@ func (r *Recorder) Close() error {
 	if r.err == nil {
 		r.to.begin(endRecord)
 		r.to.buf = binary.AppendUvarint(r.to.buf, r.ticks)
-		r.err = r.to.end()
+		r.onEnd = nil // it ends here anyway
+		r.write()
 	}
 	return r.err
 }
@@ -254,7 +270,7 @@ func (r *Recorder) changed() {
 	}
 	r.to.begin(changeRecord)
 	r.to.buf = binary.AppendUvarint(r.to.buf, r.w.Tick())
-	r.stop(r.to.end())
+	r.write()
 	r.onChange()
 }
 
@@ -288,7 +304,7 @@ func (l *recorder) End(in *drive.Inputs) {
 			r.to.buf = append(r.to.buf, 0, 0) // what follows is of port 0: nothing
 			r.length += 2
 		}
-		r.stop(r.to.end())
+		r.write()
 		r.ticks++
 	}
 	for i := range r.partitions {

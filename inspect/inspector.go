@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"sync/atomic"
 
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/figures"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -32,7 +33,8 @@ type Options struct {
 	// Insecure lets ListenAndServe serve other machines without TLS: behind a proxy that has TLS,
 	// or in a network where the token may be read.
 	Insecure bool
-	// Logger, if not nil, gets records of requested changes, and of failures.
+	// Logger, if not nil, gets records of requested changes, and of failures. A panic of its handler
+	// is written to standard error.
 	Logger *slog.Logger
 	// GoTraces keeps an execution trace of the Go runtime of the last 5 seconds in memory, 8 MB,
 	// and adds it to recordings of ticks that overran, for `go tool trace`. It costs the program a
@@ -136,7 +138,5 @@ func (x *Inspector) Close() error {
 
 // log writes to the Logger, if there is one.
 func (x *Inspector) log(level slog.Level, what string, values ...any) {
-	if l := x.o.Logger; l != nil {
-		l.Log(context.Background(), level, what, values...)
-	}
+	aside.Log(x.o.Logger, level, what, values...)
 }

@@ -10,6 +10,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/atoll-sim/atoll/internal/aside"
 )
 
 const (
@@ -172,12 +174,13 @@ func (x *Inspector) Serve(ctx context.Context, l net.Listener) error {
 	x.log(slog.LevelInfo, "inspector listens", "addr", l.Addr().String())
 	ended := make(chan error, 1)
 	go func() {
-		places := listener{l, newLimit(2 * x.o.ConnectionsMax)}
-		if x.o.TLS != nil {
-			ended <- server.ServeTLS(places, "", "")
-		} else {
-			ended <- server.Serve(places)
-		}
+		ended <- aside.Do("the listener of Inspector.Serve", func() error {
+			places := listener{l, newLimit(2 * x.o.ConnectionsMax)}
+			if x.o.TLS != nil {
+				return server.ServeTLS(places, "", "")
+			}
+			return server.Serve(places)
+		})
 	}()
 	select {
 	case err = <-ended:

@@ -126,7 +126,7 @@ func (s *Set) Open(v Viewer) *View {
 	view := &View{client: v.Client, viewer: v}
 	view.mu.unacked.init(v.Unacked)
 	if v.Write != nil {
-		view.writer = newWriter(v.Write)
+		view.writer = newWriter(view, v.Write)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,7 +35,8 @@ type Viewer struct {
 	// a connection that keeps the order, such as a websocket. Each call has a goroutine of its own,
 	// so it may wait for the network; it must not keep the packet. The view gets no packet until
 	// Write has returned, so a slow client gets fewer packets, each with everything that is new.
-	// Each counts as received: when a write fails, close the connection.
+	// Each counts as received: when a write fails, close the connection. If Write panics, its view
+	// is closed, and the panic is written to standard error.
 	Write func(packet []byte)
 	// Client is any value of the program, for the sink and the functions of Options. See
 	// View.Client.

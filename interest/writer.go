@@ -1,6 +1,11 @@
 package interest
 
-import "sync/atomic"
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/internal/aside"
+)
 
 // writer gives the packets of a view to Viewer.Write.
 //
@@ -11,11 +16,19 @@ type writer struct {
 	run    func() // bound once
 }
 
-func newWriter(write func(packet []byte)) *writer {
+func newWriter(v *View, write func(packet []byte)) *writer {
 	w := &writer{}
 	w.run = func() {
-		defer w.writes.Store(false)
+		returned := false
+		defer func() {
+			if !returned {
+				v.Close() // the client may lack the packet, on which the next ones build
+				aside.Report(aside.Recovered(fmt.Sprintf("interest: Viewer.Write of client %v", v.client), recover()))
+			}
+			w.writes.Store(false)
+		}()
 		write(w.packet)
+		returned = true
 		if cap(w.packet) > 8*len(w.packet)+blockBytes {
 			w.packet = nil // the one before was far larger
 		}

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
@@ -48,7 +49,8 @@ type block struct {
 //
 // forgotten, if not nil, is called with the handle, on a goroutine of the runtime,
 // when the collector finds that shares were lost without being released. The entity
-// stays alive, because the time of a collection must not affect the world.
+// stays alive, because the time of a collection must not affect the world. A panic of forgotten is
+// written to standard error.
 func Own(by world.Actor, h handle.Handle, forgotten func(handle.Handle)) Owner {
 	liveness := driver.Of(by).Liveness()
 	if _, ok := liveness.State(h); !ok { // not by.Status, which reports Dying to some actors only
@@ -70,10 +72,18 @@ type lost struct {
 	forgotten func(handle.Handle)
 }
 
-// notify reports it, unless the world, or the entity, is gone anyway.
+// notify reports it, unless the world, or the entity, is gone anyway. The goroutine is one on which
+// the runtime calls the cleanups of the whole program.
 func (l lost) notify() {
-	if l.liveness.Alive(l.handle) {
+	if !l.liveness.Alive(l.handle) {
+		return
+	}
+	err := aside.Do("reference: the function of Own", func() error {
 		l.forgotten(l.handle)
+		return nil
+	})
+	if err != nil {
+		aside.Report(err)
 	}
 }
 

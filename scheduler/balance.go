@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
@@ -80,16 +81,15 @@ func (s *Scheduler) balance(w driver.Tick) {
 	}
 	returned := false
 	defer func() {
+		if returned {
+			return
+		}
 		v := recover()
-		if !returned {
-			b.shifts = b.shifts[:0]
-			if v == nil {
-				v = errGoexit
-			}
+		if v == nil {
+			v = aside.ErrGoexit
 		}
-		if v != nil { // a panic of the Logger, if the Balancer returned
-			b.err = &world.PanicError{In: inBalancer, Shard: world.AllShards, Tick: w.Number(), Value: v, Stack: debug.Stack()}
-		}
+		b.shifts = b.shifts[:0]
+		b.err = &world.PanicError{In: inBalancer, Shard: world.AllShards, Tick: w.Number(), Value: v, Stack: debug.Stack()}
 	}()
 	for i := range b.loads {
 		b.loads[i] = Load{Entities: w.Entities(i), Cost: s.tick.scale.Duration(s.tick.programs[i].cost)}

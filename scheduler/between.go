@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -163,7 +164,7 @@ func (s *Scheduler) call(x asked) {
 		}
 		v := recover()
 		if v == nil {
-			v = errGoexit // recover does not stop it
+			v = aside.ErrGoexit // recover does not stop it
 		}
 		err := &world.PanicError{In: inBetween, Shard: world.AllShards, Tick: s.w.Tick(), Value: v, Stack: debug.Stack()}
 		s.counts.Panics++

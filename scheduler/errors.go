@@ -6,9 +6,6 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// errGoexit is the value of a system that neither returned nor panicked.
-var errGoexit = errors.New("it called runtime.Goexit, as a test that fails does")
-
 // ErrRunning is returned by a Run while another is under way.
 var ErrRunning = errors.New("scheduler: Scheduler.Run while another is under way; stop that first, or leave it to make the ticks")
 
@@ -25,4 +22,5 @@ const (
 	inCondition = "condition of system"
 	inBalancer  = "balancer"
 	inBetween   = "function between ticks"
+	inWatchdog  = "Watchdog.Notify"
 )

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/clock"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/world"
@@ -221,7 +222,7 @@ func (t *tick) recovered(w *worker, p *program, value any) (handed bool) {
 	p.acting.Stop()
 	exits := value == nil
 	if exits {
-		value = errGoexit
+		value = aside.ErrGoexit
 	}
 	e := &world.PanicError{In: inSystem, Name: s.system.name, Shard: p.shard, Tick: t.number, Value: value, Stack: debug.Stack()}
 	p.errs = append(p.errs, failure{e, s.system})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/atoll-sim/atoll/internal/aside"
 )
 
 // Report describes one tick. For a tick of Step, Late, Overruns, Skipped and Slipped are 0.
@@ -131,15 +133,18 @@ func (s *Scheduler) report(r *Report, before Stats) {
 
 // log writes to the Logger, if there is one.
 func (s *Scheduler) log(level slog.Level, what string, values ...any) {
-	if l := s.options.Logger; l != nil {
-		l.Log(context.Background(), level, what, values...)
-	}
+	aside.Log(s.options.Logger, level, what, values...)
 }
 
-// notifyStuck reports a system that does not return. The watchdog calls it.
-func (s *Scheduler) notifyStuck(x Stuck) {
+// notifyStuck reports a system that does not return. The watchdog calls it. It returns the panic of
+// Notify.
+func (s *Scheduler) notifyStuck(x Stuck) error {
 	s.log(slog.LevelWarn, "system does not return", "system", x.System, "shard", x.Shard, "tick", x.Tick, "for", x.For, "stack", x.Stack)
-	if s.options.Watchdog.Notify != nil {
-		s.options.Watchdog.Notify(x)
+	if s.options.Watchdog.Notify == nil {
+		return nil
 	}
+	return aside.Do(inWatchdog, func() error {
+		s.options.Watchdog.Notify(x)
+		return nil
+	})
 }

@@ -53,7 +53,8 @@ type Options struct {
 	Balancer Balancer
 
 	// Logger, if not nil, gets records of panics, of overruns, of systems that do not return
-	// or are disabled, of shifts by the Balancer, and of what Run does.
+	// or are disabled, of shifts by the Balancer, and of what Run does. A panic of its handler is
+	// written to standard error.
 	Logger *slog.Logger
 	// Watchdog reports systems that do not return.
 	Watchdog Watchdog

@@ -170,8 +170,8 @@ func (x *system) holds(w *world.World) (all bool, err *world.PanicError) {
 
 // settle adds up a tick that is over, and joins its panics in this order: those of conditions;
 // those of systems, by shard and in the order of the systems; those of global systems; that of the
-// balancer; those of functions and those of hooks in the refresh, by shard; that of a Recorder; and
-// what broke the world.
+// balancer; those of functions and those of hooks in the refresh, by shard; that of a Recorder;
+// that of the watchdog; and what broke the world.
 func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.BrokenError) error {
 	t := &s.tick
 	t.observer.end(ctx)
@@ -190,12 +190,12 @@ func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.B
 		s.balancing.err = nil
 	}
 	calls, omitted, more := t.world.Failures()
-	hooks, recorder := t.world.FailedHooks(), t.world.FailedRecorder()
-	if len(panics)+len(calls)+len(hooks) == 0 && recorder == nil && broken == nil {
+	hooks, recorder, notify := t.world.FailedHooks(), t.world.FailedRecorder(), t.watchdog.takeFailed()
+	if len(panics)+len(calls)+len(hooks) == 0 && recorder == nil && notify == nil && broken == nil {
 		return nil
 	}
 	s.goesOn = recorder == nil && broken == nil && (len(calls)+len(hooks) == 0 || s.options.IfPanics != StopRun)
-	all := make([]error, 0, len(panics)+len(calls)+len(hooks)+3)
+	all := make([]error, 0, len(panics)+len(calls)+len(hooks)+4)
 	for _, e := range panics {
 		all = append(all, e.PanicError)
 		s.applyPolicy(e)
@@ -220,6 +220,11 @@ func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.B
 		s.counts.Panics++
 		s.logPanic(recorder, "recorder panicked", "method", recorder.Name, "tick", recorder.Tick)
 	}
+	if notify != nil {
+		all = append(all, notify)
+		s.counts.Panics++
+		s.logPanic(notify, "Watchdog.Notify panicked", "tick", notify.Tick)
+	}
 	if broken != nil {
 		all = append(all, s.broke(broken))
 	}
@@ -228,17 +233,15 @@ func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.B
 
 // logPanic logs a panic, with what args say about it.
 func (s *Scheduler) logPanic(e *world.PanicError, message string, args ...any) {
-	if l := s.options.Logger; l != nil {
-		l.Error(message, append(args, "panic", e.Value, "stack", string(e.Stack))...)
+	if s.options.Logger != nil {
+		s.log(slog.LevelError, message, append(args, "panic", e.Value, "stack", string(e.Stack))...)
 	}
 }
 
 // broke counts and logs the panic that broke the world.
 func (s *Scheduler) broke(e *world.BrokenError) error {
 	s.counts.Panics++
-	if l := s.options.Logger; l != nil {
-		l.Error("world broke", "during", e.During, "tick", e.Tick, "panic", e.Value, "stack", string(e.Stack))
-	}
+	s.log(slog.LevelError, "world broke", "during", e.During, "tick", e.Tick, "panic", e.Value, "stack", string(e.Stack))
 	return e
 }
 

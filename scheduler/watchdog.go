@@ -2,13 +2,16 @@ package scheduler
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"runtime/pprof"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/clock"
+	"github.com/atoll-sim/atoll/world"
 )
 
 // Watchdog looks out for systems that do not return.
@@ -17,7 +20,8 @@ type Watchdog struct {
 	After time.Duration
 	// Notify, if not nil, is called once for each such run, while the tick is still
 	// running. It may use the world only through a Port, and it must return, because the
-	// tick waits for it. Options.Logger gets a record in any case.
+	// tick waits for it. If it panics, the error of the tick says so. Options.Logger gets a record
+	// in any case.
 	Notify func(Stuck)
 }
 
@@ -43,16 +47,17 @@ func (s Stuck) String() string {
 // keeps the two apart.
 type watchdog struct {
 	after  time.Duration
-	notify func(Stuck)
+	notify func(Stuck) error
 	tick   *tick
 	timer  *time.Timer
 	mu     struct {
 		sync.Mutex
-		on bool
+		on     bool
+		failed *world.PanicError // of notify, the first in a tick
 	}
 }
 
-func newWatchdog(t *tick, after time.Duration, tell func(Stuck)) *watchdog {
+func newWatchdog(t *tick, after time.Duration, tell func(Stuck) error) *watchdog {
 	d := &watchdog{after: after, notify: tell, tick: t}
 	d.timer = time.AfterFunc(time.Hour, d.look)
 	d.timer.Stop()
@@ -76,6 +81,17 @@ func (d *watchdog) end() {
 	d.mu.Unlock()
 }
 
+// takeFailed returns the panic of notify in a tick that has ended.
+func (d *watchdog) takeFailed() (e *world.PanicError) {
+	if d == nil {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e, d.mu.failed = d.mu.failed, nil
+	return e
+}
+
 // look reports the systems that have run for too long. The timer calls it.
 func (d *watchdog) look() {
 	d.mu.Lock()
@@ -94,7 +110,10 @@ func (d *watchdog) look() {
 			stack = ""
 		}
 		w.reported = since
-		d.notify(Stuck{System: s.system.name, Shard: int(s.shard), Tick: d.tick.number, For: spent, Stack: stack})
+		err := d.notify(Stuck{System: s.system.name, Shard: int(s.shard), Tick: d.tick.number, For: spent, Stack: stack})
+		if e := (*aside.Error)(nil); errors.As(err, &e) && d.mu.failed == nil {
+			d.mu.failed = &world.PanicError{In: inWatchdog, Shard: world.AllShards, Tick: d.tick.number, Value: e.Value, Stack: e.Stack}
+		}
 	}
 	d.timer.Reset(d.period())
 }

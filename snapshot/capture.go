@@ -24,7 +24,26 @@ type Captured struct {
 	parts   []part
 	frozen  drive.Frozen
 	hashing drive.Hashing
-	hash    func() state.Hash // computed once
+	hash    onceHash
+}
+
+// onceHash is computed once. sync.OnceValue would repeat the panic of a codec for ever, and make one
+// of a runtime.Goexit.
+//
+// Ownership: mu guards it.
+type onceHash struct {
+	mu    sync.Mutex
+	known bool
+	hash  state.Hash
+}
+
+func (x *onceHash) of(compute func() state.Hash) state.Hash {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.known {
+		x.hash, x.known = compute(), true
+	}
+	return x.hash
 }
 
 // Capture takes the state of an idle world for Captured.Save and Captured.Load. It copies in
@@ -64,7 +83,6 @@ func Capture(w *world.World, o Options) (c *Captured, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c.hash = sync.OnceValue(func() state.Hash { return state.Hash(c.hashing.Hash(c.image)) })
 	taken = true
 	return c, nil
 }
@@ -126,7 +144,7 @@ func (c *Captured) Hash() (state.Hash, error) {
 	if c.parts == nil {
 		return 0, world.ErrClosed
 	}
-	return c.hash(), nil
+	return c.hash.of(func() state.Hash { return state.Hash(c.hashing.Hash(c.image)) }), nil
 }
 
 // Save writes the captured state: the same bytes as the function Save would have written then. It
@@ -148,7 +166,7 @@ func (c *Captured) save(dst io.Writer, x *Chain) error {
 // that is forgotten.
 func (c *Captured) Release() {
 	if c.parts != nil {
-		c.parts, c.s, c.hash, c.hashing = nil, nil, nil, nil
+		c.parts, c.s, c.hashing = nil, nil, nil
 		c.frozen.Release()
 	}
 }

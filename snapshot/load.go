@@ -11,6 +11,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
@@ -348,19 +349,21 @@ func (l *loading) mail(c *drive.Cursor, from int) error {
 		if n.form == nil {
 			continue
 		}
-		if n.form.ByCodec() {
-			l.codecs.Lock()
-		}
-		c.Rest, err = n.form.Read(c.Rest, value)
-		if n.form.ByCodec() {
-			l.codecs.Unlock()
-		}
-		if err != nil {
+		if c.Rest, err = l.value(c.Rest, n.form, value); err != nil {
 			return fmt.Errorf("a %s: %w", n.name, err)
 		}
 		l.v.Kinds().Renumber(n.at, value, l.component)
 	}
 	return nil
+}
+
+// value reads a value, and returns the rest.
+func (l *loading) value(src []byte, form drive.Form, to mem.Cells) ([]byte, error) {
+	if form.ByCodec() {
+		l.codecs.Lock()
+		defer l.codecs.Unlock()
+	}
+	return form.Read(src, to)
 }
 
 // finish ends the load after all sections were read.

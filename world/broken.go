@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/refresh"
 )
@@ -53,7 +54,7 @@ func (w *World) Err() error {
 
 func newBroken(w *World, during string, value any) *BrokenError {
 	if value == nil {
-		value = errGoexit
+		value = aside.ErrGoexit
 	}
 	return &BrokenError{Tick: w.engine.Tick.Load(), During: during, Value: value, Stack: debug.Stack()}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/refresh"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -169,12 +170,12 @@ func (c *capturing) copyPart(i int) {
 		c.copies.Copy(i, &component)
 		return
 	}
-	var a refresh.Aside
+	var a aside.Caller
 	a.Bind(func() { c.copies.Copy(i, &component) })
 	if !a.Call() {
 		v := a.Value
 		if v == nil {
-			v = errGoexit
+			v = aside.ErrGoexit
 		}
 		c.failed.CompareAndSwap(nil, &PanicError{In: inClone, Name: c.names[component].name, Shard: AllShards, Value: v, Stack: a.Stack})
 	}

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
@@ -50,7 +51,7 @@ func (s *EntityContext) end(v any) (queue.Outcome, *PanicError) {
 		return queue.Failed, nil
 	}
 	if v == nil {
-		v = errGoexit
+		v = aside.ErrGoexit
 	}
 	e := &PanicError{
 		In: inFunction, Name: s.function, On: s.h, Shard: s.c.Shard(), Tick: s.c.Tick(), Value: v, Stack: debug.Stack(),

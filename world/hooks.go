@@ -4,6 +4,7 @@ import (
 	"runtime/debug"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/refresh"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -131,7 +132,7 @@ func (h *Hook) call(c *Context, on Event, hs []handle.Handle) {
 			return
 		}
 		if v == nil {
-			v = errGoexit
+			v = aside.ErrGoexit
 		}
 		var stack []byte
 		if c.w.keepsFailure(len(c.failedHooks)) {

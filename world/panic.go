@@ -11,8 +11,8 @@ import (
 // that code had written until then stays; the tick or the refresh was completed. A panic that could
 // not be contained is a BrokenError instead.
 type PanicError struct {
-	In    string        // what panicked: "function", "hook", "recorder", "system", "condition of system", "balancer", "function between ticks", "clone function"
-	Name  string        // its name; of a clone function the component; of a recorder the method; of a balancer, or between ticks, nothing
+	In    string        // what panicked: "function", "hook", "recorder", "system", "condition of system", "balancer", "function between ticks", "clone function", "Watchdog.Notify"
+	Name  string        // its name; of a clone function the component; of a recorder the method; of what has no name, nothing
 	Shard int           // or AllShards, if it runs once for all of them
 	Tick  uint64        // number of the tick
 	On    handle.Handle // the entity that a function was called on
@@ -61,9 +61,6 @@ func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
 }
-
-// errGoexit is the value of code that neither returned nor panicked.
-var errGoexit = errors.New("it called runtime.Goexit, as a test that fails does")
 
 // failuresMax is how many panics of functions a refresh keeps with all details, including a
 // stack. Each shard keeps an equal part of these, at least one: the first in the order of the

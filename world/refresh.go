@@ -1,6 +1,7 @@
 package world
 
 import (
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/refresh"
@@ -54,7 +55,7 @@ func (w *refreshed) RecorderPanicked(p *refresh.Panic) error {
 	w.changed = nil
 	w.recorderErr = &PanicError{In: inRecorder, Name: p.During, Shard: AllShards, Tick: w.engine.Tick.Load(), Value: p.Value, Stack: p.Stack}
 	if p.Value == nil {
-		w.recorderErr.Value = errGoexit
+		w.recorderErr.Value = aside.ErrGoexit
 	}
 	return w.recorderErr
 }

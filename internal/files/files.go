@@ -39,21 +39,32 @@ const PartEnd = ".part"
 // left of it.
 func Write(f Files, name string, write func(to io.Writer) error) (named bool, err error) {
 	part := name + PartEnd
+	defer func() { // also if write panics
+		if !named {
+			_ = f.Remove(part) // ignore the error: it may not exist
+		}
+	}()
 	out, err := f.Create(part)
 	if err == nil {
-		if err = write(out); err == nil {
-			err = out.Sync()
-		}
-		err = errors.Join(err, out.Close())
+		err = fill(out, write)
 	}
 	if err == nil {
 		err = f.Rename(part, name)
 	}
 	if err != nil {
-		_ = f.Remove(part) // ignore the error: it may not exist
 		return false, err
 	}
+	named = true
 	return true, f.Sync()
+}
+
+// fill writes a file, and closes it.
+func fill(out File, write func(to io.Writer) error) (err error) {
+	defer func() { err = errors.Join(err, out.Close()) }()
+	if err = write(out); err == nil {
+		err = out.Sync()
+	}
+	return err
 }
 
 // OS is a directory of the operating system, by its path.
