@@ -116,7 +116,7 @@ func (m *Message[M]) load(box int, to []handle.Handle) (bodies mem.Cells, put fu
 	all := make([]M, len(to))
 	return mem.CellsOf(all), func() {
 		for i, h := range to {
-			m.put(box, h, all[i])
+			m.add(box, h, all[i])
 		}
 	}
 }
