@@ -204,7 +204,7 @@ func (h *Hasher) sections(call string, l *later, done func(shard int, kind, name
 // world hashes what shapes the world as a whole.
 func (h *Hasher) world(v drive.Survey, lists ...[]drive.Named) {
 	o := h.w.Options()
-	h.sum.text("atoll state 7")
+	h.sum.text("atoll state 8")
 	for _, n := range []uint64{
 		uint64(o.Shards), uint64(o.IndexMax), uint64(o.VersionMax), uint64(o.VersionsEach), uint64(h.w.Incarnation()), uint64(o.TickInterval), o.Seed,
 		uint64(o.OutboxRequests), uint64(o.OutboxBytes), h.w.Tick(),
