@@ -316,6 +316,7 @@ func (l *loading) plan() (p Plan, err error) {
 	if err != nil {
 		return p, err
 	}
+	l.own = own
 	m := matching{saved: l.names, own: own, o: l.o, list: &p.Differences}
 	same, err := m.all()
 	l.same = l.same && same

@@ -260,3 +260,22 @@ func (s *Shard) loadNotes(x *Image) error {
 	}
 	return nil
 }
+
+// Unload undoes Load: the shard has no atoms again, and can be loaded anew.
+func (s *Shard) Unload() {
+	s.shrinking.tables = slices.DeleteFunc(s.shrinking.tables, func(t *Table) bool { return t.in })
+	for _, t := range s.tables {
+		for _, c := range t.chunks {
+			s.space.remove(c)
+		}
+		t.chunks, t.dirty, t.cur = nil, nil, noChunk
+		t.listed, t.fragmented, t.in = false, false, false
+		if !t.kept {
+			t.giveBack()
+		}
+	}
+	s.arrange(nil)
+	s.dirty, s.fragmented, s.flagged = nil, nil, nil
+	s.changes = changeLog{}
+	s.tally = tally{watched: s.tally.watched}
+}

@@ -120,9 +120,7 @@ func (t *Table) shrink(ticks uint32) (again bool) {
 			t.shard.shrinking.gone++
 		}
 		if !t.kept {
-			t.gone = true
-			t.edges, t.toggleEdges = nil, nil // otherwise tables that are gone would keep one another in memory
-			delete(t.shard.bySet, t.set)
+			t.giveBack()
 		}
 		return false
 	}
@@ -146,6 +144,13 @@ func (t *Table) shrink(ticks uint32) (again bool) {
 	t.chunks = nil
 	t.left = now
 	return true
+}
+
+// giveBack makes the shard forget the table.
+func (t *Table) giveBack() {
+	t.gone = true
+	t.edges, t.toggleEdges = nil, nil // otherwise tables that are gone would keep one another in memory
+	delete(t.shard.bySet, t.set)
 }
 
 // Trim drops the rows that columns keep for later use and have not used since the last Trim. For
