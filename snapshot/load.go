@@ -11,6 +11,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
@@ -291,11 +292,14 @@ func (l *loading) resource(c *drive.Cursor, n *named) error {
 	}
 	value, parts, put := l.into.Resource(n.at)
 	err := l.values(c, n.form, value)
-	if count := c.Int(); err == nil && count != parts.Len {
-		err = otherWorld("resource %q has %d parts in the snapshot, %d here", n.name, count, parts.Len)
-	}
-	if err == nil {
+	switch count := c.Int(); {
+	case err != nil:
+	case count == parts.Len:
 		err = l.values(c, n.form, parts)
+	case count > 0 && count != l.w.Shards():
+		err = drive.ErrBody
+	case count > 0: // it is no accumulator now
+		err = l.values(c, skipping(n.parts), mem.Cells{Len: count})
 	}
 	l.put = append(l.put, put)
 	return err
