@@ -41,6 +41,7 @@ type bank struct {
 	s       *scheduler.Scheduler
 	account *world.Reader[Account]
 	ship    *world.Reader[Ship]
+	shipOf  *world.Component[Ship]
 	ships   *world.Bundle[fleet]
 	pays    *world.Func[pay]
 	options durable.Options
@@ -49,8 +50,8 @@ type bank struct {
 func newBank(workers int) *bank {
 	w := world.MustNew(world.Options{Shards: 3, VersionsEach: 1000, Seed: 3})
 	accounts := world.Register[Account](w, "account")
-	world.Register[Ship](w, "ship")
-	x := &bank{World: w, account: world.Read[Account](w), ship: world.Read[Ship](w), ships: world.NewBundle[fleet](w)}
+	ships := world.Register[Ship](w, "ship")
+	x := &bank{World: w, shipOf: ships, account: world.Read[Account](w), ship: world.Read[Ship](w), ships: world.NewBundle[fleet](w)}
 	holders := world.NewBundle[holder](w)
 	x.pays = world.RegisterFunc(w, "pay", func(self *world.EntityContext, p pay) {
 		if a := accounts.Write(self); a.Seq+1 == p.Seq {

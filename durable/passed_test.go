@@ -213,3 +213,44 @@ func TestSavesGivenUp(t *testing.T) {
 	require.GreaterOrEqual(t, found.Info.Tick, before)
 	require.NoError(t, st.Close())
 }
+
+// TestPassedUnloadable makes the newest snapshot one that is intact and cannot be loaded. The log
+// makes up for it. Without the log Open says what is lost.
+func TestPassedUnloadable(t *testing.T) {
+	path, disk := useDisk(t)
+	x, wrong := newBank(1), errors.New("a bad clock")
+	also := func(o *durable.Options) {
+		o.Snapshot.Also = []snapshot.Also{{
+			Name: "clock",
+			Save: func(dst []byte) []byte { return append(dst, byte(x.Tick())) },
+			Load: func(src []byte) error {
+				if src[0] >= 3 {
+					return wrong
+				}
+				return nil
+			},
+		}}
+	}
+	also(&x.options)
+	st, err := x.open(path)
+	require.NoError(t, err)
+	for range 3 {
+		x.step(t)
+	}
+	x.saves(t, st, 1)
+	x.step(t)
+	require.NoError(t, st.Wait(t.Context()))
+	want := x.observe()
+	st.Crash()
+	y, st, err := opened(t, disk, nil, also)
+	require.NoError(t, err)
+	require.Equal(t, want, y.observe())
+	require.Len(t, st.Recovered().Snapshot.Passed, 1)
+	require.ErrorIs(t, st.Recovered().Snapshot.Passed[0], wrong)
+
+	_, _, err = opened(t, disk, nil, func(o *durable.Options) {
+		also(o)
+		o.NoLog = true
+	})
+	require.ErrorIs(t, err, durable.ErrDamaged)
+}

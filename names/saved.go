@@ -18,8 +18,11 @@ func (k adapter[K]) SavedOptions() (all, same string) {
 	return fmt.Sprintf("%s, LengthMax %d, Refusals %d", same, k.options.LengthMax, k.options.Refusals), same
 }
 
-// LoadSaved gives names without bindings those that AppendSaved wrote.
+// LoadSaved gives names the bindings that AppendSaved wrote, and no others.
 func (k adapter[K]) LoadSaved(src []byte) error {
+	k.byName.empty()
+	k.byHandle.empty()
+	k.count.Store(0)
 	c := drive.Cursor{Rest: src}
 	c.Take(8) // LengthMax: this world's limit applies from now on
 	most, bound, refused := c.Word64(), c.Word64(), c.Word64()

@@ -205,6 +205,17 @@ func (x *index[K]) clear(b *binding[K]) {
 	}
 }
 
+// empty removes all bindings.
+func (x *index[K]) empty() {
+	for i := range x.stripes {
+		if s := &x.stripes[i]; s.table.Load() != nil {
+			x.touch(s)
+			s.table.Store(nil)
+			s.used, s.live = 0, 0
+		}
+	}
+}
+
 // find returns the slot of a binding that is in the index.
 func (x *index[K]) find(b *binding[K]) (slots []slot[K], at uint64) {
 	slots = x.stripe(x.hash(b)).table.Load().slots

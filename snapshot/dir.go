@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/atoll-sim/atoll/internal/files"
+	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -159,6 +160,12 @@ func (d *Dir) removeOld(f files.Files, old []string, written string, keep int) e
 // Newest finds the newest intact snapshot. It reads all of it. If there is none, it returns
 // ErrNone; Found.Passed says why each file was skipped.
 func (d *Dir) Newest() (Found, error) {
+	return d.find(func(files.Files, []string) error { return nil }, nil)
+}
+
+// find finds the newest snapshot that is intact and of which use, which gets the files that make it,
+// returns no error. stop, if not nil, says which errors of use end the search.
+func (d *Dir) find(use func(f files.Files, chain []string) error, stop func(error) bool) (Found, error) {
 	var x Found
 	f := d.of()
 	all, err := d.list(f)
@@ -167,12 +174,20 @@ func (d *Dir) Newest() (Found, error) {
 	}
 	broken := map[string]error{} // their increments are skipped without reading all again
 	for i, name := range slices.Backward(all) {
-		info, err := d.verifyChain(f, chainOf(all[:i+1]), broken)
+		chain := chainOf(all[:i+1])
+		info, err := d.verifyChain(f, chain, broken)
 		if err == nil {
 			x.Path, x.Info = d.path(name), info
-			return x, nil
+			if err = use(f, chain); err == nil {
+				return x, nil
+			}
 		}
-		x.Passed = append(x.Passed, fmt.Errorf("%s: %w", d.path(name), err))
+		err = fmt.Errorf("%s: %w", d.path(name), err)
+		if stop != nil && stop(err) {
+			return x, err
+		}
+		x.Path, x.Info = "", Info{}
+		x.Passed = append(x.Passed, err)
 	}
 	return x, fmt.Errorf("%w %s", errors.Join(append([]error{ErrNone}, x.Passed...)...), d.Path)
 }
@@ -276,22 +291,27 @@ func (d *Dir) Open(name string) (io.ReadCloser, error) {
 	return in, nil
 }
 
-// Load loads the newest intact snapshot into a new world. It returns the errors of Newest and
-// of the function Load.
+// Load loads the newest snapshot that can be loaded into a new world: it goes on to an older one if
+// one is damaged, or if the function Load fails because of its content; Found.Passed says why each
+// was skipped. It returns the errors of Newest. It also returns those of the function Load that
+// concern the program, as an older file would not help: ErrOtherWorld, ErrNotNew, ErrTooLarge,
+// state.ErrNoCodec, world.ErrClosed. What Options.Also has loaded of a skipped file is loaded again.
 func (d *Dir) Load(w *world.World, o Options) (Found, error) {
-	x, err := d.Newest()
-	if err != nil {
-		return x, err
-	}
-	in, err := d.Open(x.Path)
-	if err != nil {
-		return x, err
-	}
-	defer in.Close()
-	if err := Load(in, w, o); err != nil {
-		return x, fmt.Errorf("%s: %w", x.Path, err)
-	}
-	return x, nil
+	return d.find(func(f files.Files, chain []string) error {
+		in, err := openChain(f, chain)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		return Load(in.Reader, w, o)
+	}, func(err error) bool {
+		for _, is := range []error{ErrOtherWorld, ErrNotNew, ErrTooLarge, state.ErrNoCodec, world.ErrClosed} {
+			if errors.Is(err, is) {
+				return true
+			}
+		}
+		return w.Err() != nil
+	})
 }
 
 // list returns the names of the snapshots, oldest first.

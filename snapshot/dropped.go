@@ -118,7 +118,7 @@ func (l *loading) mergeGroup(m *mergedTable, x *store.Image, plans []tablePlan, 
 	t.Left = now + 1
 	for _, k := range group {
 		from := &x.Tables[k]
-		t.Kept, t.Listed, t.Fragmented = t.Kept || from.Kept, true, t.Fragmented || from.Fragmented
+		t.Listed, t.Fragmented = true, t.Fragmented || from.Fragmented
 		t.Left = younger(t.Left, from.Left)
 		for _, c := range from.Chunks {
 			if c.Rows > c.Cap || c.Cap > slots.RowsMax {

@@ -18,7 +18,7 @@ import (
 //	          body, of stored bytes
 const (
 	magic           = "atollsnp"
-	version  uint32 = 1
+	version  uint32 = 2
 	preamble        = len(magic) + 4
 	headSize        = 32
 	sumAt           = headSize - 8

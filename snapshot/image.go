@@ -85,7 +85,7 @@ func readShard(c *drive.Cursor) (x store.Image) {
 }
 
 func appendTable(dst []byte, t *store.TableImage) []byte {
-	dst = drive.AppendNumber(drive.AppendNumbers(dst, t.Components), drive.FlagsOf(t.Kept, t.Listed, t.Fragmented))
+	dst = drive.AppendNumber(drive.AppendNumbers(dst, t.Components), drive.FlagsOf(t.Listed, t.Fragmented))
 	dst = drive.AppendNumber(drive.AppendNumber(drive.AppendNumber(dst, t.Left), t.Current+1), len(t.Chunks))
 	for i := range t.Chunks {
 		c := &t.Chunks[i]
@@ -113,8 +113,8 @@ func appendTable(dst []byte, t *store.TableImage) []byte {
 
 func readTable(c *drive.Cursor) (t store.TableImage) {
 	t.Components = c.Numbers()
-	is := c.Flags(3)
-	t.Kept, t.Listed, t.Fragmented = is&1 != 0, is&2 != 0, is&4 != 0
+	is := c.Flags(2)
+	t.Listed, t.Fragmented = is&1 != 0, is&2 != 0
 	t.Left, t.Current = c.Word(), c.Int()-1
 	t.Chunks = drive.ListOf[store.ChunkImage](c, 6+len(t.Components))
 	for i := range t.Chunks {

@@ -27,10 +27,9 @@ import (
 // with that of the saved one.
 //
 // Load does not read beyond the end of the snapshot. Errors are those of this package,
-// state.ErrNoCodec, world.ErrClosed, the error of src and those of Options.Also. If the data is no
-// snapshot, or the world is not new or lacks something, the world stays unchanged. After a later
-// error, as for a snapshot that is cut off, the world is broken and says so: make another. What
-// Options.Also has loaded by then stays loaded.
+// state.ErrNoCodec, world.ErrClosed, the error of src and those of Options.Also. After an error the
+// world is new again, so that another snapshot can be loaded into it; but what Options.Also has
+// loaded by then stays loaded. After a panic of a codec or an Also the world is broken and says so.
 func Load(src io.Reader, w *world.World, o Options) error {
 	return load(sourceOf(src), nil, w, "snapshot.Load", o)
 }
@@ -57,6 +56,7 @@ func load(r source, from *Captured, w *world.World, call string, o Options) erro
 		return fmt.Errorf("%w: %w", ErrNotNew, err)
 	}
 	l.into = into
+	undo := l.undoing()
 	done := false
 	defer func() {
 		if !done {
@@ -64,8 +64,10 @@ func load(r source, from *Captured, w *world.World, call string, o Options) erro
 		}
 	}()
 	if err = l.fill(); err != nil {
-		into.Fail(err)
-		err = fmt.Errorf("%w; the world is broken now, make another to load into", err)
+		if e := undo(); e != nil {
+			into.Fail(err)
+			err = fmt.Errorf("%w; the world is broken now (%w), make another to load into", err, e)
+		}
 	}
 	done = true
 	return err
@@ -81,8 +83,9 @@ type loading struct {
 	into     drive.Loader
 	info     Info
 	settings []setting
-	same     bool // the hashes can be compared
-	names    *catalogue
+	same     bool          // the hashes can be compared
+	names    *catalogue    // of the snapshot
+	own      *catalogue    // of the world
 	tables   [][]tablePlan // by shard
 	read     int64         // bytes that describe rows
 	merged   []*mergedTable
@@ -289,11 +292,14 @@ func (l *loading) resource(c *drive.Cursor, n *named) error {
 	}
 	value, parts, put := l.into.Resource(n.at)
 	err := l.values(c, n.form, value)
-	if count := c.Int(); err == nil && count != parts.Len {
-		err = otherWorld("resource %q has %d parts in the snapshot, %d here", n.name, count, parts.Len)
-	}
-	if err == nil {
+	switch count := c.Int(); {
+	case err != nil:
+	case count == parts.Len:
 		err = l.values(c, n.form, parts)
+	case count > 0 && count != l.w.Shards():
+		err = drive.ErrBody
+	case count > 0: // it is no accumulator now
+		err = l.values(c, skipping(n.parts), mem.Cells{Len: count})
 	}
 	l.put = append(l.put, put)
 	return err

@@ -32,6 +32,7 @@ type named struct {
 type catalogue struct {
 	components, messages, resources, kinds, hooks, extensions, also, systems []named
 	scheduler                                                                bool
+	hashed                                                                   map[string]bool // of a world: the lists on which its hash depends
 }
 
 // lists returns the lists by the names that errors use.
@@ -42,12 +43,20 @@ func (x *catalogue) lists() map[string]*[]named {
 	}
 }
 
+// accumulates is in the hash of the form of a resource that has parts.
+const accumulates = 1 << 63
+
 // listed is the order of the lists in a snapshot.
 var listed = []string{"component", "message", "resource", "request", "hook", "extension", "also", "system"}
 
 // catalogueOf lists what a world has. Kinds of requests are listed by name only: see formOf.
 func catalogueOf(w *world.World, v drive.Survey, o *Options) (x *catalogue, err error) {
-	x = &catalogue{scheduler: o.Scheduler != nil}
+	x = &catalogue{scheduler: o.Scheduler != nil, hashed: map[string]bool{}}
+	for _, r := range v.Registered() {
+		if x.hashed[r.What] = true; x.lists()[r.What] == nil {
+			panic(fmt.Sprintf("snapshot: the state hash depends on what is registered as %q, which snapshots do not list", r.What))
+		}
+	}
 	typed := func(what string, all []drive.Named) (list []named) {
 		for i, n := range all {
 			item := named{name: n.Name, rows: n.Type, at: i}
@@ -59,6 +68,11 @@ func catalogueOf(w *world.World, v drive.Survey, o *Options) (x *catalogue, err 
 		return list
 	}
 	x.components, x.messages, x.resources = typed("component", v.Components()), typed("message", v.Messages()), typed("resource", v.Resources())
+	for i := range x.resources {
+		if _, parts := v.Resource(i); parts > 0 && err == nil {
+			x.resources[i].hash ^= accumulates
+		}
+	}
 	kinds := v.Kinds()
 	for i := range kinds.Len() {
 		d, t := kinds.Describe(i)

@@ -138,7 +138,7 @@ func (m *matching) note(what, name, is string, refused bool, text string, args .
 }
 
 // all matches everything, and sets at and form of what the snapshot has to the world's. It
-// reports whether both have the same in the same order.
+// reports whether both have the same in the same order: then it has noted nothing.
 func (m *matching) all() (same bool, err error) {
 	same = true
 	saved, own := m.saved.lists(), m.own.lists()
@@ -149,20 +149,29 @@ func (m *matching) all() (same bool, err error) {
 		if what == "request" && m.files {
 			continue
 		}
-		if what != "request" && what != "also" && len(*saved[what]) != len(*own[what]) {
-			same = false
-		}
 		before := len(*m.list)
 		if err := m.find(what, *saved[what], *own[what]); err != nil {
 			return false, err
 		}
-		same = same && len(*m.list) == before
-		for i, n := range *saved[what] {
-			same = same && (n.at == i || what == "request" || what == "also")
+		if m.own.hashed[what] {
+			m.order(what, *saved[what])
 		}
+		same = same && len(*m.list) == before
 	}
 	m.systems()
 	return same, nil
+}
+
+// order notes whether what both have is registered in another order.
+func (m *matching) order(what string, saved []named) {
+	last := -1
+	for _, n := range saved {
+		if n.at >= 0 && n.at < last {
+			m.note(what, n.name, "", false, "is registered in another order, on which the state hash depends")
+			return
+		}
+		last = max(last, n.at)
+	}
 }
 
 // systems compares the systems of the schedulers by name.
@@ -270,6 +279,10 @@ func (m *matching) same(what string, n, own *named) error {
 		return fmt.Errorf("snapshot: %s %q: %w", what, own.name, err)
 	}
 	n.at, n.rows, n.form = own.at, own.rows, own.form
+	if what == "resource" && n.hash^own.hash == accumulates {
+		m.note(what, n.name, "", false, "is an accumulator in one of both alone: what shards have added and was not merged is left out")
+		return nil
+	}
 	if n.hash == own.hash && (n.typ == "") == (own.typ == "") {
 		return nil
 	}
@@ -316,6 +329,7 @@ func (l *loading) plan() (p Plan, err error) {
 	if err != nil {
 		return p, err
 	}
+	l.own = own
 	m := matching{saved: l.names, own: own, o: l.o, list: &p.Differences}
 	same, err := m.all()
 	l.same = l.same && same

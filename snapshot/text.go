@@ -132,7 +132,6 @@ type (
 		Table      int      `json:"table"`
 		Shard      int      `json:"shard"`
 		Components []string `json:"components"`
-		Kept       bool     `json:"kept"`
 		Listed     bool     `json:"listed"`
 		Fragmented bool     `json:"fragmented"`
 		Left       uint32   `json:"left"`

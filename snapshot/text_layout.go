@@ -85,7 +85,7 @@ func (x *exporting) shard(i int) {
 	x.handles(handlesLine{Handles: "created", Shard: i}, s.Created)
 	for k := range s.Tables {
 		t := &s.Tables[k]
-		x.line(tableLine{k, i, x.named(t.Components), t.Kept, t.Listed, t.Fragmented, t.Left, t.Current})
+		x.line(tableLine{k, i, x.named(t.Components), t.Listed, t.Fragmented, t.Left, t.Current})
 		for n := range t.Chunks {
 			c := &t.Chunks[n]
 			x.line(chunkLine{n, k, i, c.Cap, c.Rows, c.Reserved, c.Changed, c.Written})

@@ -323,7 +323,7 @@ func (x *importing) table(l *tableLine) error {
 	if err != nil {
 		return err
 	}
-	s.Tables = append(s.Tables, store.TableImage{Components: ids, Kept: l.Kept, Listed: l.Listed, Fragmented: l.Fragmented, Left: l.Left, Current: l.Current})
+	s.Tables = append(s.Tables, store.TableImage{Components: ids, Listed: l.Listed, Fragmented: l.Fragmented, Left: l.Left, Current: l.Current})
 	return x.keep(bytesOfTable)
 }
 

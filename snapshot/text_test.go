@@ -294,7 +294,7 @@ func TestTextRefused(t *testing.T) {
 		{entity, entity[:40], fmt.Sprintf("line %d: unexpected EOF", at)},
 		{entity, `["entity"]`, "the first name in a line says what it is"},
 		{`{"entity"`, `{"creature"`, "the first name in a line says what it is"},
-		{`{"table":1,`, `{"table":7,`, "it is 7, and 1 came before"},
+		{`{"table":0,`, `{"table":7,`, "it is 7, and 0 came before"},
 		{`"are":["0:0@1"]`, `"are":[]`, "chunk 0 of table 0 of shard 0 has 0 entities, want 1 rows"},
 		{`"sections":[1]`, `"sections":[0]`, "sections: 1 chunks are in none"},
 		{`"sections":[1]`, `"sections":[2]`, "more chunks than there are"},
@@ -319,7 +319,7 @@ func TestTextRefused(t *testing.T) {
 	refuse("", snapshot.ErrTruncated, "the text ends at line 1")
 	refuse("hello\n", snapshot.ErrNoSnapshot, "line 1")
 	refuse(string(x.save()), snapshot.ErrNoSnapshot, "line 1")
-	refuse(strings.Replace(text, `"text":1`, `"text":2`, 1), snapshot.ErrVersion, "text 2 of snapshot 1, want 1 and 1")
+	refuse(strings.Replace(text, `"text":1`, `"text":2`, 1), snapshot.ErrVersion, "text 2 of snapshot 2, want 1 and 2")
 	refuse(strings.Replace(text, fmt.Sprintf(`"bits of an int":%d`, strconv.IntSize), `"bits of an int":16`, 1), snapshot.ErrOtherWorld, "it was saved with 16")
 	require.Contains(t, text, `"compression":"none"`)
 	refuse(strings.Replace(text, `"compression":"none"`, `"compression":"rar"`, 1), snapshot.ErrAltered, `there is no "rar"; there are zstd, s2 and none`)

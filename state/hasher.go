@@ -159,7 +159,7 @@ func (h *Hasher) sections(call string, l *later, done func(shard int, kind, name
 		return err
 	}
 	h.sum.Reset()
-	h.world(v, components, messages, resources)
+	h.world(v)
 	done(nowhere, "the world", "")
 	for i := range h.w.Shards() {
 		h.shard(v, i, components, messages, l, done)
@@ -202,9 +202,9 @@ func (h *Hasher) sections(call string, l *later, done func(shard int, kind, name
 }
 
 // world hashes what shapes the world as a whole.
-func (h *Hasher) world(v drive.Survey, lists ...[]drive.Named) {
+func (h *Hasher) world(v drive.Survey) {
 	o := h.w.Options()
-	h.sum.text("atoll state 7")
+	h.sum.text("atoll state 8")
 	for _, n := range []uint64{
 		uint64(o.Shards), uint64(o.IndexMax), uint64(o.VersionMax), uint64(o.VersionsEach), uint64(h.w.Incarnation()), uint64(o.TickInterval), o.Seed,
 		uint64(o.OutboxRequests), uint64(o.OutboxBytes), h.w.Tick(),
@@ -213,9 +213,9 @@ func (h *Hasher) world(v drive.Survey, lists ...[]drive.Named) {
 		h.sum.number(n)
 	}
 	h.sum.flag(o.KeepOrder)
-	for _, list := range lists {
-		h.sum.number(uint64(len(list)))
-		for _, x := range list {
+	for _, list := range v.Registered() {
+		h.sum.number(uint64(len(list.Names)))
+		for _, x := range list.Names {
 			h.sum.text(x.Name)
 		}
 	}
@@ -229,7 +229,6 @@ func (h *Hasher) world(v drive.Survey, lists ...[]drive.Named) {
 		h.sum.number(uint64(c))
 	}
 	for _, hook := range v.Hooks() {
-		h.sum.text(hook.Name())
 		for i := range o.Shards {
 			h.sum.flag(hook.Enabled(i))
 		}

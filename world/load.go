@@ -3,6 +3,7 @@ package world
 import (
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
@@ -32,8 +33,11 @@ func (s *survey) Image(shard int) store.Image { return s.shards[shard].Image() }
 //
 // Ownership: the world's goroutine; several may make shards, and then fill chunks.
 type loader struct {
-	w     *World
-	slots *slots.Load
+	w         *World
+	slots     *slots.Load
+	before    drive.State // the state of the new world
+	images    []store.Image
+	resources []func() // give the resources the values that they had
 }
 
 func (d *driven) Load(call string) (drive.Loader, error) {
@@ -54,7 +58,18 @@ func (d *driven) Load(call string) (drive.Loader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &loader{w: w, slots: l}, nil
+	x := &loader{w: w, slots: l, before: (*survey)(w).State(), images: w.images()}
+	for _, r := range w.resources {
+		x.resources = append(x.resources, r.(loadedResource).keep())
+	}
+	return x, nil
+}
+
+func (w *World) images() (all []store.Image) {
+	for _, s := range w.shards {
+		all = append(all, s.Image())
+	}
+	return all
 }
 
 func (l *loader) World(x drive.State) error {
@@ -116,7 +131,7 @@ func (m *Message[M]) load(box int, to []handle.Handle) (bodies mem.Cells, put fu
 	all := make([]M, len(to))
 	return mem.CellsOf(all), func() {
 		for i, h := range to {
-			m.put(box, h, all[i])
+			m.add(box, h, all[i])
 		}
 	}
 }
@@ -127,6 +142,20 @@ func (l *loader) Resource(i int) (value, parts mem.Cells, put func()) {
 
 type loadedResource interface {
 	load() (value, parts mem.Cells, put func())
+	keep() (restore func())
+}
+
+func (r *Resource[T]) keep() (restore func()) {
+	value, parts := r.value, make([]T, len(r.parts))
+	for i, p := range r.parts {
+		parts[i] = p.value
+	}
+	return func() {
+		r.value = value
+		for i, p := range r.parts {
+			p.value = parts[i]
+		}
+	}
 }
 
 func (r *Resource[T]) load() (value, parts mem.Cells, put func()) {
@@ -163,6 +192,35 @@ func (l *loader) Finish() error {
 		errs = append(errs, s.Loaded())
 	}
 	return errors.Join(append(errs, l.slots.Finish())...)
+}
+
+func (l *loader) Undo() error {
+	w := l.w
+	for _, s := range w.shards {
+		s.Unload()
+	}
+	l.slots.Undo()
+	for _, m := range w.messages {
+		m.drop()
+	}
+	w.engine.Mail.Clear()
+	for _, c := range w.contexts {
+		c.out.out = nil
+	}
+	for _, restore := range l.resources {
+		restore()
+	}
+	errs := []error{l.World(l.before)}
+	for i, x := range l.images {
+		errs = append(errs, l.Shard(i, x, nil))
+	}
+	if err := errors.Join(append(errs, l.Finish())...); err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(l.before, (*survey)(w).State()) || !reflect.DeepEqual(l.images, w.images()) {
+		return errors.New("the new world is not as it was before")
+	}
+	return nil
 }
 
 func (l *loader) Fail(err error) {

@@ -190,11 +190,16 @@ func (m *Message[M]) direct(by Actor, call string, from, to int, body M) error {
 
 // put delivers a message for the next tick, on the idle world or after the swap of the boxes.
 func (m *Message[M]) put(shard int, to handle.Handle, body M) {
-	box := m.box(shard)
-	box.now = append(box.now, Envelope[M]{to, body})
+	m.add(shard, to, body)
 	if s := m.w.shards[shard]; m.wakes != 0 && m.w.wake(s, to, m.wakes) {
 		s.PublishFlags()
 	}
+}
+
+// add puts a message in a box. It wakes nobody: a load restores flags as they were.
+func (m *Message[M]) add(shard int, to handle.Handle, body M) {
+	box := m.box(shard)
+	box.now = append(box.now, Envelope[M]{to, body})
 }
 
 func (m *Message[M]) delivers(w *World) drive.Deliver {

@@ -22,7 +22,7 @@ type Stats struct {
 	Failed    uint64 // calls of functions that panicked
 	Rejected  uint64 // requests not accepted, because a queue was full or a rung of the ladder refuses them
 	Retired   int    // slots whose versions are used up
-	Tables    int    // component sets of bundles and of entities, counted in each shard
+	Tables    int    // component sets that entities have or had lately, counted in each shard
 	Chunks    int
 	// BytesUsed is the bytes of occupied rows and given slots. BytesReserved is the bytes of all
 	// chunks and slots, and of the memory that is held for further chunks. Memory that components

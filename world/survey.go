@@ -39,6 +39,20 @@ func (s *survey) Resources() []drive.Named {
 	return all
 }
 
+func (s *survey) Registered() []drive.Registered {
+	var hooks, extensions []drive.Named
+	for _, h := range s.hooks.all {
+		hooks = append(hooks, drive.Named{Name: h.name})
+	}
+	for i, x := range s.parts {
+		extensions = append(extensions, drive.Named{Name: drive.NameOf(x, i)})
+	}
+	return []drive.Registered{
+		{What: "component", Names: s.Components()}, {What: "message", Names: s.Messages()}, {What: "resource", Names: s.Resources()},
+		{What: "hook", Names: hooks}, {What: "extension", Names: extensions},
+	}
+}
+
 func (s *survey) Counts() drive.Counts {
 	return drive.Counts{Components: len(s.components), Resources: len(s.resources), Extensions: len(s.parts)}
 }

@@ -12,8 +12,8 @@ import (
 // each Shard, the rows of each chunk, the rest in any order, Finish. Numbers of shards,
 // components, messages, resources, hooks and kinds are those of the new world.
 //
-// World is the first method to change the world. If an error follows, the world cannot be used:
-// call Fail. Loader checks everything that it is given.
+// World is the first method to change the world. If an error follows, call Undo, or Fail, without
+// which the world cannot be used. Loader checks everything that it is given.
 //
 // Ownership: as for the idle *World. Shard is for any goroutines, each shard for one. Chunk, Fill
 // and what is stored in the chunks' Cells are for any goroutines, each chunk for one.
@@ -39,6 +39,9 @@ type Loader interface {
 	Trust()
 	// Finish checks that each living entity has a row, and completes the world.
 	Finish() error
+	// Undo makes the world new again, as it was before World, but for its extensions. It returns an
+	// error if it cannot.
+	Undo() error
 	// Fail breaks the world.
 	Fail(err error)
 }
@@ -48,8 +51,8 @@ type Loader interface {
 type Saved interface {
 	// AppendSaved appends all that LoadSaved needs to dst. The same state gives the same bytes.
 	AppendSaved(dst []byte) []byte
-	// LoadSaved restores the extension. The entities exist already. After an error the extension
-	// may have any state that AppendSaved can show.
+	// LoadSaved restores the extension, whatever state it has. The entities exist already. After an
+	// error the extension may have any state that AppendSaved can show.
 	LoadSaved(src []byte) error
 }
 

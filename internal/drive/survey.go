@@ -22,6 +22,11 @@ type Survey interface {
 	Resources() []Named
 	Extensions() []any
 	Hooks() []Hook
+	// Registered lists everything that the program has registered and on which the hash of the
+	// state depends. Whatever else is hashed, a load restores. So the hashes of two worlds can be
+	// compared if these lists are the same, and package snapshot refuses a list that it does not
+	// save.
+	Registered() []Registered
 	// Counts returns how many there are.
 	Counts() Counts
 	// Kinds returns the kinds of requests.
@@ -82,7 +87,13 @@ type Frozen interface {
 	Release()
 }
 
-// Named is a type that is registered under a name.
+// Registered is what a program has registered of one kind, such as "component", in order.
+type Registered struct {
+	What  string
+	Names []Named
+}
+
+// Named is a type that is registered under a name, or a name alone.
 type Named struct {
 	Name string
 	Type reflect.Type

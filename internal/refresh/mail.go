@@ -52,6 +52,13 @@ func (m *Mail) List(shard int, box Mailbox) {
 // Empty reports whether there are no messages.
 func (m *Mail) Empty() bool { return m.boxes() == 0 }
 
+// Clear takes all boxes off the list. The caller has emptied them.
+func (m *Mail) Clear() {
+	for i := range m.shards {
+		m.shards[i].boxes = nil
+	}
+}
+
 // boxes returns how many boxes hold messages.
 func (m *Mail) boxes() (n int) {
 	for i := range m.shards {

@@ -261,3 +261,26 @@ func (b indexes) set(i uint32) (had bool) {
 	b[i/64] |= 1 << (i % 64)
 	return had
 }
+
+// Undo takes back what was loaded. The Load can be used again, from its beginning.
+func (l *Load) Undo() {
+	l.trusted = false
+	l.alive.Store(0)
+	l.placed.Store(0)
+	for id := range uint32(l.dir.Homes()) {
+		for n := range uint32(l.dir.Pages(id) * pageSize) {
+			slot := l.dir.Slot(Compose(id, n, 0))
+			slot.Store(0)
+			slot.Loc = 0
+		}
+		l.dir.flags[id].Store(nil)
+	}
+	for _, h := range l.dir.shards {
+		h.given, h.free, h.retired = 0, nil, 0
+	}
+	o := l.out
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.retired, o.mu.drawn, o.mu.settled, o.mu.pool, o.mu.recalled = 0, 0, 0, nil, nil
+	o.recalled.Store(false)
+}

@@ -59,7 +59,7 @@ func (s *Space) SetWatch(w Watch, shards []*Shard) {
 	}
 	for _, sh := range shards {
 		sh.tally.watched = w.Created
-		for _, t := range sh.tables {
+		for _, t := range sh.bySet {
 			for _, e := range t.edges {
 				e.watched = w.changes(&t.set, &e.to.set)
 			}

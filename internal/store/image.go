@@ -21,11 +21,11 @@ type Image struct {
 
 // TableImage is the state of a table.
 type TableImage struct {
-	Components               []int // ascending
-	Kept, Listed, Fragmented bool
-	Left                     uint32
-	Current                  int // the number of the chunk that takes the next row, or -1
-	Chunks                   []ChunkImage
+	Components         []int // ascending
+	Listed, Fragmented bool
+	Left               uint32
+	Current            int // the number of the chunk that takes the next row, or -1
+	Chunks             []ChunkImage
 }
 
 // ChunkImage is the state of a chunk.
@@ -86,7 +86,7 @@ func (s *Shard) Image() (x Image) {
 
 func (t *Table) image() TableImage {
 	x := TableImage{
-		Components: t.ids, Kept: t.kept, Listed: t.listed, Fragmented: t.fragmented, Left: t.left, Current: t.cur.order,
+		Components: t.ids, Listed: t.listed, Fragmented: t.fragmented, Left: t.left, Current: t.cur.order,
 		Chunks: make([]ChunkImage, len(t.chunks)),
 	}
 	for i, c := range t.chunks {

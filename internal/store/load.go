@@ -19,7 +19,7 @@ func (s *Space) LoadMoves(moves, gathered uint32) { s.moves, s.gathered = moves,
 // calls made, if that is not nil, with each chunk that has rows. The slots are loaded separately.
 // The shard must have no atoms. Several goroutines may each load a shard.
 func (s *Shard) Load(x *Image, made func(c *Chunk, table, chunk int)) error {
-	s.ShrinkAll() // drops what was reserved
+	s.ShrinkAll() // drops what was reserved, so that no table is in the list
 	loaded, known := make([]*Table, len(x.Tables)), map[*Table]bool{}
 	for i := range x.Tables {
 		set, err := s.space.setOf(x.Tables[i].Components)
@@ -32,8 +32,7 @@ func (s *Shard) Load(x *Image, made func(c *Chunk, table, chunk int)) error {
 		}
 		loaded[i], known[t] = t, true
 	}
-	others := slices.DeleteFunc(slices.Clone(s.tables), func(t *Table) bool { return known[t] })
-	s.arrange(slices.Concat(loaded, others))
+	s.arrange(loaded)
 	s.shrinking.tables, s.fragmented = s.shrinking.tables[:0], s.fragmented[:0]
 	for i, t := range loaded {
 		if err := t.load(&x.Tables[i], func(c *Chunk) {
@@ -42,11 +41,6 @@ func (s *Shard) Load(x *Image, made func(c *Chunk, table, chunk int)) error {
 			}
 		}); err != nil {
 			return fmt.Errorf("%w, in table %d", err, i)
-		}
-	}
-	for _, t := range others {
-		if t.listed {
-			s.shrinking.tables = append(s.shrinking.tables, t)
 		}
 	}
 	if err := s.loadMarked(x.Marked); err != nil {
@@ -102,12 +96,12 @@ func (s *Space) setOf(components []int) (set Set, err error) {
 	return set, nil
 }
 
-// arrange puts the tables in order and gives them new numbers, so that queries look at them again.
+// arrange makes tables the list and gives them new numbers, so that queries look at them again.
 func (s *Shard) arrange(tables []*Table) {
 	s.tables = tables
 	for _, t := range s.tables {
 		s.made++
-		t.serial = s.made
+		t.serial, t.in = s.made, true
 	}
 	s.removals++
 }
@@ -147,8 +141,7 @@ func (t *Table) load(x *TableImage, made func(c *Chunk)) error {
 	if t.Rows() != rows {
 		return fmt.Errorf("%w: chunk %d takes the next row, of %d rows", slots.ErrImage, x.Current, rows)
 	}
-	t.kept = t.kept || x.Kept
-	t.left, t.listed, t.fragmented = x.Left, x.Listed, x.Fragmented
+	t.left, t.listed, t.fragmented = x.Left, x.Listed || len(t.chunks) == 0, x.Fragmented
 	if t.listed {
 		t.shard.shrinking.tables = append(t.shard.shrinking.tables, t)
 	}
@@ -266,4 +259,23 @@ func (s *Shard) loadNotes(x *Image) error {
 		s.changes.stored = append(s.changes.stored, storeEntry{n.Handle, uint16(n.Component)})
 	}
 	return nil
+}
+
+// Unload undoes Load: the shard has no atoms again, and can be loaded anew.
+func (s *Shard) Unload() {
+	s.shrinking.tables = slices.DeleteFunc(s.shrinking.tables, func(t *Table) bool { return t.in })
+	for _, t := range s.tables {
+		for _, c := range t.chunks {
+			s.space.remove(c)
+		}
+		t.chunks, t.dirty, t.cur = nil, nil, noChunk
+		t.listed, t.fragmented, t.in = false, false, false
+		if !t.kept {
+			t.giveBack()
+		}
+	}
+	s.arrange(nil)
+	s.dirty, s.fragmented, s.flagged = nil, nil, nil
+	s.changes = changeLog{}
+	s.tally = tally{watched: s.tally.watched}
 }

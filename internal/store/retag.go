@@ -55,6 +55,7 @@ func (t *Table) Retag(set Set, added func(Rows)) error {
 	}
 	t.shard.space.retag(moved, to)
 	to.chunks = slices.Insert(to.chunks, at, moved...)
+	to.enter()
 	t.chunks = append(slices.Delete(t.chunks, 0, n), spare...)
 	to.renumber(at + n)
 	t.renumber(1)

@@ -34,7 +34,7 @@ type Shard struct {
 	id         int
 	tables     []*Table
 	bySet      map[Set]*Table
-	made       uint64          // how many tables were ever made
+	made       uint64          // how often tables came into the list
 	removals   uint64          // how often tables were removed from the list
 	dirty      []*Table        // with marked rows
 	grown      []*Table        // with loop marks
@@ -72,7 +72,8 @@ func (s *Shard) Created() uint64 { return s.tally.created }
 // Destroyed returns how many atoms were freed here so far.
 func (s *Shard) Destroyed() uint64 { return s.tally.destroyed }
 
-// Table returns the table of a component set, made on the first call.
+// Table returns the table of a component set, made on the first call. It is not among Tables until it
+// has a chunk.
 func (s *Shard) Table(set Set) *Table {
 	if t := s.bySet[set]; t != nil {
 		return t
@@ -90,23 +91,21 @@ func (s *Shard) Table(set Set) *Table {
 	}
 	t.same = t.newEdge(t)
 	s.bySet[set] = t
-	s.tables = append(s.tables, t)
-	s.made++
-	t.serial = s.made
 	t.noteSpare() // in case it gets no row
 	return t
 }
 
-// Tables returns the tables in the order in which they were made.
+// Tables returns the tables in the order in which they got their first chunk. A table that has had no
+// chunk for a while is not among them.
 func (s *Shard) Tables() []*Table { return s.tables }
 
 // TablesVersion returns a number that changes whenever the list of tables does.
 func (s *Shard) TablesVersion() uint64 { return s.made + s.removals }
 
-// Removals returns a number that changes whenever tables that were given back leave the list.
+// Removals returns a number that changes whenever tables leave the list.
 func (s *Shard) Removals() uint64 { return s.removals }
 
-// TablesSince returns the tables that were made after the one with the given number.
+// TablesSince returns the tables that came into the list after the one with the given number.
 func (s *Shard) TablesSince(serial uint64) []*Table {
 	from := len(s.tables)
 	for from > 0 && s.tables[from-1].serial > serial {
@@ -115,7 +114,7 @@ func (s *Shard) TablesSince(serial uint64) []*Table {
 	return s.tables[from:]
 }
 
-// Made returns how many tables were made so far, which is the number of the last.
+// Made returns how often tables came into the list so far, which is the number of the last.
 func (s *Shard) Made() uint64 { return s.made }
 
 // Atom is a row that was just taken, before its components are stored. It has four fields because

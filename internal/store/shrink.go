@@ -8,11 +8,11 @@ import "slices"
 //   - Every shrinkEvery ticks a shard looks at the tables in which chunks became empty.
 //   - An empty chunk goes if it has had no row for spareTicks, or for spareTicksFew if
 //     the shard has more spare rows than atoms, and more than spareRowsMin.
-//   - A table without chunks goes if it has had none for as long.
+//   - A table without chunks leaves the list if it has had none for as long.
 //
 // So a chunk that is empty every other tick keeps its memory, and a world in which component sets
-// come and go does not grow. Reserved chunks stay until they have been used. Tables that bundles
-// create in stay.
+// come and go does not grow. Reserved chunks stay until they have been used. A table that a bundle
+// creates in comes back into the list with its next row. Others are made anew.
 const (
 	shrinkEvery   = 8
 	spareTicks    = 64
@@ -23,15 +23,15 @@ const (
 // shrinking lists the tables of a shard that may give something back.
 type shrinking struct {
 	tables []*Table // tables that may have chunks to give back, or may be given back themselves
-	gone   int      // how many of the shard's tables were given back and are still listed
+	gone   int      // how many tables must leave the shard's list
 }
 
-// Keep makes the table stay when it is empty, for a caller that keeps a pointer to it.
+// Keep says that the caller keeps a pointer to the table, for rows to come. It changes nothing that
+// others see.
 func (t *Table) Keep() { t.kept = true }
 
-// Gone reports whether the table was given back because it was empty. The next atom with its
-// components is created in another table.
-func (t *Table) Gone() bool { return t.gone }
+// Gone reports whether the table is not in the shard's list.
+func (t *Table) Gone() bool { return !t.in }
 
 // noteSpare lists the table among those that may have chunks to give back, or may be given
 // back themselves.
@@ -67,8 +67,9 @@ func (s *Shard) shrink() {
 
 // ShrinkAll gives back everything that is spare, at once. The world must be idle.
 func (s *Shard) ShrinkAll() {
+	all := slices.DeleteFunc(s.shrinking.tables, func(t *Table) bool { return t.in })
 	s.shrinking.tables = nil
-	for _, t := range s.tables {
+	for _, t := range append(all, s.tables...) {
 		for _, c := range t.chunks {
 			c.reserved = false
 		}
@@ -84,7 +85,7 @@ func (s *Shard) ShrinkAll() {
 	s.compaction, s.retagging, s.migration.moves = compaction{}, retagging{}, nil
 }
 
-// forgetGone takes the tables that were given back out of the list.
+// forgetGone takes the tables that leave the list out of it.
 func (s *Shard) forgetGone() {
 	if s.shrinking.gone == 0 {
 		return
@@ -102,24 +103,25 @@ func (t *Table) used() int {
 	return max(t.cur.order, 0)
 }
 
-// shrink gives back the chunks that have had no row for so many ticks, or the table if it has had
-// no chunk for as long. It reports whether the table must be looked at again.
+// shrink gives back the chunks that have had no row for so many ticks. If the table has had no chunk
+// for as long, it leaves the list, and is given back unless it is kept. shrink reports whether the
+// table must be looked at again.
 func (t *Table) shrink(ticks uint32) (again bool) {
 	now := t.shard.space.now
 	if len(t.dirty) > 0 {
 		return true
 	}
 	if len(t.chunks) == 0 {
-		switch {
-		case t.kept:
-			return false
-		case now-t.left < ticks:
+		if now-t.left < ticks {
 			return true
 		}
-		t.gone = true
-		t.edges, t.toggleEdges = nil, nil // otherwise tables that are gone would keep one another in memory
-		t.shard.shrinking.gone++
-		delete(t.shard.bySet, t.set)
+		if t.in {
+			t.in = false
+			t.shard.shrinking.gone++
+		}
+		if !t.kept {
+			t.giveBack()
+		}
 		return false
 	}
 	used, had := t.used(), len(t.chunks)
@@ -141,7 +143,14 @@ func (t *Table) shrink(ticks uint32) (again bool) {
 	}
 	t.chunks = nil
 	t.left = now
-	return !t.kept
+	return true
+}
+
+// giveBack makes the shard forget the table.
+func (t *Table) giveBack() {
+	t.gone = true
+	t.edges, t.toggleEdges = nil, nil // otherwise tables that are gone would keep one another in memory
+	delete(t.shard.bySet, t.set)
 }
 
 // Trim drops the rows that columns keep for later use and have not used since the last Trim. For

@@ -15,8 +15,8 @@ import (
 // must not be written, and are good until the world changes. Chunk numbers are left out: they are
 // given in the order in which shards ask for them.
 
-// AppendSpare appends the state that decides when the table gives back chunks, when it is given
-// back itself, and whether its small chunks are to be coalesced, now or when the next row comes.
+// AppendSpare appends the state that decides when the table gives back chunks, when it leaves the
+// list, and whether its small chunks are to be coalesced, now or when the next row comes.
 func (t *Table) AppendSpare(dst []byte) []byte {
 	number := func(n uint32) { dst = binary.LittleEndian.AppendUint32(dst, n) }
 	is := func(x bool) {
@@ -27,10 +27,9 @@ func (t *Table) AppendSpare(dst []byte) []byte {
 		}
 	}
 	is(t.listed)
-	is(t.kept)
 	is(t.fragmented)
 	number(uint32(t.cur.order + 1))
-	if len(t.chunks) == 0 && !t.kept {
+	if len(t.chunks) == 0 {
 		number(t.left)
 	}
 	for _, c := range t.chunks[t.used():] {

@@ -19,7 +19,9 @@ var ErrChunks = errors.New("world: out of chunks")
 // Invariants: chunks before cur are full, chunks behind it are empty. The shard's dirty tables are
 // those with dirty chunks, each once. A chunk whose marked rows were all spared is dirty until
 // Compact, which comes before any chunk is given up. The shard's spare tables are those that may
-// have empty chunks, or may be given back, each once. A table that is gone has no chunk.
+// have empty chunks, or may be given back, each once. A table is in the shard's list from its first
+// chunk on, until it has had none for a while. Outside of the list it decides nothing: so it makes no
+// difference whether something in the program has made it. A table that is gone has no chunk.
 //
 // Ownership: the shard's owner.
 type Table struct {
@@ -45,10 +47,11 @@ type Table struct {
 	dirty       []*Chunk
 	fragmented  bool            // it is among the shard's fragmented tables
 	listed      bool            // it is among those with something spare
-	kept        bool            // it stays when it is empty
+	kept        bool            // a caller has a pointer to it
+	in          bool            // it is in the shard's list of tables
 	gone        bool            // it was given back
 	left        uint32          // tick in which rows or chunks last left it, or in which it was made
-	serial      uint64          // its number among all that the shard has made, from 1
+	serial      uint64          // its number among all that came into the list, from 1
 	fields      map[int][]Field // by kind: of bundles that are stored here but were not made for this table
 }
 
@@ -184,7 +187,21 @@ func (t *Table) add(rows, needs int) error {
 		return err
 	}
 	t.chunks = append(t.chunks, c)
+	t.enter()
 	return nil
+}
+
+// enter puts a table that has a chunk in the shard's list. From then on its state is as if it had been
+// made just now.
+func (t *Table) enter() {
+	if t.in {
+		return
+	}
+	s := t.shard
+	s.tables = append(s.tables, t)
+	s.made++
+	t.serial, t.in = s.made, true
+	t.noteSpare()
 }
 
 // reserve makes room for n more rows. Rows that do not fit in the present chunks get chunks of the

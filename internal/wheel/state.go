@@ -32,8 +32,8 @@ func (w *Wheel) AppendState(dst []byte, body func(dst []byte, index int) []byte)
 	return dst
 }
 
-// Load reads what AppendState wrote, into a new wheel. now is the tick. body reads the value of an
-// entry, and returns the bytes after it.
+// Load makes the wheel what AppendState wrote. now is the tick. body reads the value of an entry, and
+// returns the bytes after it.
 func (w *Wheel) Load(c *drive.Cursor, now uint64, body func(src []byte, index int) ([]byte, error)) error {
 	slots, used := c.Int(), c.Count(1)
 	switch {
@@ -44,7 +44,7 @@ func (w *Wheel) Load(c *drive.Cursor, now uint64, body func(src []byte, index in
 	case used > Most:
 		return fmt.Errorf("it has had %d entries, and %d is the most (%w)", used, Most, drive.ErrImage)
 	}
-	w.slots = make([]list, slots)
+	*w = Wheel{slots: make([]list, slots)}
 	for range used {
 		w.At(w.take()).generation = 1 + uint32(c.Below(generationMost))
 	}
