@@ -39,12 +39,6 @@ type Reader[T any] struct {
 // written in this tick.
 type Writer[T any] struct{ Reader[T] }
 
-// At is Reader.At for writing. It is small enough to be inlined.
-func (w *Writer[T]) At(l shard.Loc) *T { return store.AtWrite[T](&w.view, l) }
-
-// Slice is Reader.Slice for writing. It is small enough to be inlined.
-func (w *Writer[T]) Slice(ch Chunk) []T { return store.SliceWrite[T](&w.view, store.Rows(ch)) }
-
 // Read asks for reading a component. It panics if T is not registered.
 func Read[T any](a Binder) *Reader[T] {
 	x := ask(a, "world.Read", false, reflect.TypeFor[T]())

@@ -84,12 +84,13 @@ func (c *component) register(w *World, name string, of, answer *mem.Type) {
 
 // mustRegister panics if the world is sealed. A registration would then be in snapshots and logs,
 // but the next start of the program would read those before it registers. format and values say
-// what is registered.
+// what is registered. It changes the world, as a replay has what is registered from the beginning.
 func (w *World) mustRegister(format string, values ...any) {
 	if w.sealed != "" {
 		panic(fmt.Sprintf("world: %s after %s has begun: the next start reads the world back and would not have it; register before %[2]s",
 			fmt.Sprintf(format, values...), w.sealed))
 	}
+	w.touched = true
 }
 
 var nothing = mem.TypeOf[struct{}]()
@@ -123,7 +124,9 @@ func (c *component) set(by Actor, h handle.Handle) (sending, error) {
 		if l == 0 {
 			return sending{}, ErrStale
 		}
-		return c.row(l)
+		to, err := c.row(l)
+		by.touched = by.touched || err == nil
+		return to, err
 	case *Context:
 		by.mustRun("Component.Set")
 		l := by.w.space.Locate(h)

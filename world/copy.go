@@ -26,7 +26,9 @@ func Copy(by Actor, h handle.Handle) (handle.Handle, error) {
 	if err != nil {
 		return handle.None, err
 	}
-	return by.world().shardOf(l).Copy(l)
+	w := by.world()
+	w.copies(by)
+	return w.shardOf(l).Copy(l)
 }
 
 // mayCopy refuses an actor that cannot copy.
@@ -41,6 +43,13 @@ func mayCopy(by Actor, call string) error {
 	}
 	turnDownBy(by)
 	panic(fmt.Sprintf("world: %s by a %T, which cannot look at an entity's components; pass a *World or a *Context", call, by))
+}
+
+// copies notes that an actor is about to copy.
+func (w *World) copies(by any) {
+	if by == any(w) {
+		w.touched = true
+	}
 }
 
 // copied returns the location of an entity that is to be copied.
@@ -79,6 +88,7 @@ func (d *driven) CopyAll(actor any, x *drive.Copying) error {
 	if err := d.roomFor(actor, x); err != nil {
 		return err
 	}
+	w.copies(actor)
 	for _, h := range x.Of {
 		l := w.space.Locate(h)
 		s := w.shardOf(l)

@@ -28,25 +28,18 @@ func (w *World) recordInputs(l drive.Recorder, changed func()) error {
 	return nil
 }
 
-// leave notes the state of the world, if a Recorder wants to know of changes.
+// leave forgets the changes of the idle world until now, if a Recorder wants to know of changes.
 func (w *World) leave() {
 	if w.changed != nil {
-		w.left, w.touched = w.fingerprint(), false
+		w.space.Handed()
+		w.touched = false
 	}
 }
 
-// fingerprint shows changes of the rows. Other changes set touched.
-func (w *World) fingerprint() uint64 {
-	d := uint64(w.cursor)<<32 | uint64(uint32(w.run))
-	for _, s := range w.shards {
-		d = s.Fingerprint(d)
-	}
-	return d
-}
-
-// lookForChanges calls the function of recordInputs if the idle world has changed since
-// leave. A refresh within a function that a replay calls as well is a change: the replay would make
-// it without its inputs.
+// lookForChanges calls the function of recordInputs if the idle world may have changed since leave:
+// a call that changes it has set touched, or rows were handed out for writing. So a change counts
+// whatever it was, and nothing is compared. A refresh within a function that a replay calls as well
+// is a change: the replay would make it without its inputs.
 func (w *World) lookForChanges() {
 	if w.phase.Load() != phaseIdle {
 		return // not idle: the call that goes on says why
@@ -54,7 +47,7 @@ func (w *World) lookForChanges() {
 	switch {
 	case w.changed == nil || w.open > 0:
 		return
-	case !w.touched && !w.replayed && w.fingerprint() == w.left:
+	case !w.space.Handed() && !w.touched && !w.replayed:
 		return
 	}
 	w.leave()

@@ -54,6 +54,7 @@ func (d *driven) Load(call string) (drive.Loader, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.touched = true
 	return &loader{w: w, slots: l}, nil
 }
 

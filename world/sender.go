@@ -31,14 +31,6 @@ func (s *sender) open() *queue.Queue {
 	return s.out
 }
 
-// pushed returns the counter of the requests that were pushed so far.
-func (s *sender) pushed() uint32 {
-	if s.out == nil {
-		return 0
-	}
-	return s.out.Pushed()
-}
-
 // reject counts requests that were not accepted.
 func (s *sender) reject(requests int) {
 	s.rejected.Add(uint64(requests))

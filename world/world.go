@@ -71,8 +71,7 @@ type World struct {
 		done  bool     // they were
 	}
 	changed     func()      // called if the idle world was changed and a Recorder wants to know; or nil
-	left        uint64      // fingerprint of the idle world that a replay makes
-	touched     bool        // the idle world was changed since then, other than in its rows
+	touched     bool        // the idle world was changed since leave, or may have been; see lookForChanges
 	replayed    bool        // within a function that a replay calls too
 	recorderErr *PanicError // of the last refresh
 	rungLeast   uint8       // see drive.World.LeastRung
@@ -186,7 +185,11 @@ func (w *World) Destroy(h handle.Handle) bool {
 		s.Enter(&destroying)
 		defer s.Leave()
 	}
-	return l != 0 && w.space.Mark(l)
+	if l == 0 || !w.space.Mark(l) {
+		return false
+	}
+	w.touched = true
+	return true
 }
 
 // The occupants of a shard, in the check build.

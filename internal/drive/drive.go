@@ -110,7 +110,8 @@ type Join interface {
 	Idle() bool
 	// OnClose has f called when the world is closed or broken, or at once if it is.
 	OnClose(f func())
-	// Touched records that something was changed outside of a tick that the rows do not show.
+	// Touched records that the idle world was changed, or is about to be. Whatever an extension
+	// changes by a *world.World, or when Acts returns ByWorld, tells so.
 	Touched()
 	// Hold makes calls that would move rows of the idle world panic, as in a query loop, until the
 	// function that it returns is called. within is the name for messages.
