@@ -151,8 +151,13 @@ func (c *component) set(by Actor, h handle.Handle) (sending, error) {
 // Completion of Port.Notify gets Applied if all were applied, otherwise the first other outcome in
 // their order. With any other actor, the values before an error are set, and the error says how
 // many. It returns ErrFull if a port's queue has no room for all, and ErrTooLarge if it can never
-// have. It panics if the slices differ in length. SetN keeps neither slice.
+// have. It panics if the slices differ in length. SetN keeps neither slice. If two of the values
+// share a map, slice or pointer, the entities share it: SetN refuses that while the world's inputs
+// are recorded or replayed, as Copy does.
 func (c *Component[T]) SetN(by Actor, hs []handle.Handle, values []T) error {
+	if err := c.core.mayShareAll(by, values); err != nil {
+		return err
+	}
 	x, sent, err := c.core.setN(by, hs, len(values))
 	switch {
 	case err != nil || len(hs) == 0:

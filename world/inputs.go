@@ -20,6 +20,7 @@ func (w *World) recordInputs(l drive.Recorder, changed func()) error {
 		return errors.New("world: the world's inputs are recorded already, by another Recorder or a durable.Store; close that first")
 	}
 	w.engine.Record(l)
+	w.logged.Store(l != nil || w.engine.Replay != nil)
 	w.changed = nil
 	if l != nil {
 		w.changed = changed
@@ -76,6 +77,7 @@ func (w *World) replayInputs() (drive.Replayer, error) {
 	f := &replayer{w: w, used: map[handle.Handle]bool{}}
 	f.Queue = queue.New(w.space.Registry, min(1<<31, math.MaxInt), min(1<<35, math.MaxInt))
 	w.engine.Replay = &f.Replay
+	w.logged.Store(true)
 	return f, nil
 }
 
@@ -84,6 +86,7 @@ func (f *replayer) Close() {
 		return
 	}
 	f.w.engine.Replay = nil
+	f.w.logged.Store(f.w.engine.Recorded())
 	f.w.engine.Ports.Reopen()
 }
 

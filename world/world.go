@@ -73,6 +73,7 @@ type World struct {
 	changed     func()      // called if the idle world was changed and a Recorder wants to know; or nil
 	touched     bool        // the idle world was changed since leave, or may have been; see lookForChanges
 	replayed    bool        // within a function that a replay calls too
+	logged      atomic.Bool // inputs are recorded or replayed; written while the world is idle
 	recorderErr *PanicError // of the last refresh
 	rungLeast   uint8       // see drive.World.LeastRung
 	stretch     uint32      // by how much Turns in systems are stretched; 0 for 1

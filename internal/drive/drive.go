@@ -5,7 +5,10 @@
 package drive
 
 import (
+	"reflect"
+
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -137,6 +140,11 @@ type Join interface {
 	// world.ComponentSet.
 	Extension(viewable any) any
 	Components(of any) store.Set
+	// Shared returns what a plain copy of a component's value would share with the value, as an
+	// error that says what to do; or nil, also if the component has a CloneBy, or if the world's
+	// inputs are neither recorded nor replayed. copied, which may be nil, reports that slices,
+	// pointers and maps of a type are copied as well. Safe from any goroutine.
+	Shared(component int, value mem.Address, copied func(reflect.Type) bool) error
 	// TakesTurns reports whether a *world.Query has Turns or TurnsFor, which Tables ignores.
 	TakesTurns(query any) bool
 	// ExtendLate makes x take part in the world's refreshes, after those that were added before.
