@@ -10,6 +10,8 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/prefab"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
@@ -151,4 +153,32 @@ func TestSetNShares(t *testing.T) {
 	p.Close()
 	x.Refresh()
 	require.NoError(t, r.Close())
+}
+
+// TestWrittenForReading writes the idle world through a Reader, and through what a Writer has handed
+// out before the last look. The check build says so.
+func TestWrittenForReading(t *testing.T) {
+	if !check.Enabled {
+		t.Skip("only the check build looks")
+	}
+	for name, written := range map[string]func(x *idle) *Body{
+		"a Reader":       func(x *idle) *Body { return world.Read[Body](x.World).Get(x.all[0]) },
+		"a kept pointer": func(x *idle) *Body { return world.Write[Body](x.World).Get(x.all[0]) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newIdle(t)
+			r, err := inputlog.NewRecorder(x.World, new(bytes.Buffer), inputlog.Options{OnChange: func() {}})
+			require.NoError(t, err)
+			body := written(x)
+			driver.Of(x.World).LookForChanges()
+			driver.Of(x.World).LookForChanges()
+			body.Small++
+			func() {
+				defer func() { require.Contains(t, recover(), `component "body" was written through what is for reading`) }()
+				x.Refresh()
+			}()
+			x.Refresh()
+			require.NoError(t, r.Close())
+		})
+	}
 }

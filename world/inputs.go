@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
@@ -34,6 +35,9 @@ func (w *World) leave() {
 	if w.changed != nil {
 		w.space.Handed()
 		w.touched = false
+		if check.Enabled {
+			w.digest()
+		}
 	}
 }
 
@@ -49,6 +53,9 @@ func (w *World) lookForChanges() {
 	case w.changed == nil || w.open > 0:
 		return
 	case !w.space.Handed() && !w.touched && !w.replayed:
+		if check.Enabled {
+			w.mustBeAsLeft()
+		}
 		return
 	}
 	w.leave()

@@ -72,6 +72,7 @@ type World struct {
 	}
 	changed     func()      // called if the idle world was changed and a Recorder wants to know; or nil
 	touched     bool        // the idle world was changed since leave, or may have been; see lookForChanges
+	lefts       []uint64    // by component: the hash of its rows at leave, for the check build
 	replayed    bool        // within a function that a replay calls too
 	logged      atomic.Bool // inputs are recorded or replayed; written while the world is idle
 	recorderErr *PanicError // of the last refresh

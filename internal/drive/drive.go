@@ -73,9 +73,13 @@ type Tick[E any] interface {
 	// While inputs are replayed it does nothing: the recorded decisions count. It panics if
 	// there are no such shards, or if there is nothing to move.
 	Transfer(transfers []Transfer)
-	// End refreshes the world, running the steps with parallel, and makes it idle again. No
-	// system may be running. It panics as World.Refresh does if the world breaks.
+	// End is Refresh and Leave.
 	End(parallel Parallel)
+	// Refresh refreshes the world, running the steps with parallel. No system may be running. It
+	// panics as World.Refresh does if the world breaks.
+	Refresh(parallel Parallel)
+	// Leave makes the world idle after a Refresh, unless it is closed.
+	Leave()
 	// Trace makes later refreshes keep spans of their steps. StepSpans returns them in order, until
 	// the next refresh. Step returns the step that runs; the coordinator calls it when it begins to
 	// run one in parallel.
