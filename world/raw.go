@@ -85,6 +85,8 @@ func (w *Writer[T]) At(l shard.Loc) *T {
 }
 
 // Slice is Reader.Slice for writing. It is inlined.
+//
+// Safety: as for store.Slice.
 func (w *Writer[T]) Slice(ch Chunk) []T {
 	return func() (rows []T) {
 		if check.Enabled {

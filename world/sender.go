@@ -157,3 +157,9 @@ func (x *sending) direct(w *World, k *queue.Kind, shard int) mem.Pointer {
 	_, at := k.Push(q, handle.None, w.engine.Epoch.Load(), queue.To(shard), done)
 	return at
 }
+
+// embedded is the panic's text for an Actor that is not one of the four types, but embeds one
+// of them.
+func embedded(by Actor, call string) string {
+	return fmt.Sprintf("world: %s by a %T, which embeds what acts on the world; pass the *World, *Context, *EntityContext or *Port itself", call, by)
+}

@@ -369,12 +369,6 @@ func (w *World) panicForeign(by Actor, call, what, name string) {
 	panic(fmt.Sprintf("world: %s: %s %q belongs to another world than the %T it is used with; use that world's own", call, what, name, by))
 }
 
-// embedded is the panic's text for an Actor that is not one of the four types, but embeds one
-// of them.
-func embedded(by Actor, call string) string {
-	return fmt.Sprintf("world: %s by a %T, which embeds what acts on the world; pass the *World, *Context, *EntityContext or *Port itself", call, by)
-}
-
 // mustActor panics if the Actor is nil or a nil pointer.
 func mustActor(by Actor, call string) {
 	switch {

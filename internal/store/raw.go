@@ -67,6 +67,8 @@ func Touch[T any](v *View, at []slots.Loc) (sum uint64) {
 }
 
 // AtWrite is At for writing: it notes the chunk. What a program calls does so inline.
+//
+// Safety: as for At.
 func AtWrite[T any](v *View, l slots.Loc) (row *T) {
 	if row = At[T](v, l); row != nil {
 		v.Note(l)
@@ -93,11 +95,35 @@ func Slice[T any](v *View, r Rows) []T {
 var _ = [1]struct{}{}[unsafe.Sizeof(rowList{})-unsafe.Sizeof([]int{})]
 
 // SliceWrite is Slice for writing, as AtWrite is.
+//
+// Safety: as for Slice.
 func SliceWrite[T any](v *View, r Rows) (rows []T) {
 	if rows = Slice[T](v, r); len(rows) > 0 {
 		v.NoteRows(r)
 	}
 	return
+}
+
+// Noted reports whether the chunk of some rows is stamped and noted.
+//
+// Safety: a list has a power of two of entries, and Low of the first is the number of the last.
+func (v *View) Noted(r Rows) bool {
+	p := atomic.LoadPointer(v.Runs)
+	return (*Run)(unsafe.Add(p, slots.Loc(r.number)&(*Run)(p).Low*RunBytes)).Written == v.Owner
+}
+
+// FirstWrite returns the address of a row for writing, whose chunk may not be noted. It returns nil
+// for an l that At would.
+//
+// Safety: as for At.
+func (v *View) FirstWrite(l slots.Loc) mem.Address {
+	p := atomic.LoadPointer(v.Runs)
+	p = unsafe.Add(p, l>>slots.RowBits&(*Run)(p).Low*RunBytes)
+	if l-(*Run)(p).Low >= slots.RowsMax || (*Run)(p).Owner != v.Owner {
+		return nil
+	}
+	v.Note(l)
+	return v.column.of.At((*Run)(p).First, l.Row())
 }
 
 // Store stores the fields of a bundle at v in the atom's row, by the types of the columns. v

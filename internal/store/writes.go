@@ -1,12 +1,6 @@
 package store
 
-import (
-	"sync/atomic"
-	"unsafe"
-
-	"github.com/atoll-sim/atoll/internal/mem"
-	"github.com/atoll-sim/atoll/internal/slots"
-)
+import "github.com/atoll-sim/atoll/internal/slots"
 
 // The first time in a tick that a view hands out rows of a chunk for writing, it stamps the chunk's
 // column with the tick, and notes that in the Run: Written becomes the owner. From then on one
@@ -48,28 +42,6 @@ func (v *View) note(number int) {
 	r.Written = v.Owner
 	w := &v.column.space.writes[v.Owner-1]
 	w.all, w.any = append(w.all, write{v.column, number}), true
-}
-
-// Noted reports whether the chunk of some rows is stamped and noted.
-//
-// Safety: a list has a power of two of entries, and Low of the first is the number of the last.
-func (v *View) Noted(r Rows) bool {
-	p := atomic.LoadPointer(v.Runs)
-	return (*Run)(unsafe.Add(p, slots.Loc(r.number)&(*Run)(p).Low*RunBytes)).Written == v.Owner
-}
-
-// FirstWrite returns the address of a row for writing, whose chunk may not be noted. It returns nil
-// for an l that At would.
-//
-// Safety: as for At.
-func (v *View) FirstWrite(l slots.Loc) mem.Address {
-	p := atomic.LoadPointer(v.Runs)
-	p = unsafe.Add(p, l>>slots.RowBits&(*Run)(p).Low*RunBytes)
-	if l-(*Run)(p).Low >= slots.RowsMax || (*Run)(p).Owner != v.Owner {
-		return nil
-	}
-	v.Note(l)
-	return v.column.of.At((*Run)(p).First, l.Row())
 }
 
 // Handed reports whether views of the idle world, or of a global system, have handed out rows for
