@@ -180,7 +180,9 @@ func (c *Call[A, R]) Go(by world.Actor, to handle.Handle, args A) (ID, error) {
 		return None, err
 	case at == drive.ByPort:
 		panic(fmt.Sprintf("async: Call.Go of %q by a *world.Port; call a world.Func that does it", c.label))
-	case at == drive.ByWorld:
+	}
+	idle := at == drive.ByWorld
+	if idle {
 		at = int(c.owner(to))
 	}
 	if at < 0 || !c.driver.Space().Present(to) {
@@ -194,6 +196,9 @@ func (c *Call[A, R]) Go(by world.Actor, to handle.Handle, args A) (ID, error) {
 	index, id := h.Add(at, to, now+uint64(c.options.Ticks), now, 0)
 	*h.args.At(index) = args
 	h.fresh = append(h.fresh, id)
+	if idle {
+		c.driver.Touched()
+	}
 	return ID(id), nil
 }
 

@@ -19,8 +19,8 @@ import (
 // place among the copies. The copy of the root has no parent, because that of the original may have
 // no room: give it one by Relation.AddChild or Put. Where a component's handle.Handle names one of
 // the copied entities, the copy's names the copy of that, also within arrays, slices, maps,
-// pointers and interfaces, as with snapshot.Insert. Components without such handles are copied by
-// assignment, as by world.Copy. Names, timers, asks and messages are not copied, and a timer.ID or
+// pointers and interfaces, as with snapshot.Insert. Everything else is copied by Component.CloneBy
+// or assignment, and refused if inputs are recorded or replayed, as by world.Copy. Names, timers, asks and messages are not copied, and a timer.ID or
 // async.ID in a component is None.
 //
 // With a *World everything exists at once. With a *Context the copies do; their places are
@@ -133,8 +133,12 @@ func (x *copier) find(by world.Actor, root handle.Handle, rs []*hierarchy.Relati
 			return err
 		}
 		for id := range components.All {
-			if x.typeOf(id).owner {
+			t, space := x.typeOf(id), x.driver.Space()
+			if t.owner {
 				return fmt.Errorf("prefab: Copy of %v: component %q: %w", x.Of[i], x.driver.ComponentName(id), remap.ErrOwner)
+			}
+			if err := x.driver.Shared(id, space.Columns[id].At(space.Locate(x.Of[i])), remap.HoldsHandles); err != nil {
+				return fmt.Errorf("prefab: Copy of %v: %w", x.Of[i], err)
 			}
 		}
 		for _, r := range x.relations {

@@ -3,8 +3,11 @@ package prefab
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive/remap"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -84,6 +87,9 @@ func (p *Prefab) CreateN(by world.Actor, n int, each func(i int, x *Instance)) (
 func (x *Instance) create(by world.Actor) (err error) {
 	p := x.of
 	m := &x.making
+	if err := p.mayShare(); err != nil {
+		return p.driver.Refuse(by, err)
+	}
 	x.cloneAll(by) // before handles are allocated: entities that a CloneBy creates must not get them
 	if *m, x.handles, err = p.group.Begin(by, x.call, x.shard, x.handles[:0]); err != nil {
 		return err
@@ -114,6 +120,25 @@ func (x *Instance) create(by world.Actor) (err error) {
 	}
 	done = true
 	return p.group.End(m, nil)
+}
+
+// mayShare returns an error if instances would share something.
+func (p *Prefab) mayShare() error {
+	for i := range p.nodes {
+		n, copied := &p.nodes[i], func(reflect.Type) bool { return false }
+		if !n.copied {
+			continue
+		}
+		if n.local {
+			copied = remap.HoldsHandles
+		}
+		for _, f := range n.fields {
+			if err := p.driver.Shared(f.component, mem.Pointer{Address: n.value}.At(1, f.offset).Address, copied); err != nil {
+				return fmt.Errorf("prefab: an instance of %q: %w", p.name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // errPanicked is what a port's batch returns if a call in it panicked and the caller recovered.

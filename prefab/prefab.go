@@ -142,7 +142,9 @@ func localOf(h handle.Handle) (entity int, ok bool) {
 
 // New makes a prefab of the parts of its root. Errors use its name. The world must be idle. Values
 // are copied by assignment, or by Component.CloneBy if the component has one. A timer.ID or
-// async.ID in them becomes None.
+// async.ID in them becomes None. While the world's inputs are recorded or replayed, as by a
+// durable.Store, creating from a prefab returns an error if instances would share a map, slice or
+// pointer; see world.Copy.
 //
 // It panics for a part that is In; a component that comes twice or is of another world; a value
 // that holds a reference.Owner; a Local of an entity that the prefab does not have; a place that

@@ -96,7 +96,8 @@ func (s *Scheduler) endTick(ctx context.Context, early []failure) error {
 	return s.refresh(ctx, early)
 }
 
-// refresh makes the refresh and settles the tick. If the world breaks, the tick is over, too.
+// refresh makes the refresh and settles the tick. The world is idle only when it is settled, so that
+// nobody closes the world beside that. If the world breaks, the tick is over, too.
 func (s *Scheduler) refresh(ctx context.Context, early []failure) (err error) {
 	t := &s.tick
 	done := false
@@ -113,7 +114,7 @@ func (s *Scheduler) refresh(ctx context.Context, early []failure) (err error) {
 		panic(v)
 	}()
 	endRegion := t.region("refresh")
-	t.world.End(t.inParallel)
+	t.world.Refresh(t.inParallel)
 	done = true
 	endRegion()
 	t.finish()
@@ -174,6 +175,7 @@ func (x *system) holds(w *world.World) (all bool, err *world.PanicError) {
 // that of the watchdog; and what broke the world.
 func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.BrokenError) error {
 	t := &s.tick
+	defer t.world.Leave()
 	t.observer.end(ctx)
 	t.settle()
 	s.ended = broken == nil

@@ -105,6 +105,7 @@ func Insert(w, piece *world.World, o InsertOptions) (*Inserted, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.to.Touched()
 	for _, g := range x.groups {
 		g.insert()
 	}

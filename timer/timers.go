@@ -213,13 +213,19 @@ func (t *Timers[M]) start(by world.Actor, call string, to handle.Handle, due, pe
 			return None, err
 		}
 		return None, t.asks.Send(by, to, request[M]{due, period, body})
-	case home == drive.ByWorld:
+	}
+	idle := home == drive.ByWorld
+	if idle {
 		home = int(t.owner(to))
 	}
 	if home < 0 || !t.driver.Space().Present(to) {
 		return None, world.ErrStale
 	}
-	return t.set(home, to, due, period, body)
+	id, err := t.set(home, to, due, period, body)
+	if idle && err == nil {
+		t.driver.Touched()
+	}
+	return id, err
 }
 
 // set sets a timer in a home.
@@ -243,7 +249,11 @@ func (t *Timers[M]) change(by world.Actor, call string, c change) error {
 	case home == drive.ByPort:
 		panic(fmt.Sprintf("timer: %s of %q by a *world.Port; call a world.Func that does it", call, t.label))
 	case c.id.home() >= len(t.wheels) || home == drive.ByWorld || home == c.id.home():
-		if !t.apply(c) && c.due != 0 {
+		did := t.apply(c)
+		if did && home == drive.ByWorld {
+			t.driver.Touched()
+		}
+		if !did && c.due != 0 {
 			return ErrGone
 		}
 		return nil

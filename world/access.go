@@ -28,7 +28,6 @@ type Reader[T any] struct {
 	mask  handle.Handle
 	runs  *mem.Address
 	owner uint32
-	now   *uint32
 
 	view   store.View
 	lookup *slots.Lookup
@@ -36,14 +35,11 @@ type Reader[T any] struct {
 }
 
 // Writer is a Reader that may also be written through: what it returns for writing counts as
-// written in this tick.
+// written in this tick. On the idle world, if its inputs are recorded, what a Writer returns is for
+// the function of Scheduler.Between that asked for it, or until the next tick: ask again after that.
+// What is written later, or through a Reader, is a change that no log and no durable.Store notices.
+// The check build does, unless it is behind a pointer.
 type Writer[T any] struct{ Reader[T] }
-
-// At is Reader.At for writing. It is small enough to be inlined.
-func (w *Writer[T]) At(l shard.Loc) *T { return store.AtWrite[T](&w.view, l) }
-
-// Slice is Reader.Slice for writing. It is small enough to be inlined.
-func (w *Writer[T]) Slice(ch Chunk) []T { return store.SliceWrite[T](&w.view, store.Rows(ch)) }
 
 // Read asks for reading a component. It panics if T is not registered.
 func Read[T any](a Binder) *Reader[T] {
@@ -72,7 +68,7 @@ func Write[T any](a Binder) *Writer[T] {
 
 func (r *Reader[T]) set(x *asking) {
 	r.id, r.lookup, r.view = x.id, x.lookup, x.w.space.Columns[x.id].View(x.owner)
-	r.refs, r.mask, r.runs, r.owner, r.now = x.lookup.Refs, x.lookup.Mask, r.view.Runs, r.view.Owner, r.view.Now
+	r.refs, r.mask, r.runs, r.owner = x.lookup.Refs, x.lookup.Mask, r.view.Runs, r.view.Owner
 }
 
 // asking is an access that is being declared. An idle world returns the same accessor each time: it

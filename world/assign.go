@@ -45,6 +45,10 @@ func (b *bundle) assign(by Actor, h handle.Handle) (x sending, p *bundlePart, l 
 		if l = by.lookup.Locate(h); l == 0 {
 			return x, nil, 0, ErrStale
 		}
+		if !by.space.Set(l).Contains(&b.set) {
+			return x, nil, 0, ErrMissing
+		}
+		by.touched = true
 		p = b.part(by.shardOf(l))
 	case *Context:
 		by.mustRun("Bundle.Set")

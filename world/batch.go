@@ -80,6 +80,7 @@ func (b *bundle) spread(dst []handle.Handle, by Actor, parts []bundlePart, n int
 	switch by := by.(type) {
 	case *World:
 		idle = true
+		by.touched = by.touched || n > 0
 		by.open++ // fill must not move rows
 		by.filling++
 		defer by.closeFill()
@@ -204,6 +205,7 @@ func (q *Query) Destroy() int {
 			left, n = left-met, n+marked
 		}
 	}
+	q.w.touched = q.w.touched || n > 0
 	return n
 }
 
@@ -256,6 +258,7 @@ func (q *Query) exchange(call string, init func(rows Chunk), plus, minus store.S
 		}
 	}
 	return q.eachTable(func(t *store.Table, most int) error {
+		w.touched = true
 		set := t.Set()
 		set.Exchange(&minus, &plus)
 		if most == t.Rows() {

@@ -215,7 +215,7 @@ func (b *bundle) where(by Actor, place func() int) (*bundlePart, creatingHow, er
 				return nil, 0, err
 			}
 		}
-		i, how := by.next(), inTurn|byWorld
+		i, how := by.next(), inTurn|byWorld // touches the world
 		if place != nil {
 			i, how = place(), byWorld
 		}

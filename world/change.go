@@ -57,6 +57,7 @@ func (c *component) add(by Actor, h handle.Handle) (sending, error) {
 		}
 		w.outdate()
 		if l := w.lookup.Locate(h); l != 0 {
+			w.touched = true
 			to, err := c.addAt(h, l)
 			return sending{to: to}, err
 		}
@@ -77,7 +78,9 @@ func (c *component) remove(by Actor, h handle.Handle) error {
 		}
 		w.outdate()
 		if l := w.lookup.Locate(h); l != 0 {
-			return c.removeAt(h, l)
+			err := c.removeAt(h, l)
+			w.touched = w.touched || err != ErrMissing
+			return err
 		}
 		return ErrStale
 	}
@@ -194,6 +197,7 @@ func (b *bundle) add(by Actor, h handle.Handle) (x sending, p *bundlePart, l slo
 		return x, nil, 0, ErrStale
 	}
 	w.outdate()
+	w.touched = true
 	p = b.part(w.shardOf(l))
 	return sending{to: p.scratch}, p, l, nil
 }

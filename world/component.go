@@ -84,12 +84,13 @@ func (c *component) register(w *World, name string, of, answer *mem.Type) {
 
 // mustRegister panics if the world is sealed. A registration would then be in snapshots and logs,
 // but the next start of the program would read those before it registers. format and values say
-// what is registered.
+// what is registered. It changes the world, as a replay has what is registered from the beginning.
 func (w *World) mustRegister(format string, values ...any) {
 	if w.sealed != "" {
 		panic(fmt.Sprintf("world: %s after %s has begun: the next start reads the world back and would not have it; register before %[2]s",
 			fmt.Sprintf(format, values...), w.sealed))
 	}
+	w.touched = true
 }
 
 var nothing = mem.TypeOf[struct{}]()
@@ -123,7 +124,9 @@ func (c *component) set(by Actor, h handle.Handle) (sending, error) {
 		if l == 0 {
 			return sending{}, ErrStale
 		}
-		return c.row(l)
+		to, err := c.row(l)
+		by.touched = by.touched || err == nil
+		return to, err
 	case *Context:
 		by.mustRun("Component.Set")
 		l := by.w.space.Locate(h)
@@ -148,8 +151,13 @@ func (c *component) set(by Actor, h handle.Handle) (sending, error) {
 // Completion of Port.Notify gets Applied if all were applied, otherwise the first other outcome in
 // their order. With any other actor, the values before an error are set, and the error says how
 // many. It returns ErrFull if a port's queue has no room for all, and ErrTooLarge if it can never
-// have. It panics if the slices differ in length. SetN keeps neither slice.
+// have. It panics if the slices differ in length. SetN keeps neither slice. If two of the values
+// share a map, slice or pointer, the entities share it: SetN refuses that while the world's inputs
+// are recorded or replayed, as Copy does.
 func (c *Component[T]) SetN(by Actor, hs []handle.Handle, values []T) error {
+	if err := c.core.mayShareAll(by, values); err != nil {
+		return err
+	}
 	x, sent, err := c.core.setN(by, hs, len(values))
 	switch {
 	case err != nil || len(hs) == 0:

@@ -2,21 +2,25 @@ package world
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Copy makes an entity with the same components as another, each copied by assignment: what they
-// point to is shared. A timer.ID or async.ID in them is None in the copy. The copy is in the same
-// shard. By a *World it is allowed within a query loop. By a *Context the entity must be of its
+// Copy makes an entity with the same components as another, each copied by Component.CloneBy, or
+// without that by assignment: what they point to is shared. A timer.ID or async.ID in them is None
+// in the copy. The copy is in the same shard. By a *World it is allowed within a query loop. By a *Context the entity must be of its
 // shard, and the system must have declared, with Write or Creates, that it writes each of the
 // entity's components. Other actors cannot copy.
 //
 // It returns ErrStale for a handle that is not alive, or not of the system's shard; ErrIndexes or
-// ErrChunks if the world is full.
+// ErrChunks if the world is full. While the world's inputs are recorded or replayed, as by a
+// durable.Store, it returns an error if the copy would share a map, slice or pointer: the world
+// that is loaded has two, and would differ when one is written. Give the component a CloneBy.
 func Copy(by Actor, h handle.Handle) (handle.Handle, error) {
 	const call = "world.Copy"
 	if err := mayCopy(by, call); err != nil {
@@ -26,7 +30,13 @@ func Copy(by Actor, h handle.Handle) (handle.Handle, error) {
 	if err != nil {
 		return handle.None, err
 	}
-	return by.world().shardOf(l).Copy(l)
+	w := by.world()
+	if err := w.mayShare(l); err != nil {
+		return handle.None, fmt.Errorf("world: Copy of %v: %w", h, err)
+	}
+	clones := w.clone(by, l)
+	w.copies(by)
+	return w.shardOf(l).Copy(l, clones)
 }
 
 // mayCopy refuses an actor that cannot copy.
@@ -41,6 +51,118 @@ func mayCopy(by Actor, call string) error {
 	}
 	turnDownBy(by)
 	panic(fmt.Sprintf("world: %s by a %T, which cannot look at an entity's components; pass a *World or a *Context", call, by))
+}
+
+// copies notes that an actor is about to copy.
+func (w *World) copies(by any) {
+	if by == any(w) {
+		w.touched = true
+	}
+}
+
+// clone copies the components that have a CloneBy, which must not move rows.
+func (w *World) clone(by any, l slots.Loc) []mem.Address {
+	if by == any(w) {
+		defer (*driven)(w).Hold("a CloneBy")()
+	}
+	return w.shardOf(l).Clone(l)
+}
+
+// mayShare returns an error if a copy of the entity at l would share something.
+func (w *World) mayShare(l slots.Loc) error {
+	if !w.logged.Load() {
+		return nil
+	}
+	for id := range w.space.Set(l).All {
+		if err := (*driven)(w).Shared(id, w.space.Columns[id].At(l), nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *driven) Shared(component int, value mem.Address, copied func(reflect.Type) bool) error {
+	of := d.space.TypeOf(component)
+	if !d.logged.Load() || of.Plain || d.space.Cloned(component) {
+		return nil
+	}
+	var err error
+	shared(reflect.NewAt(of.Of, value).Elem(), of.Of.String(), func(v reflect.Value, path string) bool {
+		if copied == nil || !copied(v.Type()) || sharesWithin(v.Type()) {
+			err = d.w().sharedError(component, path, v.Kind())
+		}
+		return err == nil
+	})
+	return err
+}
+
+func (w *World) sharedError(component int, path string, kind reflect.Kind) error {
+	return fmt.Errorf("component %q: two entities would share %s, a %s, which would be two in a world that is loaded or replayed; copy it by Component.CloneBy, which may assign what is never written",
+		w.components[component].name, path, kind)
+}
+
+// sharesWithin reports whether a copy of a slice, pointer or map shares something.
+func sharesWithin(t reflect.Type) bool {
+	_, kind := sharing(t.Elem(), "")
+	if kind == 0 && t.Kind() == reflect.Map {
+		_, kind = sharing(t.Key(), "")
+	}
+	return kind != 0
+}
+
+// mayShareAll returns an error, and refuses the call, if two of the values of a SetN share
+// something. values is a slice of the component's type.
+func (c *component) mayShareAll(by Actor, values any) error {
+	w := c.w
+	if of := w.space.TypeOf(c.id); !w.logged.Load() || of.Plain || w.space.Cloned(c.id) {
+		return nil
+	}
+	var err error
+	all, seen := reflect.ValueOf(values), map[uintptr]bool{}
+	for i := range all.Len() {
+		shared(all.Index(i), w.components[c.id].typ.String(), func(v reflect.Value, path string) bool {
+			if at := v.Pointer(); seen[at] {
+				err = fmt.Errorf("world: Component.SetN: %w", w.sharedError(c.id, path, v.Kind()))
+			} else {
+				seen[at] = true
+			}
+			return err == nil
+		})
+	}
+	if p, ok := by.(*Port); ok && err != nil {
+		return p.turnDown(err)
+	}
+	return err
+}
+
+// shared calls f with each part of a value that a plain copy shares with it, and the path to the
+// part, until f returns false. It does not go on behind such a part.
+func shared(v reflect.Value, path string, f func(v reflect.Value, path string) bool) bool {
+	t := v.Type()
+	if _, kind := sharing(t, path); kind == 0 {
+		return true
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if !shared(v.Field(i), path+"."+t.Field(i).Name, f) {
+				return false
+			}
+		}
+	case reflect.Array:
+		for i := range t.Len() {
+			if !shared(v.Index(i), fmt.Sprintf("%s[%d]", path, i), f) {
+				return false
+			}
+		}
+	case reflect.Interface:
+		return v.IsNil() || shared(v.Elem(), path, f)
+	case reflect.Slice:
+		return v.Cap() == 0 || f(v, path)
+	default:
+		return v.IsNil() || f(v, path)
+	}
+	return true
 }
 
 // copied returns the location of an entity that is to be copied.
@@ -76,13 +198,17 @@ func (d *driven) MayCopy(actor any, call string, h handle.Handle) (*store.Set, e
 
 func (d *driven) CopyAll(actor any, x *drive.Copying) error {
 	w := d.w()
+	for _, h := range x.Of { // before there is room, because a CloneBy may create
+		x.Clones = append(x.Clones, w.clone(actor, w.space.Locate(h)))
+	}
 	if err := d.roomFor(actor, x); err != nil {
 		return err
 	}
-	for _, h := range x.Of {
+	w.copies(actor)
+	for i, h := range x.Of {
 		l := w.space.Locate(h)
 		s := w.shardOf(l)
-		made, err := s.Copy(l)
+		made, err := s.Copy(l, x.Clones[i])
 		if err != nil {
 			panic(fmt.Sprintf("world: a copy has less room than was reserved: %v", err))
 		}

@@ -44,3 +44,26 @@ func (c *Context) mustBeUnwritten() {
 		}
 	}
 }
+
+// digest hashes all components when the idle world is left. Check build only.
+func (w *World) digest() {
+	w.lefts = w.lefts[:0]
+	for id := range w.components {
+		w.lefts = append(w.lefts, w.sum(id))
+	}
+}
+
+// mustBeAsLeft panics if a component has changed, while nothing was handed out for writing. What
+// pointers in the component point to is not looked at. Check build only.
+func (w *World) mustBeAsLeft() {
+	for id, sum := range w.lefts {
+		if w.sum(id) != sum {
+			info := w.components[id]
+			w.digest() // it is told once
+			panic(fmt.Sprintf("world: the idle world's component %q was written through what is for reading, or was handed out for writing before the last tick or function of Scheduler.Between, so no log has it; ask world.Write[%v](w) again where you write",
+				info.name, info.typ))
+		}
+	}
+}
+
+func (w *World) sum(component int) uint64 { return w.contexts[len(w.shards)].sum(component) }

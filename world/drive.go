@@ -174,10 +174,7 @@ func (d *driven) Acts(actor any, extension, call string) (home int, err error) {
 	switch by := actor.(type) {
 	case *World:
 		if by == w {
-			if err = by.ready(call); err == nil {
-				by.touched = true
-			}
-			return drive.ByWorld, err
+			return drive.ByWorld, by.ready(call)
 		}
 	case *Port:
 		if by.world() == w {
@@ -193,7 +190,6 @@ func (d *driven) Acts(actor any, extension, call string) (home int, err error) {
 	case *EntityContext:
 		if by.world() == w {
 			if by.mustRun(call); w.phase.Load() == phaseIdle {
-				w.touched = true
 				return drive.ByWorld, nil
 			}
 			return by.c.shard.ID(), nil

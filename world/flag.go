@@ -91,6 +91,7 @@ func setFlags(by Actor, call string, h handle.Handle, f flagging) error {
 		if l == 0 {
 			return ErrStale
 		}
+		by.touched = true
 		s := by.shardOf(l)
 		s.SetFlags(l, f.set, f.cleared)
 		s.PublishFlags()

@@ -62,12 +62,11 @@ func (f *Func[A]) Call(by Actor, on handle.Handle, arg A) error {
 	c := w.contexts[w.space.Owner(l)]
 	var self EntityContext
 	self.begin(c, f.name, on, l)
-	outer, pushed := w.calling, c.out.pushed()
-	w.calling = f.name
+	outer := w.calling
+	w.calling, w.touched = f.name, true
 	w.open++ // calls that would move the entity's row are refused
 	defer func() {
 		self.over()
-		w.touched = w.touched || c.out.pushed() != pushed
 		w.calling = outer
 		w.closeLoop()
 		c.shard.PublishFlags() // at once, even if it panics

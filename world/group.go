@@ -279,6 +279,7 @@ func (g *group) reserveIn(m *drive.Making, i int, dst []handle.Handle) ([]handle
 	m.Shard = i
 	switch m.Actor.(type) {
 	case *World:
+		g.w.touched = true
 		s.Loop = g.w.loop
 	case *EntityContext:
 		s.Loop = max(s.Loop, g.w.loop) // an idle world may be in a loop

@@ -38,8 +38,9 @@ func (w *World) Reincarnate(n uint32) error {
 		if n < now {
 			return fmt.Errorf("world: Reincarnate with %d, while the world is incarnation %d; take a higher number", n, now)
 		}
-		w.touched = w.touched || n > now
-		return w.engine.PortSlots.Reincarnate(n)
+		err := w.engine.PortSlots.Reincarnate(n)
+		w.touched = w.touched || err == nil && n > now
+		return err
 	})
 	if open > 0 {
 		return fmt.Errorf("world: Reincarnate while %d ports are open; open ports when it has returned", open)

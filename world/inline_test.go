@@ -28,9 +28,9 @@ func TestInlines(t *testing.T) {
 	const file = "testdata/access/access.go"
 	want := map[string][]string{
 		"Slice":            {"world.(*Reader).Slice", "store.Slice", "atomic.(*Pointer).Load"},
-		"SliceWrite":       {"world.(*Writer).Slice", "store.SliceWrite", "atomic.(*Pointer).Load"},
+		"SliceWrite":       {"world.(*Writer).Slice", "SliceWrite.(*Writer).Slice.func1", "store.Slice", "store.(*View).Noted", "store.(*View).NoteRows", "atomic.(*Pointer).Load", "store.(*Chunk).number"},
 		"At":               {"world.(*Reader).At", "store.At"},
-		"AtWrite":          {"world.(*Writer).At", "store.AtWrite"},
+		"AtWrite":          {"world.(*Writer).At", "AtWrite.(*Writer).At.func1", "store.At", "store.(*View).Note"},
 		"Locate":           {"world.(*Context).Locate", "slots.(*Lookup).Locate", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "slots.(*Slot).Load"},
 		"LocateIdle":       {"world.(*World).Locate", "slots.(*Lookup).Locate", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "slots.(*Slot).Load"},
 		"Alive":            {"world.(*World).Alive", "slots.(*Lookup).Alive", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "slots.(*Slot).Load"},
@@ -38,6 +38,7 @@ func TestInlines(t *testing.T) {
 		"AliveFromOutside": {"world.(*Port).Alive", "slots.(*Lookup).Alive", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "slots.(*Slot).Load"},
 		"ColumnAt":         {"store.(*Column).At", "atomic.(*Pointer).Load", "mem.(*Type).At"},
 		"Get":              {"world.(*Reader).Get"},
+		"GetWrite":         {"world.(*Writer).Get", "GetWrite.(*Writer).Get.func1", "slots.(*Lookup).Locate", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "slots.(*Slot).Load"},
 	}
 
 	// The functions by line: each is on one.

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
@@ -20,6 +21,7 @@ func (w *World) recordInputs(l drive.Recorder, changed func()) error {
 		return errors.New("world: the world's inputs are recorded already, by another Recorder or a durable.Store; close that first")
 	}
 	w.engine.Record(l)
+	w.logged.Store(l != nil || w.engine.Replay != nil)
 	w.changed = nil
 	if l != nil {
 		w.changed = changed
@@ -28,25 +30,21 @@ func (w *World) recordInputs(l drive.Recorder, changed func()) error {
 	return nil
 }
 
-// leave notes the state of the world, if a Recorder wants to know of changes.
+// leave forgets the changes of the idle world until now, if a Recorder wants to know of changes.
 func (w *World) leave() {
 	if w.changed != nil {
-		w.left, w.touched = w.fingerprint(), false
+		w.space.Handed()
+		w.touched = false
+		if check.Enabled {
+			w.digest()
+		}
 	}
 }
 
-// fingerprint shows changes of the rows. Other changes set touched.
-func (w *World) fingerprint() uint64 {
-	d := uint64(w.cursor)<<32 | uint64(uint32(w.run))
-	for _, s := range w.shards {
-		d = s.Fingerprint(d)
-	}
-	return d
-}
-
-// lookForChanges calls the function of recordInputs if the idle world has changed since
-// leave. A refresh within a function that a replay calls as well is a change: the replay would make
-// it without its inputs.
+// lookForChanges calls the function of recordInputs if the idle world may have changed since leave:
+// a call that changes it has set touched, or rows were handed out for writing. So a change counts
+// whatever it was, and nothing is compared. A refresh within a function that a replay calls as well
+// is a change: the replay would make it without its inputs.
 func (w *World) lookForChanges() {
 	if w.phase.Load() != phaseIdle {
 		return // not idle: the call that goes on says why
@@ -54,7 +52,10 @@ func (w *World) lookForChanges() {
 	switch {
 	case w.changed == nil || w.open > 0:
 		return
-	case !w.touched && !w.replayed && w.fingerprint() == w.left:
+	case !w.space.Handed() && !w.touched && !w.replayed:
+		if check.Enabled {
+			w.mustBeAsLeft()
+		}
 		return
 	}
 	w.leave()
@@ -83,6 +84,7 @@ func (w *World) replayInputs() (drive.Replayer, error) {
 	f := &replayer{w: w, used: map[handle.Handle]bool{}}
 	f.Queue = queue.New(w.space.Registry, min(1<<31, math.MaxInt), min(1<<35, math.MaxInt))
 	w.engine.Replay = &f.Replay
+	w.logged.Store(true)
 	return f, nil
 }
 
@@ -91,6 +93,7 @@ func (f *replayer) Close() {
 		return
 	}
 	f.w.engine.Replay = nil
+	f.w.logged.Store(f.w.engine.Recorded())
 	f.w.engine.Ports.Reopen()
 }
 

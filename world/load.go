@@ -58,6 +58,7 @@ func (d *driven) Load(call string) (drive.Loader, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.touched = true
 	x := &loader{w: w, slots: l, before: (*survey)(w).State(), images: w.images()}
 	for _, r := range w.resources {
 		x.resources = append(x.resources, r.(loadedResource).keep())

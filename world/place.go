@@ -23,8 +23,9 @@ const (
 // world.
 func runLeast(shards int) int { return max(64, smallWorld/shards&^7) }
 
-// next is the shard of a new entity.
+// next is the shard of a new entity, which is a change of the world even if creating fails.
 func (w *World) next() int {
+	w.touched = true
 	if w.run == 0 {
 		w.nextShard()
 	}

@@ -31,14 +31,6 @@ func (s *sender) open() *queue.Queue {
 	return s.out
 }
 
-// pushed returns the counter of the requests that were pushed so far.
-func (s *sender) pushed() uint32 {
-	if s.out == nil {
-		return 0
-	}
-	return s.out.Pushed()
-}
-
 // reject counts requests that were not accepted.
 func (s *sender) reject(requests int) {
 	s.rejected.Add(uint64(requests))
@@ -164,4 +156,10 @@ func (x *sending) direct(w *World, k *queue.Kind, shard int) mem.Pointer {
 	}
 	_, at := k.Push(q, handle.None, w.engine.Epoch.Load(), queue.To(shard), done)
 	return at
+}
+
+// embedded is the panic's text for an Actor that is not one of the four types, but embeds one
+// of them.
+func embedded(by Actor, call string) string {
+	return fmt.Sprintf("world: %s by a %T, which embeds what acts on the world; pass the *World, *Context, *EntityContext or *Port itself", call, by)
 }

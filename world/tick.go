@@ -30,6 +30,17 @@ func (t *running) Entities(shard int) int { return t.shards[shard].Alive() }
 func (t *running) Transfer(transfers []drive.Transfer) { t.engine.Transfer(transfers) }
 
 func (t *running) End(parallel drive.Parallel) {
+	t.Refresh(parallel)
+	t.Leave()
+}
+
+func (t *running) Leave() {
+	if w := (*World)(t); w.phase.Load() == phaseRefresh {
+		w.leavePhase()
+	}
+}
+
+func (t *running) Refresh(parallel drive.Parallel) {
 	w := (*World)(t)
 	if !w.phase.CompareAndSwap(phaseTick, phaseRefresh) {
 		if w.phase.Load() == phaseOver {
@@ -38,7 +49,6 @@ func (t *running) End(parallel drive.Parallel) {
 		panic("world: the end of a tick that is over; end each tick once")
 	}
 	w.doRefresh(parallel, false)
-	w.leavePhase()
 }
 
 func (t *running) Break(value any) error {

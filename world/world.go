@@ -71,9 +71,10 @@ type World struct {
 		done  bool     // they were
 	}
 	changed     func()      // called if the idle world was changed and a Recorder wants to know; or nil
-	left        uint64      // fingerprint of the idle world that a replay makes
-	touched     bool        // the idle world was changed since then, other than in its rows
+	touched     bool        // the idle world was changed since leave, or may have been; see lookForChanges
+	lefts       []uint64    // by component: the hash of its rows at leave, for the check build
 	replayed    bool        // within a function that a replay calls too
+	logged      atomic.Bool // inputs are recorded or replayed; written while the world is idle
 	recorderErr *PanicError // of the last refresh
 	rungLeast   uint8       // see drive.World.LeastRung
 	stretch     uint32      // by how much Turns in systems are stretched; 0 for 1
@@ -186,7 +187,11 @@ func (w *World) Destroy(h handle.Handle) bool {
 		s.Enter(&destroying)
 		defer s.Leave()
 	}
-	return l != 0 && w.space.Mark(l)
+	if l == 0 || !w.space.Mark(l) {
+		return false
+	}
+	w.touched = true
+	return true
 }
 
 // The occupants of a shard, in the check build.
@@ -362,12 +367,6 @@ func (w *World) panicForeign(by Actor, call, what, name string) {
 	mustActor(by, fmt.Sprintf("%s of %s %q", call, what, name))
 	turnDownBy(by)
 	panic(fmt.Sprintf("world: %s: %s %q belongs to another world than the %T it is used with; use that world's own", call, what, name, by))
-}
-
-// embedded is the panic's text for an Actor that is not one of the four types, but embeds one
-// of them.
-func embedded(by Actor, call string) string {
-	return fmt.Sprintf("world: %s by a %T, which embeds what acts on the world; pass the *World, *Context, *EntityContext or *Port itself", call, by)
 }
 
 // mustActor panics if the Actor is nil or a nil pointer.

@@ -2,6 +2,7 @@ package drive
 
 import (
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -16,11 +17,13 @@ type Copying struct {
 
 	Tables map[*store.Table]int // how many are in each
 	Shards []int
+	Clones [][]mem.Address // by entity of Of: its components that have a CloneBy
 }
 
 // Reset empties it.
 func (c *Copying) Reset() {
 	clear(c.Tables)
 	clear(c.Shards)
-	*c = Copying{Of: c.Of[:0], Made: c.Made[:0], Tables: c.Tables, Shards: c.Shards[:0]}
+	clear(c.Clones)
+	*c = Copying{Of: c.Of[:0], Made: c.Made[:0], Tables: c.Tables, Shards: c.Shards[:0], Clones: c.Clones[:0]}
 }

@@ -5,7 +5,10 @@
 package drive
 
 import (
+	"reflect"
+
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -70,9 +73,13 @@ type Tick[E any] interface {
 	// While inputs are replayed it does nothing: the recorded decisions count. It panics if
 	// there are no such shards, or if there is nothing to move.
 	Transfer(transfers []Transfer)
-	// End refreshes the world, running the steps with parallel, and makes it idle again. No
-	// system may be running. It panics as World.Refresh does if the world breaks.
+	// End is Refresh and Leave.
 	End(parallel Parallel)
+	// Refresh refreshes the world, running the steps with parallel. No system may be running. It
+	// panics as World.Refresh does if the world breaks.
+	Refresh(parallel Parallel)
+	// Leave makes the world idle after a Refresh, unless it is closed.
+	Leave()
 	// Trace makes later refreshes keep spans of their steps. StepSpans returns them in order, until
 	// the next refresh. Step returns the step that runs; the coordinator calls it when it begins to
 	// run one in parallel.
@@ -110,7 +117,8 @@ type Join interface {
 	Idle() bool
 	// OnClose has f called when the world is closed or broken, or at once if it is.
 	OnClose(f func())
-	// Touched records that something was changed outside of a tick that the rows do not show.
+	// Touched records that the idle world was changed, or is about to be. Whatever an extension
+	// changes by a *world.World, or when Acts returns ByWorld, tells so.
 	Touched()
 	// Hold makes calls that would move rows of the idle world panic, as in a query loop, until the
 	// function that it returns is called. within is the name for messages.
@@ -136,6 +144,11 @@ type Join interface {
 	// world.ComponentSet.
 	Extension(viewable any) any
 	Components(of any) store.Set
+	// Shared returns what a plain copy of a component's value would share with the value, as an
+	// error that says what to do; or nil, also if the component has a CloneBy, or if the world's
+	// inputs are neither recorded nor replayed. copied, which may be nil, reports that slices,
+	// pointers and maps of a type are copied as well. Safe from any goroutine.
+	Shared(component int, value mem.Address, copied func(reflect.Type) bool) error
 	// TakesTurns reports whether a *world.Query has Turns or TurnsFor, which Tables ignores.
 	TakesTurns(query any) bool
 	// ExtendLate makes x take part in the world's refreshes, after those that were added before.

@@ -3,6 +3,7 @@ package misuse_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"io"
 	"iter"
 	"testing"
@@ -355,6 +356,15 @@ func misuseCodecs() *state.Codecs {
 	state.Register(c, state.Codec[misuseName]{
 		Append: func(dst []byte, v *misuseName) []byte { return append(dst, v.Text...) },
 		Read:   func(src []byte, v *misuseName) error { v.Text = string(src); return nil },
+	})
+	state.Register(c, state.Codec[misuseBag]{
+		Append: func(dst []byte, v *misuseBag) []byte {
+			return binary.LittleEndian.AppendUint64(dst, uint64(v.Of["gold"]))
+		},
+		Read: func(src []byte, v *misuseBag) error {
+			v.Of = map[string]int64{"gold": int64(binary.LittleEndian.Uint64(src))}
+			return nil
+		},
 	})
 	state.Register(c, state.Codec[string]{
 		Append: func(dst []byte, v *string) []byte { return append(dst, *v...) },

@@ -44,6 +44,8 @@ type (
 	misuseUnit   struct{ misuseHealth }
 	misuseNamed  struct{ misuseName }
 	misuseHit    struct{ Damage int64 }
+	misuseBag    struct{ Of map[string]int64 } // what is behind the pointer is written in place
+	misuseBagged struct{ misuseBag }
 )
 
 // misuseScene is a world with something of everything.
@@ -58,6 +60,9 @@ type misuseScene struct {
 	name    *world.Component[misuseName]
 	unit    *world.Bundle[misuseUnit]
 	named   *world.Bundle[misuseNamed]
+	bag     *world.Component[misuseBag]
+	bags    *world.Writer[misuseBag]
+	carrier handle.Handle // has a bag
 	hit     *world.Message[misuseHit]
 	doing   *world.Func[struct{}]
 	code    func(*world.EntityContext) // that it runs
@@ -96,10 +101,19 @@ func (x *misuseScene) do(by world.Actor, code func(*world.EntityContext)) error 
 }
 
 func newMisuseScene(t testing.TB) *misuseScene {
+	x := freshMisuseScene(t, scheduler.Options{Workers: 2})
+	x.w.Refresh()
+	return x
+}
+
+// freshMisuseScene is newMisuseScene before the first refresh.
+func freshMisuseScene(t testing.TB, o scheduler.Options) *misuseScene {
 	x := &misuseScene{t: t, w: world.MustNew(world.Options{Shards: 2})}
 	w := x.w
 	x.health = world.Register[misuseHealth](w, "health")
 	x.name = world.Register[misuseName](w, "name")
+	x.bag = world.Register[misuseBag](w, "bag")
+	x.bags = world.Write[misuseBag](w)
 	x.unit = world.NewBundle[misuseUnit](w)
 	x.named = world.NewBundle[misuseNamed](w)
 	x.hit = world.RegisterMessage[misuseHit](w, "hit")
@@ -121,7 +135,7 @@ func newMisuseScene(t testing.TB) *misuseScene {
 	x.hook = w.Observe("hook", world.OnSet, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
 		return func(c *world.Context, _ world.Event, _ []handle.Handle) { once(&x.onSet, c) }
 	}, x.health)
-	x.s = scheduler.New(w, scheduler.Options{Workers: 2})
+	x.s = scheduler.New(w, o)
 	x.s.MustAdd("system", func(b *world.Build) func(*world.Context) {
 		world.Write[misuseHealth](b)
 		b.Creates(x.unit)
@@ -138,6 +152,8 @@ func newMisuseScene(t testing.TB) *misuseScene {
 	var err error
 	x.hs, err = x.unit.AppendN(nil, w, 100, nil)
 	require.NoError(t, err)
+	x.carrier, err = world.NewBundle[misuseBagged](w).Create(w, misuseBagged{misuseBag{map[string]int64{"gold": 1}}})
+	require.NoError(t, err)
 	require.NoError(t, x.kin.AddChild(w, x.hs[10], x.hs[11]))
 	require.NoError(t, x.kin.AddChild(w, x.hs[10], x.hs[12]))
 	require.NoError(t, x.names.Bind(w, x.hs[20], "twenty"))
@@ -145,7 +161,6 @@ func newMisuseScene(t testing.TB) *misuseScene {
 	require.NoError(t, err)
 	x.port, err = w.OpenPort()
 	require.NoError(t, err)
-	w.Refresh()
 	return x
 }
 

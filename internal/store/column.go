@@ -34,6 +34,7 @@ type Column struct {
 	clone   func(to, from mem.Address) // copies a value for frames; nil: by assignment; set while the world is idle
 	watched bool                       // replaced rows are recorded; set while the world is idle
 	now     *uint32                    // the tick in progress
+	space   *Space
 	memory  *mem.Memory
 }
 
@@ -88,7 +89,7 @@ type relocation struct {
 
 // NewColumn makes the column of the next component, for values of a type. The world is idle.
 func NewColumn(space *Space, of *mem.Type) *Column {
-	c := &Column{of: of, world: uint32(space.Homes() - 1), now: &space.now, memory: &space.Memory}
+	c := &Column{of: of, world: uint32(space.Homes() - 1), now: &space.now, space: space, memory: &space.Memory}
 	c.stretch(space.noRuns)
 	space.Columns = append(space.Columns, c)
 	return c
@@ -194,10 +195,19 @@ func (c *Column) stretch(runs []Run) {
 func (c *Column) grow(length int) {
 	old, d := c.dir.Load(), &columnDir{make([]rowList, length), newRuns(length), newRuns(length), make([]*strip, length)}
 	copy(d.rows, old.rows)
-	copy(d.own[1:], old.own[1:])
-	copy(d.all[1:], old.all[1:])
+	copyRuns(d.own, old.own)
+	copyRuns(d.all, old.all)
 	copy(d.strips, old.strips)
 	c.publish(d)
+}
+
+// copyRuns copies the entries of all chunks, but not their Written, which the owners may be
+// writing: they will note once more.
+func copyRuns(to, from []Run) {
+	for i := 1; i < len(from); i++ {
+		f := &from[i]
+		to[i] = Run{First: f.First, Stamp: f.Stamp, Low: f.Low, Owner: f.Owner}
+	}
 }
 
 // zero sets the rows of a chunk from row from on, up to row to, exclusive, to zero.

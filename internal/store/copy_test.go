@@ -70,7 +70,7 @@ func copySize[T comparable](t *testing.T, value func(byte) T) {
 			s.Compact()
 		}
 		mustHold()
-		twin, err := shards[0].Copy(space.Locate(all[3]))
+		twin, err := shards[0].Copy(space.Locate(all[3]), nil)
 		require.NoError(t, err)
 		require.Equal(t, value(3), *sized.At(space.Locate(twin)))
 		require.Equal(t, 10, len(rows(shards[1].Table(set(0)))))

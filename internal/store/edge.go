@@ -266,9 +266,26 @@ func (t *Table) swapRemove(c *Chunk, row int) {
 	}
 }
 
+// Clone returns a copy of each component of the atom at l that has a CloneBy, in the order of its
+// table, for Copy. It returns nil if none has, and runs code of the user.
+func (s *Shard) Clone(l slots.Loc) (clones []mem.Address) {
+	columns := s.space.chunk(l).table.columns
+	for i, col := range columns {
+		if col.clone == nil {
+			continue
+		}
+		if clones == nil {
+			clones = make([]mem.Address, len(columns))
+		}
+		clones[i] = col.of.New(1)
+		col.clone(clones[i], col.rowAt(l))
+	}
+	return clones
+}
+
 // Copy makes an atom with the components of the one at l, which must be here, except for parts of
-// mem.Single types.
-func (s *Shard) Copy(l slots.Loc) (handle.Handle, error) {
+// mem.Single types. clones is what Clone has returned for it.
+func (s *Shard) Copy(l slots.Loc, clones []mem.Address) (handle.Handle, error) {
 	t := s.space.chunk(l).table
 	a, err := s.Create(t)
 	if err != nil {
@@ -276,7 +293,10 @@ func (s *Shard) Copy(l slots.Loc) (handle.Handle, error) {
 	}
 	s.migration.moves = append(s.migration.moves[:0], relocation{to: a.Loc(), from: l, n: 1})
 	s.copyIn(t)
-	for _, col := range t.columns {
+	for i, col := range t.columns {
+		if clones != nil && clones[i] != nil {
+			col.of.Copy(col.rowAt(a.Loc()), clones[i], 1)
+		}
 		if col.of.HasSingles() {
 			col.of.ClearSingles(col.rowAt(a.Loc()), 1)
 		}

@@ -20,6 +20,9 @@ type Run struct {
 	Stamp *uint32   // the tick in which the rows were last handed out for writing
 	Low   slots.Loc // the location of the last row, less RowsMax-1
 	Owner uint32    // 1 more than the number of the shard, or of the idle world; 0 for none
+	// Written is Owner if the owner's views have stamped and noted the chunk, see View.note;
+	// otherwise 0. A list that is replaced may lose it.
+	Written uint32
 }
 
 // RunBytes is the size of a Run.
@@ -63,18 +66,12 @@ func Touch[T any](v *View, at []slots.Loc) (sum uint64) {
 	return sum
 }
 
-// AtWrite is At for writing: it stamps the chunk's column with the tick.
+// AtWrite is At for writing: it notes the chunk. What a program calls does so inline.
 //
 // Safety: as for At.
 func AtWrite[T any](v *View, l slots.Loc) (row *T) {
-	if check.Enabled {
-		v.borrowAt(l)
-	}
-	p := atomic.LoadPointer(v.Runs)
-	p = unsafe.Add(p, l>>slots.RowBits&(*Run)(p).Low*RunBytes)
-	if l-(*Run)(p).Low < slots.RowsMax && (*Run)(p).Owner == v.Owner {
-		*(*Run)(p).Stamp = *v.Now
-		return (*T)(unsafe.Add((*Run)(p).First, uintptr(l&slots.RowMask)*unsafe.Sizeof(*row)))
+	if row = At[T](v, l); row != nil {
+		v.Note(l)
 	}
 	return
 }
@@ -97,20 +94,36 @@ func Slice[T any](v *View, r Rows) []T {
 
 var _ = [1]struct{}{}[unsafe.Sizeof(rowList{})-unsafe.Sizeof([]int{})]
 
-// SliceWrite is Slice for writing.
+// SliceWrite is Slice for writing, as AtWrite is.
 //
 // Safety: as for Slice.
-func SliceWrite[T any](v *View, r Rows) []T {
-	if check.Enabled {
-		r.number = v.borrow(r)
+func SliceWrite[T any](v *View, r Rows) (rows []T) {
+	if rows = Slice[T](v, r); len(rows) > 0 {
+		v.NoteRows(r)
 	}
-	if d := v.column.dir.Load(); uint(r.number) < uint(len(d.rows)) {
-		if data := *(*[]T)(unsafe.Pointer(&d.rows[r.number])); r.from < r.to && r.to <= len(data) {
-			*d.own[r.number].Stamp = *v.Now
-			return data[r.from:r.to]
-		}
+	return
+}
+
+// Noted reports whether the chunk of some rows is stamped and noted.
+//
+// Safety: a list has a power of two of entries, and Low of the first is the number of the last.
+func (v *View) Noted(r Rows) bool {
+	p := atomic.LoadPointer(v.Runs)
+	return (*Run)(unsafe.Add(p, slots.Loc(r.number)&(*Run)(p).Low*RunBytes)).Written == v.Owner
+}
+
+// FirstWrite returns the address of a row for writing, whose chunk may not be noted. It returns nil
+// for an l that At would.
+//
+// Safety: as for At.
+func (v *View) FirstWrite(l slots.Loc) mem.Address {
+	p := atomic.LoadPointer(v.Runs)
+	p = unsafe.Add(p, l>>slots.RowBits&(*Run)(p).Low*RunBytes)
+	if l-(*Run)(p).Low >= slots.RowsMax || (*Run)(p).Owner != v.Owner {
+		return nil
 	}
-	return nil
+	v.Note(l)
+	return v.column.of.At((*Run)(p).First, l.Row())
 }
 
 // Store stores the fields of a bundle at v in the atom's row, by the types of the columns. v

@@ -30,6 +30,7 @@ type Space struct {
 	watch     Watch                        // set while the world is idle
 	moves     uint32                       // how often atoms were moved to other shards, by the idle world and by refreshes
 	gathered  uint32                       // the value of moves when notes were last gathered
+	writes    []writes                     // by owner of views; see View.note
 	viewEpoch int                          // of views of rows, for the check build; see Outdate
 
 	mu struct {
@@ -45,6 +46,7 @@ type Space struct {
 func NewSpace(homes int, indexMax, versionMax, versionsEach uint32) *Space {
 	s := &Space{Growth: DefaultGrowth}
 	s.Directory.Init(homes, indexMax, versionMax, versionsEach, &s.Memory)
+	s.writes = make([]writes, homes)
 	s.Registry = queue.NewRegistry(s.Lookup)
 	s.handlers = make([]Handler, s.Registry.Len())
 	s.chunks.Store(new(make([]chunkEntry, firstChunks)))
@@ -62,7 +64,12 @@ func (c *Chunk) stampAll(now uint32) {
 
 // SetTick sets the number of the tick in progress, for stamps. Called
 // by the coordinator between ticks.
-func (s *Space) SetTick(tick uint64) { s.now = uint32(tick) }
+func (s *Space) SetTick(tick uint64) {
+	s.now = uint32(tick)
+	for i := range s.writes {
+		s.writes[i].forget(i + 1)
+	}
+}
 
 // chunk returns the chunk that l is in.
 func (s *Space) chunk(l slots.Loc) *Chunk { return (*s.chunks.Load())[l>>slots.RowBits].chunk }

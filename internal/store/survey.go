@@ -2,8 +2,6 @@ package store
 
 import (
 	"encoding/binary"
-	"hash/maphash"
-	"math/bits"
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -72,35 +70,6 @@ func (c *Chunk) Bytes(i int) []byte {
 // Stamps returns the tick in which a row last came or was replaced, and for each
 // component that in which it was last handed out for writing.
 func (c *Chunk) Stamps() (changed uint32, written []uint32) { return c.changed, c.written }
-
-// Fingerprint adds values to d that show changes of the shard at little cost: how many rows the
-// chunks have and may have, how many are marked, which have flags, when each component was written
-// and, if that was since the last refresh, the rows of that component. Changes behind pointers in
-// them do not show. The result is only for this process.
-func (s *Shard) Fingerprint(d uint64) uint64 {
-	for _, t := range s.tables {
-		d = mix(d, uint64(len(t.chunks)))
-		for _, c := range t.chunks {
-			d = mix(mix(mix(d, uint64(c.n)<<32|uint64(c.marked)), uint64(c.changed)), uint64(len(c.handles)))
-			for i, tick := range c.written {
-				if d = mix(d, uint64(tick)); tick == s.space.now {
-					d = mix(d, maphash.Bytes(digestSeed, c.Bytes(i)))
-				}
-			}
-			if c.flags.none() {
-				continue
-			}
-			for _, set := range c.flags.sets {
-				for _, word := range set {
-					d = mix(d, word)
-				}
-			}
-		}
-	}
-	return d
-}
-
-func mix(d, n uint64) uint64 { return bits.RotateLeft64((d^n)*0x9e3779b97f4a7c15, 29) }
 
 // Marks returns which rows are marked, a bit for each, or nil for none.
 func (c *Chunk) Marks() []uint64 {

@@ -27,6 +27,9 @@ func AtWrite(w *world.Writer[Position], l slots.Loc) *Position { return w.At(l) 
 // Get is access by handle.
 func Get(r *world.Reader[Position], h handle.Handle) *Position { return r.Get(h) }
 
+// GetWrite is access by handle for writing.
+func GetWrite(w *world.Writer[Position], h handle.Handle) *Position { return w.Get(h) }
+
 // Locate finds an atom once for several accessors.
 func Locate(c *world.Context, h handle.Handle) slots.Loc { return c.Locate(h) }
 
