@@ -196,6 +196,7 @@ func TestGuessedHandlesLoaded(t *testing.T) {
 	for ticks := range 6 {
 		x := newGuesser(t, 1)
 		x.record(t, 1+ticks, func(int) {})
+		require.NoError(t, x.plain.Reserve(x.World, 9000)) // slots that no image has
 		var saved bytes.Buffer
 		p, err := x.OpenPort()
 		require.NoError(t, err)
