@@ -121,9 +121,7 @@ func (r *Relation) change(h handle.Handle, c *change) error {
 	case opSwap, opMoveBefore, opMoveAfter:
 		parent = handle.None
 	case opRemove:
-		if err := r.leaveChildren(h); err != nil {
-			return err
-		}
+		return r.removeOne(h, c)
 	}
 	fresh := r.options.Places > 0 && parent != handle.None && t.own(parent) == 0
 	if fresh {
@@ -136,6 +134,19 @@ func (r *Relation) change(h handle.Handle, c *change) error {
 		t.dropList(number)
 	}
 	return err
+}
+
+// removeOne is the change Remove. An entity that is there for its children alone is gone when these
+// have left.
+func (r *Relation) removeOne(h handle.Handle, c *change) error {
+	there := r.tree.has(h)
+	if err := r.leaveChildren(h); err != nil {
+		return err
+	}
+	if err := r.tree.change(h, c); err != ErrAbsent || !there {
+		return err
+	}
+	return nil
 }
 
 // leaveChildren applies the policy to the children of an entity that is removed:

@@ -8,7 +8,6 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -44,7 +43,8 @@ type block struct {
 
 // Own takes ownership of an entity, which must have no other owner. It
 // returns an Owner of nothing if the entity is not alive. An entity that a port has
-// just created may be owned at once. A marked entity counts as alive until the refresh. Own
+// just created may be owned at once, except by a system, function or hook. A handle that no port has
+// given to a caller is owned by nobody. A marked entity counts as alive until the refresh. Own
 // allocates once.
 //
 // forgotten, if not nil, is called with the handle, on a goroutine of the runtime,
@@ -52,8 +52,8 @@ type block struct {
 // stays alive, because the time of a collection must not affect the world. A panic of forgotten is
 // written to standard error.
 func Own(by world.Actor, h handle.Handle, forgotten func(handle.Handle)) Owner {
-	liveness := driver.Of(by).Liveness()
-	if _, ok := liveness.State(h); !ok { // not by.Status, which reports Dying to some actors only
+	liveness, ok := find(by, h)
+	if !ok {
 		return Owner{}
 	}
 	b := &block{liveness: liveness, handle: h}

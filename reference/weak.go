@@ -25,11 +25,30 @@ type Weak struct {
 }
 
 // To returns a reference to an entity. It is empty if the entity is neither alive nor
-// pending. It may be called wherever by may be used.
+// pending; for a system, function or hook, if it is not alive: what is pending depends on
+// time. It may be called wherever by may be used.
 func To(by world.Actor, h handle.Handle) Weak {
-	r := Weak{liveness: driver.Of(by).Liveness(), handle: h}
-	r.Get()
-	return r
+	if liveness, ok := find(by, h); ok {
+		return Weak{liveness, h}
+	}
+	return Weak{}
+}
+
+// find returns the liveness of the actor's world, and whether the actor may refer to h: its entity
+// is alive or, unless the actor is part of a tick, a port has given h to a caller. This is not
+// by.Status, which reports Dying to some actors only.
+func find(by world.Actor, h handle.Handle) (*drive.Liveness, bool) {
+	d := driver.Of(by)
+	liveness := d.Liveness()
+	state, ok := liveness.State(h)
+	if ok && state == slots.StatePending {
+		switch by.(type) {
+		case *world.Context, *world.EntityContext:
+			return liveness, false
+		}
+		ok = d.Given(h)
+	}
+	return liveness, ok
 }
 
 // Get returns the entity and whether it is alive. It costs what World.Alive does.
@@ -85,13 +104,13 @@ func (r Weak) Equal(s Weak) bool {
 }
 
 // Bind makes a reference that was read from text or JSON refer to an entity of a
-// world. It reports whether the entity is alive; if it is not pending either, the
-// reference is empty.
+// world. It reports whether the entity is alive; if To would return an empty reference, this one is
+// empty.
 func (r *Weak) Bind(by world.Actor) bool {
 	if r.handle == handle.None {
 		return false
 	}
-	r.liveness = driver.Of(by).Liveness()
+	*r = To(by, r.handle)
 	return r.Alive()
 }
 

@@ -106,13 +106,14 @@ func (c *Context) Count() int {
 func (c *Context) Alive(h handle.Handle) bool { return c.w.space.Alive(h) }
 
 // Status returns what a handle stands for. It returns Dying only for entities of the own shard;
-// a marked entity elsewhere is Alive.
+// a marked entity elsewhere is Alive. What ports were given since the last refresh is Forged, and
+// what they may be given of the slots that they had before is Pending.
 func (c *Context) Status(h handle.Handle) Status {
 	c.mustRun("Context.Status")
 	if l := c.w.space.Locate(h); l != 0 && c.owns(l) && c.w.space.Marked(l) {
 		return Dying
 	}
-	return status(c.w, h)
+	return statusInTick(c.w, h)
 }
 
 // Owns reports whether the entity is in the shard the system runs on.

@@ -218,6 +218,8 @@ func (d *driven) Liveness() *drive.Liveness {
 	return a
 }
 
+func (d *driven) Given(h handle.Handle) bool { return d.engine.PortSlots.Given(h) }
+
 func (d *driven) IsDying(h handle.Handle) bool {
 	l := d.space.Locate(h)
 	return l != 0 && d.space.Marked(l)

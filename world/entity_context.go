@@ -82,6 +82,7 @@ func (s *EntityContext) Shard() int { return s.c.Shard() }
 func (s *EntityContext) Alive(h handle.Handle) bool { return s.c.w.space.Present(h) }
 
 // Status returns what a handle stands for. It returns Dying only for the function's own entity.
+// Handles of ports are as for Context.Status.
 func (s *EntityContext) Status(h handle.Handle) Status {
 	switch {
 	case h == s.h && s.c.w.space.Marked(s.mustRun("EntityContext.Status")):
@@ -89,7 +90,7 @@ func (s *EntityContext) Status(h handle.Handle) Status {
 	case s.Alive(h):
 		return Alive
 	}
-	return status(s.c.w, h)
+	return statusInTick(s.c.w, h)
 }
 
 // Destroy marks the function's entity, or requests that another entity be destroyed. It returns

@@ -358,13 +358,13 @@ func (p *Port) reserve(g *group, dst []handle.Handle) ([]handle.Handle, error) {
 			return dst, err
 		}
 	}
-	if len(p.endpoint.Cache) < len(g.of) {
+	if p.endpoint.Hand.Len() < len(g.of) {
 		if err := p.draw(len(g.of)); err != nil {
 			return dst, err
 		}
 	}
 	for i := range g.of {
-		dst = append(dst, p.endpoint.Cache[len(p.endpoint.Cache)-1-i])
+		dst = append(dst, p.endpoint.Hand.Next(i))
 	}
 	return dst, nil
 }

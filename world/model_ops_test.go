@@ -136,6 +136,9 @@ func (m *model) bySystem(c *world.Context, h handle.Handle, v int64) {
 			if want == world.Dying && !c.Owns(h) {
 				want = world.Alive
 			}
+			if want == world.Pending && c.Status(h) == world.Forged { // drawn since the last refresh
+				want = world.Forged
+			}
 			m.mustSay(c.Status(h), want)
 		}
 	case e == nil:

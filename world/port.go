@@ -66,7 +66,7 @@ func (p *Port) Alive(h handle.Handle) bool { return p.w.space.Alive(h) }
 
 // Status returns what a handle stands for. It never returns Dying: only the entity's owner
 // knows that the entity is marked.
-func (p *Port) Status(h handle.Handle) Status { return status(p.w, h) }
+func (p *Port) Status(h handle.Handle) Status { return statusNow(p.w, h) }
 
 // Notify makes c get the outcome of the next request, and of no other; if that is a batch, of its
 // first request. For a CreateN, AppendN, SetN or DestroyN, c gets Applied if everything was done,
@@ -158,7 +158,7 @@ func (p *Port) create(k *queue.Kind, place func() int) (handle.Handle, mem.Point
 			return handle.None, mem.Pointer{}, err
 		}
 	}
-	if len(p.endpoint.Cache) == 0 {
+	if p.endpoint.Hand.Len() == 0 {
 		if err := p.draw(1); err != nil {
 			return handle.None, mem.Pointer{}, err
 		}
@@ -366,7 +366,7 @@ func (p *Port) sent() {
 	runtime.KeepAlive(p) // a port that is not used any more may be closed by its cleanup
 }
 
-// draw makes sure that there are n handles in the cache.
+// draw makes sure that there are n handles in the hand.
 func (p *Port) draw(n int) error {
 	err := p.endpoint.Draw(p.w.engine.PortSlots, n, p.w.engine.Epoch.Load())
 	if err != nil {
@@ -375,11 +375,9 @@ func (p *Port) draw(n int) error {
 	return err
 }
 
-// take takes a handle from the cache.
+// take gives a handle of the hand.
 func (p *Port) take() handle.Handle {
-	last := len(p.endpoint.Cache) - 1
-	h := p.endpoint.Cache[last]
-	p.endpoint.Cache = p.endpoint.Cache[:last]
+	h := p.endpoint.Hand.Give()
 	if p.batch != nil {
 		p.batch.taken = append(p.batch.taken, h)
 	}

@@ -13,7 +13,7 @@ type batch struct {
 	err error // of the first request that was refused
 	// rejected says that it was refused because there was no room, or by a rung of the ladder.
 	rejected bool
-	taken    []handle.Handle // taken out of the port's cache
+	taken    []handle.Handle // given of the port's hand
 	dones    []*Completion
 	empty    []*Completion // those of dones whose calls had nothing to send
 }
@@ -104,7 +104,7 @@ func (p *Port) rollback() {
 		p.reject(staged)
 	}
 	p.endpoint.TakeBack(p.w.engine.PortSlots, b.taken, p.w.engine.Epoch.Load())
-	p.out.Publish() // publishes no request, but makes the cache visible to a cleanup
+	p.out.Publish() // publishes no request, but makes the hand visible to a cleanup
 	for _, c := range b.dones {
 		c.disarm()
 	}
@@ -144,7 +144,7 @@ func (p *Port) createN(b *bundle, dst []handle.Handle, n int, f *fill) ([]handle
 		}
 	}()
 	err := p.ready(n, b.creating.Size())
-	if err == nil && len(p.endpoint.Cache) < n {
+	if err == nil && p.endpoint.Hand.Len() < n {
 		err = p.draw(n)
 	}
 	if err == nil {
@@ -208,13 +208,9 @@ func (p *Port) push1(b *bundle, dst []handle.Handle, f *fill) []handle.Handle {
 	return dst
 }
 
-// takeN takes handles from the cache, in the order of take.
+// takeN gives handles of the hand, in the order of take.
 func (p *Port) takeN(to []handle.Handle) {
-	rest := len(p.endpoint.Cache) - len(to)
-	for i, h := range p.endpoint.Cache[rest:] {
-		to[len(to)-1-i] = h
-	}
-	p.endpoint.Cache = p.endpoint.Cache[:rest]
+	p.endpoint.Hand.GiveN(to)
 	p.batch.taken = append(p.batch.taken, to...)
 }
 

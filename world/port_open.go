@@ -44,7 +44,7 @@ func closeDropped(of weak.Pointer[refresh.Endpoint]) {
 }
 
 // Close closes the port. Requests that were sent are still applied, and the handles in the port's
-// cache go back. Closing twice is no error.
+// hand go back. Closing twice is no error.
 func (p *Port) Close() {
 	if p.batch != nil {
 		panic(fmt.Sprintf("world: Port.Close within a batch of port %d; close it after the batch", p.endpoint.Number))

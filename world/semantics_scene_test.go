@@ -38,7 +38,7 @@ type scene struct {
 }
 
 func newScene(t *testing.T, make func(*scene) handle.Handle) *scene {
-	s := &scene{fixture: newFixture(t, world.Options{Shards: 3, VersionMax: 3}), t: t}
+	s := &scene{fixture: newFixture(t, world.Options{Shards: 3, VersionMax: 3, IndexMax: 1 << 16}), t: t}
 	s.unit.PlaceBy(func(Unit) int { return owner })
 	s.call = world.RegisterFunc(s.World, "call", func(self *world.EntityContext, v int64) { s.health.Write(self).Points = v })
 	s.p = s.port()
@@ -97,7 +97,7 @@ var variants = map[world.Status][]struct {
 		{"version beyond the limit", func(s *scene) handle.Handle { return s.made() + 3 }},
 		{"version 0", func(s *scene) handle.Handle { return s.made() - 1 }},
 		{"version 0 of a slot never used", func(s *scene) handle.Handle { return s.made() + 16<<handle.VersionBits - 1 }},
-		{"index never reached", func(s *scene) handle.Handle { return handle.New(s.made().Shard(), handle.IndexMax, 1) }},
+		{"index beyond the limit", func(s *scene) handle.Handle { return handle.New(s.made().Shard(), handle.IndexMax, 1) }},
 		{"shard out of range", func(s *scene) handle.Handle { return handle.New(handle.ShardMax, s.made().Index(), 1) }},
 	},
 }

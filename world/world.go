@@ -157,7 +157,7 @@ func (w *World) Status(h handle.Handle) Status {
 	if l := w.space.Locate(h); l != 0 && w.space.Marked(l) {
 		return Dying
 	}
-	return status(w, h)
+	return statusNow(w, h)
 }
 
 // Locate returns the entity's location, for the accessors' At, or 0 if the entity is not alive.

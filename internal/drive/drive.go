@@ -164,6 +164,10 @@ type Join interface {
 	Delivers(message any) Deliver
 	// Liveness returns the world's liveness. Safe from any goroutine at any time.
 	Liveness() *Liveness
+	// Given reports whether a port has given h, a handle that is pending according to the
+	// liveness, to a caller. Safe from any goroutine at any time; no system may ask, because the
+	// answer depends on time.
+	Given(h handle.Handle) bool
 	// IsDying reports whether an entity is marked, for the idle world and within the functions
 	// of Requests.
 	IsDying(h handle.Handle) bool

@@ -39,7 +39,7 @@ var ErrForged = errors.New("world: these inputs contradict each other")
 type Inputs struct {
 	Tick      uint64
 	By        Refresh
-	Drawn     uint32          // how many indexes ports have drawn so far
+	Drawn     uint32          // how many indexes ports had drawn at the cut
 	Settled   uint32          // how many of them were certainly drawn before the recording; not recorded
 	Recalled  []handle.Handle // handles that a port gave out and took back
 	Released  []handle.Handle // by references, except those that are still pending

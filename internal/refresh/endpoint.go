@@ -21,7 +21,7 @@ const (
 //	Port ──▶ Endpoint ◀── Ports.byNumber
 //	 └ Queue ◀────┘
 //
-// Ownership: Cache, and block to recalledIn, belong to the sender and, once the port is closed, to
+// Ownership: Hand, and block to recalledIn, belong to the sender and, once the port is closed, to
 // the code that closes it. That code sees the sender's last writes to them, because the sender
 // published something in the queue afterwards. Queue is written by the sender once, and cut by the
 // refresh when the port is closed and the queue is empty. Room is made by the sender before it
@@ -30,7 +30,7 @@ const (
 type Endpoint struct {
 	Number  int32
 	Queue   atomic.Pointer[queue.Queue] // nil until something was sent, and of a closed port
-	Cache   []handle.Handle             // free, and not given out yet; the last is used first
+	Hand    slots.Hand                  // free handles, not given out yet
 	Waiting atomic.Bool                 // for room
 	Room    chan struct{}               // nil until the port first waited
 
@@ -48,17 +48,16 @@ type Endpoint struct {
 // bit is the port's bit in active.
 func (e *Endpoint) bit() uint64 { return 1 << (e.Number % 64) }
 
-// Draw makes sure that there are n handles in the cache. It takes none and returns ErrIndexes if
+// Draw makes sure that there are n handles in the hand. It takes none and returns ErrIndexes if
 // the world does not have that many left.
-func (e *Endpoint) Draw(o *slots.PortAllocator, n int, epoch uint32) (err error) {
+func (e *Endpoint) Draw(o *slots.PortAllocator, n int, epoch uint32) error {
 	if epoch == e.drew {
 		e.block = min(max(2*e.block, drawFirst), CacheMax)
 	} else {
 		e.block = max(e.block/2, drawFirst)
 	}
 	e.drew = epoch
-	e.Cache, err = o.Take(e.Cache, n-len(e.Cache), int(e.block))
-	return err
+	return o.Take(&e.Hand, int(e.Number), n-e.Hand.Len(), int(e.block))
 }
 
 // TookBack returns how many handles were taken back since the last refresh.
@@ -74,8 +73,8 @@ func (e *Endpoint) TookBack(epoch uint32) int {
 func (e *Endpoint) TakeBack(o *slots.PortAllocator, handles []handle.Handle, epoch uint32) {
 	e.recalled = uint32(e.TookBack(epoch) + len(handles))
 	o.Recall(handles...)
-	if len(e.Cache) > drawFirst { // a batch had drawn many
-		e.Cache = o.Put(e.Cache, CacheMax)
+	if e.Hand.Len() > drawFirst { // a batch had drawn many
+		o.Put(&e.Hand, CacheMax)
 	}
 }
 
@@ -101,7 +100,7 @@ func (e *Endpoint) wake() {
 	}
 }
 
-// Close closes the port: it puts the handles in the cache back. The port's number is freed when its
+// Close closes the port: it puts the handles in the hand back. The port's number is freed when its
 // queue is empty.
 func (e *Endpoint) Close() {
 	t := e.ports
@@ -111,8 +110,7 @@ func (e *Endpoint) Close() {
 		return
 	}
 	e.closed = true
-	t.slots.Leave(e.Cache)
-	e.Cache = nil
+	t.slots.Leave(&e.Hand)
 	t.mu.closed = append(t.mu.closed, e)
 	t.closed.Store(true)
 }

@@ -94,14 +94,11 @@ func (s *methodCaller) look() {
 	}
 }
 
-// taken records how many indexes were drawn until all requests were taken. That includes the
-// handles of creates.
-func (x *recording) taken() { x.Drawn = x.e.PortSlots.Drawn() }
-
 // finish calls End: when all requests are done, and before the number of the tick rises.
 func (x *recording) finish() {
 	e := x.e
 	x.Tick, x.Released, x.Rung = e.Tick.Load(), e.releases.Due, e.Rung
+	x.Drawn = e.PortSlots.Settled() // what was drawn at the cut: that includes the handles of the creates
 	x.Recalled = e.PortSlots.TakeRecalls(x.Recalled[:0])
 	x.end.call()
 	x.Transfers = x.Transfers[:0]

@@ -33,6 +33,7 @@ func (e *Engine) Run(parallel drive.Parallel, all bool) {
 	e.Times.start()
 	cut, ports := e.Ports.cut(&e.Epoch)
 	e.cut = cut
+	e.PortSlots.Cut()
 	if f := e.Meanwhile.Cut; f != nil {
 		f()
 	}
@@ -41,10 +42,6 @@ func (e *Engine) Run(parallel drive.Parallel, all bool) {
 		moves = e.requests(parallel, sent)
 	} else if e.clear {
 		e.MarkAll()
-	}
-	e.PortSlots.Cut()
-	if e.recording != nil {
-		e.recording.taken()
 	}
 	e.releases.Take(e.Liveness.Load())
 	for _, h := range e.releases.Due {

@@ -102,15 +102,17 @@ func TestTakeBack(t *testing.T) {
 	e := newEngine(t, 1)
 	p := e.open(t)
 	require.NoError(t, p.Draw(e.PortSlots, 500, 0))
-	require.GreaterOrEqual(t, len(p.Cache), 500)
-	taken := p.Cache[len(p.Cache)-100:]
-	p.Cache = p.Cache[:len(p.Cache)-100]
+	require.GreaterOrEqual(t, p.Hand.Len(), 500)
+	taken := make([]handle.Handle, 100)
+	p.Hand.GiveN(taken)
 	p.TakeBack(e.PortSlots, taken, 0)
-	require.Len(t, p.Cache, CacheMax)
+	require.Equal(t, CacheMax, p.Hand.Len())
 	require.Equal(t, 100, p.TookBack(0))
 	require.Zero(t, p.TookBack(1), "in another epoch")
-	next, err := e.PortSlots.Take(nil, 1000, 0)
-	require.NoError(t, err)
+	var hand slots.Hand
+	require.NoError(t, e.PortSlots.Take(&hand, 1, 1000, 0))
+	next := make([]handle.Handle, 1000)
+	hand.GiveN(next)
 	for _, h := range taken {
 		require.NotContains(t, next, h, "it is not used before the next refresh")
 	}

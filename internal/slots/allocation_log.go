@@ -7,7 +7,7 @@ import (
 )
 
 // This file is what a log of inputs records of the port allocator, and how another world follows
-// that. No slot says which handles ports have in their caches, and the log does not either: the
+// that. No slot says which handles ports have in their hands, and the log does not either: the
 // creates say which of them were used.
 
 // Note begins or ends recording the handles that are recalled. The world must be idle.
@@ -28,13 +28,10 @@ func (o *PortAllocator) Drawn() uint32 {
 	return uint32(o.mu.drawn)
 }
 
-// Settled returns a lower bound of the indexes drawn in any saved state of the idle world since its
-// last refresh. Safe from any goroutine.
-func (o *PortAllocator) Settled() uint32 {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return uint32(o.mu.settled)
-}
+// Settled returns how many indexes had been drawn at the cut of the newest refresh: the number that
+// what systems see may depend on, and a lower bound of those drawn in any state of the idle world
+// that is saved since. Safe from any goroutine; it never blocks.
+func (o *PortAllocator) Settled() uint32 { return uint32(o.settled.Load()) }
 
 // Follow sets the state in which so many indexes were drawn, all of them by ports of another world.
 // Handles that were recalled before, and are not freed yet, must be recalled again. No port may
@@ -56,11 +53,11 @@ func (o *PortAllocator) Follow(drawn uint32) error {
 	return nil
 }
 
-// Pending reports whether h is a handle that a port may have in its cache, or may have given out,
+// Pending reports whether h is a handle that a port may have in its hand, or may have given out,
 // and for which no atom is stored.
 func (o *PortAllocator) Pending(h handle.Handle) bool {
-	version, state, ok := o.dir.Look(h)
-	return ok && state == StatePending && h.Version() == version
+	slot := o.dir.Slot(h)
+	return slot != nil && h.Shard() == o.id && slot.ToCome(h)
 }
 
 // Reopen fills the pool from the slots, at the end of a replay, in which no port drew. Each free
@@ -71,6 +68,7 @@ func (o *PortAllocator) Reopen() {
 	defer o.mu.Unlock()
 	o.mu.pool, o.mu.recalled, o.due = o.mu.pool[:0], o.mu.recalled[:0], o.due[:0] // rebuilt below
 	o.recalled.Store(false)
+	o.settled.Store(o.mu.drawn)
 	for n := o.mu.drawn; n > 0; n-- {
 		h, state := o.at(uint32(n - 1))
 		if state != StateUnused {

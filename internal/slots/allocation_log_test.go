@@ -63,7 +63,7 @@ func TestReopen(t *testing.T) {
 		versions[h.Index()] = h.Version()
 		require.Equal(t, uint32(2), h.Version())
 		_, state := s.state(h)
-		require.Equal(t, slots.StatePending, state)
+		require.Equal(t, slots.StateUnused, state)
 	}
 	require.Zero(t, versions[all[5].Index()], "alive")
 	require.Zero(t, versions[all[0].Index()], "retired")

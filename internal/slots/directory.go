@@ -112,17 +112,20 @@ func (d *Directory) LocateStaged(h handle.Handle) Loc {
 	return 0
 }
 
-// Look returns the present version of the slot that h names, and its state. A free slot of the port
-// allocator is pending, because a port may have its handle in its cache. Look returns false if h
-// names no slot of this directory. Safe from any goroutine.
+// Look returns the present version of the slot that h names, and its state. A slot that was never
+// used is free with its first version, whether its page is there or not: a world that was loaded may
+// have fewer pages. Look returns false if h names no slot that there can be. Safe from any goroutine.
 func (d *Directory) Look(h handle.Handle) (version uint32, state State, ok bool) {
-	slot := d.Slot(h)
-	if slot == nil {
-		return 0, 0, false
+	if slot := d.Slot(h); slot != nil {
+		if version, state = unpack(slot.Load(), h); version != 0 {
+			return version, state, true
+		}
 	}
-	version, state = unpackPublic(slot.Load(), h, d.ports())
-	return version, state, true
+	return d.versions.first, StateUnused, h.Shard() <= d.ports() && h.Index() <= d.indexMax
 }
+
+// IsPorts reports whether the home of h is the home of ports.
+func (d *Directory) IsPorts(h handle.Handle) bool { return h.Shard() == d.ports() }
 
 // errIndexes returns the error for a home without indexes. retired is how many slots are known to
 // be lost because their versions are used up.
@@ -143,7 +146,6 @@ func (d *Directory) errIndexes(home uint32, retired int) error {
 }
 
 // EndAll makes every living handle stale, without a refresh, when the directory is no longer used.
-// Afterwards the handles in the caches of ports are pending.
 func (d *Directory) EndAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

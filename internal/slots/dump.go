@@ -16,7 +16,7 @@ func (h *Allocator) AppendSlots(dst []uint32) []uint32 {
 }
 
 // AppendUses appends for each slot how often it has been used: its version while the entity lives,
-// the number of its uses while it is free or in the cache of a port. Slots are in the order in
+// the number of its uses while it is free or in the hand of a port. Slots are in the order in
 // which they are first drawn. Slots at the end that were never used are left out. So the result
 // depends only on what refreshes have done, and not on what ports draw meanwhile.
 func (o *PortAllocator) AppendUses(dst []uint32) []uint32 {

@@ -20,3 +20,25 @@ func FullHome(home uint32) (alive, hasSlot func(handle.Handle) bool) {
 		return l.Alive(h)
 	}, hasSlot
 }
+
+// Hands is a PortAllocator whose hands are slices.
+type Hands struct{ *PortAllocator }
+
+// Take appends to dst what a hand gets.
+func (o Hands) Take(dst []handle.Handle, n, most int) ([]handle.Handle, error) {
+	var d Hand
+	err := o.PortAllocator.Take(&d, 0, n, most)
+	return append(dst, d.all...), err
+}
+
+// Put is Put of a hand with these handles; it returns what is left in that.
+func (o Hands) Put(hs []handle.Handle, most int) []handle.Handle {
+	d := Hand{all: hs, left: uint32(len(hs))}
+	o.PortAllocator.Put(&d, most)
+	return d.all
+}
+
+// Leave is Leave of a hand with these handles.
+func (o Hands) Leave(hs []handle.Handle) {
+	o.PortAllocator.Leave(&Hand{all: hs, left: uint32(len(hs))})
+}

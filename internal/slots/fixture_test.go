@@ -17,7 +17,7 @@ type homes struct {
 	t       testing.TB
 	dir     *slots.Directory
 	shards  []*shard
-	outside *slots.PortAllocator
+	outside slots.Hands
 }
 
 // shard stands for the shard of a home. Its atoms are in one chunk and row after another.
@@ -36,7 +36,7 @@ func newHomes(t testing.TB, shards int, indexMax, versionMax uint32) *homes {
 		sh.Init(s.dir, i)
 		s.shards = append(s.shards, sh)
 	}
-	s.outside = slots.NewPortAllocator(s.dir)
+	s.outside = slots.Hands{PortAllocator: slots.NewPortAllocator(s.dir)}
 	return s
 }
 

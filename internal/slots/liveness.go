@@ -26,16 +26,21 @@ func (d *Directory) Liveness() *Liveness { return d.liveness }
 // enough to be inlined.
 func (a *Liveness) Alive(h handle.Handle) bool { return a.dir.Load().Alive(h) }
 
-// State returns what the slot of h holds, if h is its handle: alive, pending, or staged by a
-// refresh. It returns false for all other handles, and for all once the Liveness is cut. It reads
-// the slot in one load, so for an entity that is being created it returns the state before or
-// after. Safe as Alive.
+// State returns what the slot of h holds, if h is its handle: alive, staged by a refresh, or
+// pending: a free slot of ports, whose handle a port may have given; PortAllocator.Given says more.
+// It returns false for all other handles, and for all once the Liveness is cut. It reads the slot in
+// one load, so for an entity that is being created it returns the state before or after. Safe as
+// Alive.
 func (a *Liveness) State(h handle.Handle) (State, bool) {
-	if slot := a.dir.Load().Slot(h); slot != nil {
-		version, state := unpackPublic(slot.Load(), h, a.ports)
-		return state, version == h.Version() && version != 0 && state != StateUnused && state != StateRetired
+	slot := a.dir.Load().Slot(h)
+	if slot == nil {
+		return StateUnused, false
 	}
-	return StateUnused, false
+	version, state := unpack(slot.Load(), h)
+	if state == StateUnused && h.Shard() == a.ports {
+		version, state = max(version, 1), StatePending
+	}
+	return state, version == h.Version() && version != 0 && state != StateUnused && state != StateRetired
 }
 
 // Cut empties the Liveness for good, because its world is gone.

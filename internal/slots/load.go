@@ -18,8 +18,10 @@ var (
 
 // PortImage is the state of the slots of the entities that ports create.
 type PortImage struct {
-	Slots    []uint32        // state and version of each slot that was drawn, in order
-	Pool     []uint32        // the free indexes; the last is taken first, and those in the caches of ports last
+	// Slots has state and version of each slot that was drawn, in order. Those that were drawn since
+	// the last refresh, and no others at the end, are 0: see settled.
+	Slots    []uint32
+	Pool     []uint32        // the free indexes; the last is taken first, and those in the hands of ports last
 	Recalled []handle.Handle // to be freed by the next refresh
 }
 
@@ -31,6 +33,7 @@ func (o *PortAllocator) Image() (x PortImage) {
 	for i := range x.Slots {
 		x.Slots[i] = o.ref.slot(uint32(i)).Load()
 	}
+	x.settle(o)
 	known := newIndexes(len(x.Slots))
 	for _, h := range o.mu.pool {
 		known.set(h.Index())
@@ -48,6 +51,25 @@ func (o *PortAllocator) Image() (x PortImage) {
 	}
 	x.Recalled = append(x.Recalled, o.mu.recalled...)
 	return x
+}
+
+// settle writes into the slots how many of them were drawn at the last refresh: the last of these
+// says that it is free, if it was never used, and those behind it are 0.
+func (x *PortImage) settle(o *PortAllocator) {
+	n := o.Settled()
+	clear(x.Slots[n:])
+	if n > 0 && x.Slots[n-1] == 0 {
+		x.Slots[n-1] = word(Compose(o.id, n-1, o.dir.versions.first), StateUnused)
+	}
+}
+
+// settled returns how many slots were drawn at the last refresh before the image.
+func (x *PortImage) settled() int {
+	n := len(x.Slots)
+	for n > 0 && x.Slots[n-1] == 0 {
+		n--
+	}
+	return n
 }
 
 // Load gives the slots of a new world the state of another's: first those of each home, then, by
@@ -138,7 +160,8 @@ func (l *Load) Ports(x PortImage) error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.mu.drawn, o.mu.settled, o.mu.pool = uint64(len(x.Slots)), uint64(len(x.Slots)), o.mu.pool[:0]
+	o.mu.drawn, o.mu.pool = uint64(len(x.Slots)), o.mu.pool[:0]
+	o.settled.Store(uint64(x.settled()))
 	for _, i := range x.Pool {
 		h, _ := o.at(i)
 		o.mu.pool = append(o.mu.pool, h)
@@ -281,6 +304,7 @@ func (l *Load) Undo() {
 	o := l.out
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.retired, o.mu.drawn, o.mu.settled, o.mu.pool, o.mu.recalled = 0, 0, 0, nil, nil
+	o.retired, o.mu.drawn, o.mu.pool, o.mu.recalled = 0, 0, nil, nil
+	o.settled.Store(0)
 	o.recalled.Store(false)
 }

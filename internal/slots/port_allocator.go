@@ -7,23 +7,25 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/publish"
 )
 
 // PortAllocator is the home of the entities that ports create. It has slots but no atoms: those are
 // in the shards. Its number is the number of shards, so its indexes are separate from theirs. The
 // handles that systems get never depend on what ports draw, or when.
 //
-// Free handles are in a pool. A port takes some at a time into its cache. When the pool is empty,
+// Free handles are in a pool. A port takes some at a time into its Hand. When the pool is empty,
 // indexes are drawn that were never used.
 //
-//	dead ──▶ pool ──▶ a port's cache ──▶ an entity
+//	dead ──▶ pool ──▶ the hand of a port ──▶ an entity
 //	fresh ────────────▶┘
 //
-// A free slot does not say whether its next handle is in the pool or in a cache: look-ups report
-// all of these handles as pending.
+// A free slot does not say where its next handle is, because ports draw at any time. What systems
+// see must not depend on that: to them all of these handles are pending, and those of indexes that
+// were drawn since the last refresh are forged. Given tells others whether somebody has the handle.
 //
-// Invariants: each index below drawn is in the pool, in one cache, of an entity or of a create
-// under way, recalled, or retired. A handle in the pool or in a cache has the version of its slot,
+// Invariants: each index below drawn is in the pool, in one hand, of an entity or of a create
+// under way, recalled, or retired. A handle in the pool or in a hand has the version of its slot,
 // and was not given out yet.
 //
 // Ownership: mu guards what is nested with it; retired is also written under it. Slots are written
@@ -35,13 +37,15 @@ type PortAllocator struct {
 	due      []handle.Handle // recalled before Cut
 	recalls  []handle.Handle // that Restock took back, while that is noted
 	noting   bool
-	recalled atomic.Bool // mu.recalled has some
+	recalled atomic.Bool   // mu.recalled has some
+	settled  atomic.Uint64 // the value of mu.drawn at the last Cut or load
 	mu       struct {
 		sync.Mutex
 		pool     []handle.Handle // the last is taken first
 		drawn    uint64          // how many indexes were ever taken
-		settled  uint64          // the value of drawn during the last refresh or load
-		ports    int             // how many ports have a cache
+		ports    int             // how many ports have joined
+		hands    []*Hand         // by port; nil for a port that has left, or that has drawn nothing
+		takers   takers
 		recalled []handle.Handle // given out, and taken back
 		closed   bool            // the world is being loaded
 	}
@@ -59,42 +63,70 @@ func (o *PortAllocator) Join() {
 	o.mu.ports++
 }
 
-// Leave undoes Join, and puts the handles in the port's cache back. Safe from any goroutine.
-func (o *PortAllocator) Leave(cache []handle.Handle) {
+// Leave undoes Join, and puts the handles in the port's hand back. Safe from any goroutine.
+func (o *PortAllocator) Leave(d *Hand) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.mu.ports--
-	o.mu.pool = append(o.mu.pool, cache...)
+	o.putBack(d, d.Len())
+	if int(d.number) < len(o.mu.hands) {
+		o.mu.hands[d.number] = nil
+	}
+	d.all = nil
 }
 
-// Take appends handles to dst, which is the cache of a port: n of them or, if there are plenty
+// Take puts handles into the hand of the port with a number: n of them or, if there are plenty
 // more, up to most. Ports may take more than they need only from half of the handles that are left,
 // each up to its share. So ports that are then idle leave the other half to those that are not. If
 // there are fewer than n, Take returns an error and takes none. Safe from any goroutine.
-func (o *PortAllocator) Take(dst []handle.Handle, n, most int) ([]handle.Handle, error) {
+func (o *PortAllocator) Take(d *Hand, port, n, most int) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	left := o.left()
 	if o.mu.closed {
-		return dst, fmt.Errorf("%w for ports while the world is loaded; create when snapshot.Load has returned", ErrIndexes)
+		return fmt.Errorf("%w for ports while the world is loaded; create when snapshot.Load has returned", ErrIndexes)
 	}
 	if n > left {
-		return dst, o.errIndexes()
+		return o.errIndexes()
 	}
 	n = max(n, min(most, o.share(left)))
 	used := min(n, len(o.mu.pool))
 	fresh := n - used
 	if err := o.reach(fresh); err != nil {
-		return dst, err
+		return err
 	}
+	o.enter(d, port)
+	all := d.all[:d.left]
 	for k := fresh; k > 0; k-- { // the port takes the last first
-		dst = append(dst, Compose(o.id, uint32(o.mu.drawn)+uint32(k)-1, o.dir.versions.first))
+		all = append(all, Compose(o.id, uint32(o.mu.drawn)+uint32(k)-1, o.dir.versions.first))
 	}
 	o.mu.drawn += uint64(fresh)
 	rest := len(o.mu.pool) - used
-	dst = append(dst, o.mu.pool[rest:]...)
+	d.all = append(all, o.mu.pool[rest:]...)
 	o.mu.pool = o.mu.pool[:rest]
-	return dst, nil
+	o.mu.takers.grow(o.mu.drawn)
+	for _, h := range d.all[d.left:] {
+		o.mu.takers.set(h, d.number)
+	}
+	publish.Store32(&d.left, uint32(len(d.all)))
+	return nil
+}
+
+// enter makes a hand that of a port. The lock is held.
+func (o *PortAllocator) enter(d *Hand, port int) {
+	if port >= len(o.mu.hands) {
+		o.mu.hands = append(o.mu.hands, make([]*Hand, port+1-len(o.mu.hands))...)
+	}
+	d.number, o.mu.hands[port] = uint32(port), d
+}
+
+// putBack puts the first n handles of a hand back into the pool. The lock is held.
+func (o *PortAllocator) putBack(d *Hand, n int) {
+	some := d.all[:n]
+	o.mu.takers.clear(some)
+	o.mu.pool = append(o.mu.pool, some...)
+	d.all = append([]handle.Handle(nil), d.all[n:d.left]...)
+	publish.Store32(&d.left, uint32(len(d.all)))
 }
 
 // left returns how many handles are in the pool or were never drawn. The lock is held.
@@ -120,17 +152,14 @@ func (o *PortAllocator) reach(n int) error {
 	return nil
 }
 
-// Put puts the handles in a port's cache beyond most, or beyond its share, back into the pool. It
-// returns those that the port keeps. Safe from any goroutine.
-func (o *PortAllocator) Put(cache []handle.Handle, most int) []handle.Handle {
+// Put puts the handles in a port's hand beyond most, or beyond its share, back into the pool. Safe
+// from any goroutine.
+func (o *PortAllocator) Put(d *Hand, most int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	rest := len(cache) - min(most, o.share(o.left()+len(cache)))
-	if rest <= 0 {
-		return cache
+	if rest := d.Len() - min(most, o.share(o.left()+d.Len())); rest > 0 {
+		o.putBack(d, rest)
 	}
-	o.mu.pool = append(o.mu.pool, cache[:rest]...)
-	return append([]handle.Handle(nil), cache[rest:]...)
 }
 
 // Recall takes back handles that a port has given out and for which no create will be sent: the
@@ -146,11 +175,12 @@ func (o *PortAllocator) Recall(handles ...handle.Handle) {
 	o.recalled.Store(true)
 }
 
-// Cut makes the next Restock free what was recalled until now. Refresh only.
+// Cut settles what was drawn until now, and makes the next Restock free what was recalled. A
+// refresh calls it when its epoch is over: what it creates was drawn before.
 func (o *PortAllocator) Cut() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.mu.settled = o.mu.drawn
+	o.settled.Store(o.mu.drawn)
 	if !o.recalled.Load() {
 		return
 	}

@@ -35,7 +35,7 @@ func TestPortAllocatorTake(t *testing.T) {
 			given := map[handle.Handle]bool{}
 			for _, hs := range taken {
 				for _, h := range hs {
-					if version, state := s.state(h); state != slots.StatePending || version != 1 {
+					if version, state := s.state(h); state != slots.StateUnused || version != 1 {
 						t.Errorf("took %v, which is %v in version %d", h, state, version)
 					}
 					if given[h] || h.Shard() != 3 {
@@ -122,13 +122,13 @@ func TestPortAllocatorRecall(t *testing.T) {
 	s.outside.Recall()
 	s.outside.Recall(told[0])
 	version, state := s.state(told[0])
-	require.Equal(t, []any{uint32(1), slots.StatePending}, []any{version, state}, "until the refresh")
+	require.Equal(t, []any{uint32(1), slots.StateUnused}, []any{version, state}, "until the refresh")
 	s.outside.Cut()
 	s.outside.Recall(told[1:]...)
 	for range 2 {
 		s.outside.Restock()
 		version, state = s.state(told[0])
-		require.Equal(t, []any{uint32(2), slots.StatePending}, []any{version, state})
+		require.Equal(t, []any{uint32(2), slots.StateUnused}, []any{version, state})
 		for _, h := range told[1:] {
 			version, _ = s.state(h)
 			require.Equal(t, uint32(1), version, "recalled after Cut")

@@ -5,6 +5,7 @@ const (
 	slotBytes   = 1 << slotBits
 	handleBytes = 8
 	indexBytes  = 4
+	takerBytes  = 4
 )
 
 // SlotSize is what slots take, in bytes.
@@ -31,6 +32,6 @@ func (o *PortAllocator) Size() Size {
 	return Size{
 		Taken:    int(o.mu.drawn) - len(o.mu.pool),
 		Used:     slotBytes * uint64(int(o.mu.drawn)-len(o.mu.pool)-o.retired),
-		Reserved: slotBytes*pageSize*uint64(pages) + handleBytes*uint64(cap(o.mu.pool)+cap(o.freed)),
+		Reserved: slotBytes*pageSize*uint64(pages) + takerBytes*pageSize*uint64(len(o.mu.takers)) + handleBytes*uint64(cap(o.mu.pool)+cap(o.freed)),
 	}
 }

@@ -80,7 +80,7 @@ type State uint8
 // the chunk.
 const (
 	StateAlive   State = iota // the atom is stored
-	StatePending              // of ports: the handle may have been given out, the atom is not stored; no slot holds this, see unpackPublic
+	StatePending              // of ports: the handle may have been given out, the atom is not stored; no slot holds this, see Liveness.State
 	StateUnused               // free; the version is the next one to be given
 	StateRetired              // its versions are used up; never given again
 	StateStaged               // the atom is stored, but the refresh has not yet decided whether it stays
@@ -109,16 +109,6 @@ func unpackAt(gen, index uint32) (version uint32, s State) {
 		return 0, StateUnused
 	}
 	return version, State(gen>>stateShift ^ index&indexMask)
-}
-
-// unpackPublic is unpack for callers that do not free slots. For a free slot of the port allocator
-// it returns pending, because a port has its handle, or may take it at any time.
-func unpackPublic(gen uint32, h handle.Handle, ports uint32) (version uint32, s State) {
-	version, s = unpack(gen, h)
-	if s == StateUnused && h.Shard() == ports {
-		return max(version, 1), StatePending
-	}
-	return version, s
 }
 
 // Loc says where an atom is: the number of a chunk in the upper 20 bits, the row within it in the

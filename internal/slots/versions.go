@@ -101,7 +101,7 @@ func (o *PortAllocator) Reincarnate(n uint32) error {
 	for _, h := range slices.Concat(o.mu.recalled, o.mu.pool) {
 		pool = append(pool, window.firstOf(h))
 	}
-	o.mu.pool, o.mu.recalled = pool, nil
+	o.mu.pool, o.mu.recalled, o.mu.takers = pool, nil, nil
 	o.recalled.Store(false)
 	return nil
 }

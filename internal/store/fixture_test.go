@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,12 +19,29 @@ const (
 	text          // *string
 )
 
+// ports is the home of ports, with the hand of one.
+type ports struct {
+	*slots.PortAllocator
+	hand *slots.Hand
+}
+
+// Take appends n handles that the port gives, in the order in which it drew them.
+func (p ports) Take(dst []handle.Handle, n, most int) ([]handle.Handle, error) {
+	if err := p.PortAllocator.Take(p.hand, 0, n, most); err != nil {
+		return dst, err
+	}
+	some := make([]handle.Handle, p.hand.Len())
+	p.hand.GiveN(some)
+	slices.Reverse(some)
+	return append(dst, some...), nil
+}
+
 // storage is a small world: shards, an outside home, two columns.
 type storage struct {
 	t       testing.TB
 	space   *store.Space
 	shards  []*store.Shard
-	outside *slots.PortAllocator
+	outside ports
 	numbers store.Typed[int64]
 	texts   store.Typed[*string]
 	idle    slots.Lookup
@@ -35,7 +53,7 @@ func newStorage(t testing.TB, shards int, indexMax, versionMax uint32) *storage 
 	for i := range shards {
 		s.shards = append(s.shards, store.New(s.space, i))
 	}
-	s.outside = slots.NewPortAllocator(&s.space.Directory)
+	s.outside = ports{slots.NewPortAllocator(&s.space.Directory), new(slots.Hand)}
 	s.idle = s.space.Lookup
 	return s
 }

@@ -172,7 +172,7 @@ func TestRouted(t *testing.T) {
 	require.False(t, o.space.Alive(there[2]))
 	require.False(t, o.space.Alive(refused))
 	version, state := o.state(refused)
-	require.Equal(t, []any{uint32(2), slots.StatePending}, []any{version, state})
+	require.Equal(t, []any{uint32(2), slots.StateUnused}, []any{version, state})
 	require.Equal(t, 2, sh.Alive())
 }
 
@@ -222,7 +222,7 @@ func TestRoutedStages(t *testing.T) {
 		require.Equal(t, finished{queue.Applied}, *f)
 	}
 	version, state := o.state(drawn[0])
-	require.Equal(t, []any{uint32(2), slots.StatePending}, []any{version, state})
+	require.Equal(t, []any{uint32(2), slots.StateUnused}, []any{version, state})
 }
 
 // TestRoutedNobody gives a shard requests whose entity is gone, and one that is for itself.

@@ -37,7 +37,7 @@ func TestAllocatorFreesRemote(t *testing.T) {
 	require.NoError(t, err)
 	h := taken[3]
 	_, state := s.state(h)
-	require.Equal(t, slots.StatePending, state)
+	require.Equal(t, slots.StateUnused, state)
 	require.False(t, s.space.Alive(h))
 	a, err := s.shards[1].Adopt(s.shards[1].Table(set(number)), h)
 	require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestAllocatorFreesRemote(t *testing.T) {
 	s.outside.Recycle(s.shards[1].PortDead())
 	version, state = s.state(h)
 	require.Equal(t, h.Version()+1, version)
-	require.Equal(t, slots.StatePending, state, "the next port's")
+	require.Equal(t, slots.StateUnused, state, "the next port's")
 	s.shards[1].EndTick()
 	require.Empty(t, s.shards[1].PortDead())
 }

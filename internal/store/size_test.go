@@ -38,15 +38,17 @@ func TestSize(t *testing.T) {
 	require.Equal(t, uint64(80*(8+8)+1*(8+8+pointer)+81*8), sh.Size().Used, "nor the retired")
 	require.Equal(t, 91, sh.Size().Taken, "but the retired are lost")
 
-	drawn, err := s.outside.Take(nil, 16, 0)
-	require.NoError(t, err)
+	hand := s.outside.hand
+	require.NoError(t, s.outside.PortAllocator.Take(hand, 0, 16, 0))
 	require.Equal(t, uint64(16*8), s.outside.Size().Used)
-	require.Equal(t, uint64(1024*8), s.outside.Size().Reserved)
-	s.outside.Put(drawn[:3], 0)
+	require.Equal(t, uint64(1024*8+1024*4), s.outside.Size().Reserved)
+	s.outside.Put(hand, 13)
+	drawn := make([]handle.Handle, 13)
+	hand.GiveN(drawn)
 	require.Equal(t, uint64(13*8), s.outside.Size().Used, "without the pool")
-	s.outside.Recycle(drawn[3:8])
+	s.outside.Recycle(drawn[:5])
 	require.Equal(t, uint64(8*8), s.outside.Size().Used, "nor the free")
-	require.Greater(t, s.outside.Size().Reserved, uint64(1024*8))
+	require.Greater(t, s.outside.Size().Reserved, uint64(1024*8+1024*4))
 	again, err := s.outside.Take(nil, 1, 0)
 	require.NoError(t, err)
 	s.outside.Recycle(again) // its last version

@@ -1,0 +1,114 @@
+package slots
+
+import (
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/publish"
+)
+
+// Hand has the handles that a port has drawn.
+//
+//	all  │ not given yet │ given │
+//	                 ◀── left
+//
+// Ownership: the sender of the port and, once the port is closed, the code that closes it. They
+// write all and number under the allocator's lock, so others may read those under it; left they
+// write by atomic stores.
+type Hand struct {
+	all    []handle.Handle
+	left   uint32 // how many of all were not given yet; the last of them is given first
+	number uint32 // of the port
+}
+
+// Len returns how many handles were not given yet.
+func (d *Hand) Len() int { return int(d.left) }
+
+// Give gives the next handle to a caller. There must be one. The store is a plain one on amd64: who
+// gets the handle from the caller sees it, and for anybody else either answer of Given is right.
+func (d *Hand) Give() handle.Handle {
+	left := d.left - 1
+	publish.Store32(&d.left, left)
+	return d.all[left]
+}
+
+// GiveN fills to with the handles that Give would return, one after the other.
+func (d *Hand) GiveN(to []handle.Handle) {
+	rest := d.left - uint32(len(to))
+	for i, h := range d.all[rest:d.left] {
+		to[len(to)-1-i] = h
+	}
+	publish.Store32(&d.left, rest)
+}
+
+// Next returns the handle that Give returns after i others.
+func (d *Hand) Next(i int) handle.Handle { return d.all[int(d.left)-1-i] }
+
+// has reports whether h is here and was not given yet. The lock is held.
+func (d *Hand) has(h handle.Handle) bool {
+	for _, x := range d.all[:atomic.LoadUint32(&d.left)] {
+		if x == h {
+			return true
+		}
+	}
+	return false
+}
+
+// takers says for each index of the home of ports which port drew it last, and with which version.
+//
+//	taker  | port + 1 (21 bits) | version (11 bits) |   0: none
+//
+// When a slot is freed its taker stays, and is that of an earlier version. Versions go up by one
+// from one draw to the next, so their lowest bits tell.
+type takers []*[pageSize]taker
+
+type taker uint32
+
+const takerVersion = 1<<11 - 1
+
+// of returns the taker of a handle, or 0 if no port has drawn it.
+func (t takers) of(h handle.Handle) taker {
+	i := h.Index()
+	if int(i>>pageBits) >= len(t) || t[i>>pageBits] == nil {
+		return 0
+	}
+	if x := t[i>>pageBits][i%pageSize]; uint32(x)&takerVersion == h.Version()&takerVersion {
+		return x
+	}
+	return 0
+}
+
+// set notes that a port has drawn a handle.
+func (t takers) set(h handle.Handle, port uint32) {
+	i := h.Index()
+	t[i>>pageBits][i%pageSize] = taker((port+1)<<11 | h.Version()&takerVersion)
+}
+
+// clear notes that handles are in no hand any more, and were not given.
+func (t takers) clear(hs []handle.Handle) {
+	for _, h := range hs {
+		i := h.Index()
+		t[i>>pageBits][i%pageSize] = 0
+	}
+}
+
+// grow makes the entries of the first n indexes.
+func (t *takers) grow(n uint64) {
+	for uint64(len(*t))<<pageBits < n {
+		*t = append(*t, new([pageSize]taker))
+	}
+}
+
+// Given reports whether a port has given h, the handle of a free slot, to a caller: its entity may
+// still come. Otherwise h is in the pool, in the hand of a port, or was never drawn. Safe from any
+// goroutine.
+func (o *PortAllocator) Given(h handle.Handle) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	x := o.mu.takers.of(h)
+	if x == 0 {
+		return false
+	}
+	hand := o.mu.hands[x>>11-1]
+	return hand == nil || !hand.has(h)
+}
