@@ -2,6 +2,7 @@ package interest
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sync/atomic"
 
@@ -18,11 +19,11 @@ func (w *worker) look(v *View) {
 	v.begin()
 	w.hits, w.fresh = w.hits[:0], w.fresh[:0]
 	if v.place(w.Set); v.placed {
-		w.hits = w.near.Within(w.hits, v.from.X, v.from.Y, v.from.Z, v.viewer.Radius+v.viewer.Margin)
+		w.hits = w.near.Within(w.hits, v.from.X, v.from.Y, v.from.Z, v.viewer.Radius, v.viewer.Margin)
 	}
 	w.indexPairs(v)
 	w.readAhead()
-	square := v.viewer.Radius * v.viewer.Radius
+	square := min(v.viewer.Radius*v.viewer.Radius, math.MaxFloat64)
 	for i := range w.hits {
 		hit := &w.hits[i]
 		known := atomic.LoadUint64(&w.places[hit.Place])
@@ -159,7 +160,8 @@ func (w *worker) slot(v *View, h handle.Handle, known uint64) int {
 
 // place finds where the viewer is.
 func (v *View) place(s *Set) {
-	v.from, v.placed = v.viewer.At, true
+	p := v.viewer.At
+	v.from, v.placed = p, (p.X-p.X)+(p.Y-p.Y)+(p.Z-p.Z) == 0
 	if h := v.viewer.Entity; h != handle.None {
 		v.from, v.placed = s.index.Where(s.frame, h)
 	}
@@ -175,7 +177,10 @@ func (s *Set) orderOf(p near.Point) uint64 {
 
 // spread returns the lower 21 bits of a number, with two zero bits after each.
 func spread(f float64) uint64 {
-	x := uint64(min(max(f, 0), 1<<21-1))
+	if !(f > 0) { // also if f is not a number
+		return 0
+	}
+	x := uint64(min(f, 1<<21-1))
 	x = (x | x<<32) & 0x1f00000000ffff
 	x = (x | x<<16) & 0x1f0000ff0000ff
 	x = (x | x<<8) & 0x100f00f00f00f00f

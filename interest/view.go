@@ -16,11 +16,12 @@ type Viewer struct {
 	// Options.Also returns. An entity sees itself, unless Options.Hide or a term of the index
 	// leaves it out.
 	Entity handle.Handle
-	// At is the place of a viewer without an Entity, such as a camera.
+	// At is the place of a viewer without an Entity, such as a camera. A coordinate that is infinite
+	// or not a number is no place: then the view shows only what Options.Also returns.
 	At near.Point
 	// An entity is seen when it comes within Radius, until it is farther away than Radius and
 	// Margin together: with a Margin, entities that move along the border do not come and go in
-	// each Update.
+	// each Update. Both may be infinite.
 	Radius, Margin float64
 	// Bytes bounds a packet: it gets rows until it has so many bytes, so it can exceed them by a
 	// row. A row counts as its bytes and RowBytes, with Enter as 8 more; a leave counts as

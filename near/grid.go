@@ -16,6 +16,21 @@ func (p *Point) square(q *Point) float64 {
 	return x*x + y*y + z*z
 }
 
+// shrink makes all coordinates so small that squares of their differences do not overflow.
+const shrink = 0x1p-520
+
+func (p *Point) shrunk() Point { return Point{p.X * shrink, p.Y * shrink, p.Z * shrink} }
+
+// far returns the squared distance of two shrunk points: it is for those whose squared distance is
+// infinite.
+func (p *Point) far(q *Point) float64 {
+	a, b := p.shrunk(), q.shrunk()
+	return a.square(&b)
+}
+
+// far returns the square of a shrunk length.
+func far(length float64) float64 { return length * shrink * (length * shrink) }
+
 // grid divides space in cells. What is outside is in the nearest cell.
 type grid struct {
 	min, max   Point

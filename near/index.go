@@ -94,6 +94,9 @@ func gridOf(o Options) grid {
 	if x*y*z > cellsMax {
 		panic(fmt.Sprintf("near: Options make %.0f · %.0f · %.0f cells; want %d in all, at most: pass a larger Cell", x, y, z, cellsMax))
 	}
+	if math.IsInf(1/o.Cell, 0) {
+		panic(fmt.Sprintf("near: Options.Cell is %v, with which no number can be divided; pass a larger Cell", o.Cell))
+	}
 	return grid{o.Min, o.Max, o.Cell, 1 / o.Cell, int(x), int(y), int(z)}
 }
 

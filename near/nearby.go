@@ -1,6 +1,7 @@
 package near
 
 import (
+	"math"
 	"slices"
 
 	"github.com/atoll-sim/atoll/internal/nearby"
@@ -15,15 +16,21 @@ func (v *version) Places() int { return len(v.base.entries) + len(v.delta.entrie
 
 // Cell returns the cell of an entry.
 func (v *version) Cell(place uint32) int {
-	if n := uint32(len(v.base.entries)); place >= n {
-		return v.grid.cell(&v.delta.entries[place-n].Point)
-	}
-	return v.grid.cell(&v.base.entries[place].Point)
+	return v.grid.cell(v.at(place))
 }
 
-// Within is AppendWithin, without the order in a cell.
-func (v *version) Within(dst []nearby.Hit, x, y, z, radius float64) []nearby.Hit {
-	c := Point{x, y, z}
+// at returns where an entry is.
+func (v *version) at(place uint32) *Point {
+	if n := uint32(len(v.base.entries)); place >= n {
+		return &v.delta.entries[place-n].Point
+	}
+	return &v.base.entries[place].Point
+}
+
+// Within is AppendWithin with a radius and a margin, without the order in a cell.
+func (v *version) Within(dst []nearby.Hit, x, y, z, radius, margin float64) []nearby.Hit {
+	c, inner, first := Point{x, y, z}, radius, len(dst)
+	radius += margin
 	if !c.finite() || !(radius >= 0) {
 		return dst
 	}
@@ -39,7 +46,29 @@ func (v *version) Within(dst []nearby.Hit, x, y, z, radius float64) []nearby.Hit
 			}
 		}
 	}
+	if math.IsInf(radius*radius, 1) {
+		dst = v.sift(dst, first, &c, far(inner), far(radius))
+	}
 	return dst
+}
+
+// sift looks again at hits, from one on, whose squared distances are infinite: some are beyond the
+// radius, and not hits; those that are within have another one.
+func (v *version) sift(hits []nearby.Hit, first int, c *Point, within, radius float64) []nearby.Hit {
+	n := first
+	for _, x := range hits[first:] {
+		if math.IsInf(x.Distance2, 1) {
+			switch d := v.at(x.Place).far(c); {
+			case d > radius:
+				continue
+			case d <= within:
+				x.Distance2 = math.MaxFloat64
+			}
+		}
+		hits[n] = x
+		n++
+	}
+	return hits[:n]
 }
 
 // within appends the entries whose squared distance from a point is at most square, except dead

@@ -36,7 +36,7 @@ func TestNearby(t *testing.T) {
 			c, radius := near.Point(place(r)), r.Float64()*30
 			seen := map[uint32]bool{}
 			var hits []near.Hit
-			for _, h := range x.Within(make([]nearby.Hit, 3), c.X, c.Y, c.Z, radius)[3:] {
+			for _, h := range x.Within(make([]nearby.Hit, 3), c.X, c.Y, c.Z, radius, 0)[3:] {
 				require.Less(t, int(h.Place), x.Places())
 				require.False(t, seen[h.Place], "a place of two")
 				seen[h.Place] = true
@@ -46,9 +46,9 @@ func TestNearby(t *testing.T) {
 			}
 			require.Equal(t, none(read.AppendWithin(nil, c, radius)), none(byCell(g.index, hits)))
 		}
-		require.Empty(t, x.Within(nil, 0, 0, 0, -1))
-		require.Empty(t, x.Within(nil, math.NaN(), 0, 0, 1))
-		require.Empty(t, x.Within(nil, 0, 0, math.Inf(1), math.Inf(1)))
+		require.Empty(t, x.Within(nil, 0, 0, 0, -1, 0))
+		require.Empty(t, x.Within(nil, math.NaN(), 0, 0, 1, 0))
+		require.Empty(t, x.Within(nil, 0, 0, math.Inf(1), math.Inf(1), 0))
 		f.Release()
 		for _, h := range some[20*i : 20*i+19] {
 			*write.Get(h) = place(r)

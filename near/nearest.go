@@ -1,5 +1,7 @@
 package near
 
+import "math"
+
 // AppendNearest appends the k entities that are nearest to a point, and no farther than most, which
 // may be infinite; the nearest first, and by handle those at the same distance. It finds nothing if
 // most is negative, or an argument is not a number. An entity at the point is found, too, even if
@@ -9,9 +11,9 @@ func (r *Reader) AppendNearest(dst []Hit, c Point, k int, most float64) []Hit {
 	if k <= 0 || !c.finite() || !(most >= 0) {
 		return dst
 	}
-	s := search{version: v, at: c, k: k, limit: most * most, hits: dst, first: len(dst)}
+	s := search{version: v, at: c, k: k, limit: most * most, far: far(most), hits: dst, first: len(dst)}
 	s.run(v.grid.around(&c, most))
-	byDistance(s.hits[s.first:])
+	byDistance(s.hits[s.first:], &c)
 	return s.hits
 }
 
@@ -20,7 +22,8 @@ type search struct {
 	*version
 	at    Point
 	k     int
-	limit float64 // what is farther is no hit
+	limit float64 // the square of a distance: what is farther is no hit
+	far   float64 // the same of what may be found at all, shrunk
 	full  bool    // there are k hits
 	hits  []Hit   // from first on: a heap, the farthest first
 	first int
@@ -86,11 +89,19 @@ func (s *search) entries(entries []entry, dead []uint64, from int) {
 		if d > s.limit || len(dead) > 0 && anyOf(dead, from+i) {
 			continue
 		}
-		if d == s.limit && s.full && e.handle > s.hits[s.first].Handle {
-			continue
+		if x := (Hit{e.handle, e.Point, d}); d < s.limit || s.admits(&x) {
+			s.add(x)
 		}
-		s.add(Hit{e.handle, e.Point, d})
 	}
+}
+
+// admits reports whether an entry is a hit whose squared distance is that of the limit: both may be
+// infinite.
+func (s *search) admits(x *Hit) bool {
+	if math.IsInf(x.Distance2, 1) && x.At.far(&s.at) > s.far {
+		return false
+	}
+	return !s.full || s.hits[s.first].farther(x, &s.at)
 }
 
 // add adds a hit, in place of the farthest if there are k.
@@ -99,7 +110,7 @@ func (s *search) add(x Hit) {
 		s.hits = append(s.hits, x)
 		heap := s.hits[s.first:]
 		i := len(heap) - 1
-		for ; i > 0 && x.farther(&heap[(i-1)/2]); i = (i - 1) / 2 {
+		for ; i > 0 && x.farther(&heap[(i-1)/2], &s.at); i = (i - 1) / 2 {
 			heap[i] = heap[(i-1)/2]
 		}
 		heap[i] = x
@@ -115,10 +126,10 @@ func (s *search) add(x Hit) {
 		if down >= len(heap) {
 			break
 		}
-		if down+1 < len(heap) && heap[down+1].farther(&heap[down]) {
+		if down+1 < len(heap) && heap[down+1].farther(&heap[down], &s.at) {
 			down++
 		}
-		if !heap[down].farther(&x) {
+		if !heap[down].farther(&x, &s.at) {
 			break
 		}
 		heap[i] = heap[down]

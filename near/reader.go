@@ -3,6 +3,7 @@ package near
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -13,12 +14,14 @@ type Hit struct {
 	Handle handle.Handle
 	At     Point // where the entity was
 	// Distance2 is the square of the distance: from the point that was asked about, or from where
-	// the line begins. That of a box is 0.
+	// the line begins. That of a box is 0. It is infinite if the distance is more than 1.3e154.
 	Distance2 float64
 }
 
 // Reader reads an Index. Its methods append to dst and return the result, as append
-// does: with room in dst they allocate nothing. Distances are compared by their squares.
+// does: with room in dst they allocate nothing. Distances are compared by their squares; those
+// whose squares a float64 cannot hold are compared, too, a little more slowly. Two entities less
+// than 1e-154 apart may count as being at one place.
 //
 // AppendWithin and AppendBox order hits by cell, in z, y and x, and within a cell by handle. What
 // they find depends only on where entities are.
@@ -58,7 +61,7 @@ func (r *Reader) AppendWithin(dst []Hit, c Point, radius float64) []Hit {
 	if !c.finite() || !(radius >= 0) {
 		return dst
 	}
-	s := shape{kind: ball, at: c, square: radius * radius}
+	s := newBall(c, radius)
 	return v.find(dst, &s, v.grid.around(&c, radius))
 }
 
@@ -75,8 +78,8 @@ func (r *Reader) AppendBox(dst []Hit, min, max Point) []Hit {
 
 // AppendAlong appends the entities no farther than radius from the line between two points, ordered
 // by their distance from the first one, and by handle among those at the same distance: what a shot
-// hits. It finds nothing if radius is negative, or if an argument or the length of the line is
-// infinite or not a number.
+// hits. It finds nothing if radius is negative or not a number, or if a coordinate or the length of the
+// line is infinite or not a number.
 func (r *Reader) AppendAlong(dst []Hit, from, to Point, radius float64) []Hit {
 	v := r.version("Reader.AppendAlong")
 	if !from.finite() || !to.finite() || !(radius >= 0) {
@@ -90,7 +93,7 @@ func (r *Reader) AppendAlong(dst []Hit, from, to Point, radius float64) []Hit {
 	b := v.grid.blockOf(Point{min(from.X, to.X) - s.reach, min(from.Y, to.Y) - s.reach, min(from.Z, to.Z) - s.reach},
 		Point{max(from.X, to.X) + s.reach, max(from.Y, to.Y) + s.reach, max(from.Z, to.Z) + s.reach})
 	dst = v.find(dst, &s, b)
-	byDistance(dst[first:])
+	byDistance(dst[first:], &from)
 	return dst
 }
 
@@ -161,22 +164,33 @@ func byHandle(hits []Hit) {
 	}
 }
 
-// farther reports whether a hit is behind another by distance, or by handle at the same.
-func (x *Hit) farther(y *Hit) bool {
-	return x.Distance2 > y.Distance2 || x.Distance2 == y.Distance2 && x.Handle > y.Handle
+// farther reports whether a hit is behind another by its distance from a point, or by handle at the
+// same.
+func (x *Hit) farther(y *Hit, from *Point) bool {
+	return x.Distance2 > y.Distance2 || x.Distance2 == y.Distance2 && x.compare(y, from) > 0
 }
 
-// byDistance orders hits by their distance, and by handle.
-func byDistance(hits []Hit) {
+func (x *Hit) compare(y *Hit, from *Point) int {
+	if x.Distance2 != y.Distance2 {
+		return cmp.Compare(x.Distance2, y.Distance2)
+	}
+	if math.IsInf(x.Distance2, 1) {
+		if c := cmp.Compare(x.At.far(from), y.At.far(from)); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(x.Handle, y.Handle)
+}
+
+// byDistance orders hits by their distance from a point, and by handle.
+func byDistance(hits []Hit, from *Point) {
 	if len(hits) > few {
-		slices.SortFunc(hits, func(a, b Hit) int {
-			return cmp.Or(cmp.Compare(a.Distance2, b.Distance2), cmp.Compare(a.Handle, b.Handle))
-		})
+		slices.SortFunc(hits, func(a, b Hit) int { return a.compare(&b, from) })
 		return
 	}
 	for i := 1; i < len(hits); i++ {
 		x, k := hits[i], i
-		for ; k > 0 && hits[k-1].farther(&x); k-- {
+		for ; k > 0 && hits[k-1].farther(&x, from); k-- {
 			hits[k] = hits[k-1]
 		}
 		hits[k] = x

@@ -11,6 +11,7 @@ type shape struct {
 	unit   Point   // dir, scaled by a power of two so that no square overflows or underflows a float64
 	over   float64 // that power / the square of the length of unit
 	reach  float64 // a little more than the radius, for rounding
+	small  *shape  // of a wide one: a line that is the same, but shrunk
 }
 
 type kind uint8
@@ -19,9 +20,32 @@ const (
 	ball kind = iota
 	box
 	line
+	wide // a ball or a line with a radius whose square is infinite
 )
 
+func newBall(c Point, radius float64) shape {
+	s := shape{kind: ball, at: c, square: radius * radius}
+	if math.IsInf(s.square, 1) && !math.IsInf(radius, 1) {
+		s.shrink(c, radius)
+	}
+	return s
+}
+
 func newLine(from, to Point, radius float64) shape {
+	s := lineOf(from, to, radius)
+	if math.IsInf(s.square, 1) {
+		s.shrink(to, radius)
+	}
+	return s
+}
+
+// shrink makes the shape, which is a line to a point, or a ball around it, a wide one.
+func (s *shape) shrink(to Point, radius float64) {
+	small := lineOf(s.at.shrunk(), to.shrunk(), radius*shrink)
+	s.kind, s.small = wide, &small
+}
+
+func lineOf(from, to Point, radius float64) shape {
 	s := shape{kind: line, at: from, to: to, square: radius * radius}
 	s.dir = Point{to.X - from.X, to.Y - from.Y, to.Z - from.Z}
 	if most := max(math.Abs(s.dir.X), math.Abs(s.dir.Y), math.Abs(s.dir.Z)); most > 0 {
@@ -60,6 +84,14 @@ func (s *shape) collect(dst []Hit, entries []entry, dead []uint64, from int) []H
 		for i := range entries {
 			e := &entries[i]
 			if s.off(&e.Point) <= s.square && (len(dead) == 0 || !anyOf(dead, from+i)) {
+				dst = append(dst, Hit{e.handle, e.Point, e.Point.square(&s.at)})
+			}
+		}
+	case wide:
+		for i := range entries {
+			e := &entries[i]
+			p := e.Point.shrunk()
+			if s.small.off(&p) <= s.small.square && (len(dead) == 0 || !anyOf(dead, from+i)) {
 				dst = append(dst, Hit{e.handle, e.Point, e.Point.square(&s.at)})
 			}
 		}

@@ -45,6 +45,8 @@ func (o Options) validate(shards int) (Options, error) {
 	must(finite(o.Y), "Y is %v, want a finite number", o.Y)
 	must(finite(o.Width) && o.Width > 0, "Width is %v, want more than 0", o.Width)
 	must(finite(o.Height) && o.Height > 0, "Height is %v, want more than 0", o.Height)
+	must(!finite(o.X) || !finite(o.Width) || finite(o.X+o.Width), "X and Width are %v and %v, want a finite sum", o.X, o.Width)
+	must(!finite(o.Y) || !finite(o.Height) || finite(o.Y+o.Height), "Y and Height are %v and %v, want a finite sum", o.Y, o.Height)
 	if o.Columns == 0 && o.Rows == 0 {
 		o.Columns, o.Rows = Divide(shards)
 	}

@@ -17,10 +17,10 @@ import (
 // A value that is written without a Codec is read as one that is reflect.DeepEqual to it. But two
 // pointers to one value, or two slices of one array, share nothing when they are read; and a
 // time.Time is the same moment with the same offset from UTC, without the name of its zone or a
-// monotonic clock. Types that would lose more need a Codec, and errors name the field. So within
-// slices, maps and pointers, fields must be exported, have names of their own and no tag that
-// leaves out more than zero; structs embed neither pointers nor types with such methods; keys of
-// maps are strings, integers or bools; and a type must not contain itself.
+// monotonic clock. Types that would lose more need a Codec, as a unique.Handle does to be read, and
+// errors name the field. So within slices, maps and pointers, fields must be exported, have names of
+// their own and no tag that leaves out more than zero; structs embed neither pointers nor types with
+// such methods; keys of maps are strings, integers or bools; and a type must not contain itself.
 type Codec[T any] struct {
 	// Append appends v to dst. The same value must give the same bytes, so write a map
 	// in the order of its keys. Append must not change v.

@@ -242,7 +242,7 @@ func TestRegisterPanics(t *testing.T) {
 type (
 	crew   struct{ Do []func() }
 	parcel struct{ crew }
-	ledger struct{ Sum strings.Replacer }
+	ledger struct{ Sum time.Location }
 )
 
 // TestFormRefused names the field and a type that the user can name, and no type that is
@@ -272,7 +272,7 @@ func TestFormRefused(t *testing.T) {
 	whole := strings.Replace(bag, "state_test.crew.Do", "state_test.parcel.crew.Do", 1)
 	require.Equal(t, whole, said[`exchange of bundle "state_test.parcel"`])
 	require.Equal(t, whole, said[`create of bundle "state_test.parcel"`])
-	require.Equal(t, "state_test.ledger.Sum.r is a interface; register a state.Codec[strings.Replacer]", said[`set of component "ledger"`])
+	require.Equal(t, "state_test.ledger.Sum.zone[0].name is not exported; register a state.Codec[time.Location]", said[`set of component "ledger"`])
 
 	h, err := parcels.Create(w, parcel{})
 	require.NoError(t, err)

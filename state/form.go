@@ -127,6 +127,9 @@ func (f *form) add(c *Codecs, n naming, t reflect.Type, at uintptr, path string,
 		}
 		return fmt.Errorf("%w; register a state.Codec[%v]", err, n.in)
 	}
+	if toRead && mem.IsUnique(t) {
+		return fmt.Errorf("%s is a %v, which only unique.Make can make; register a state.Codec[%v]", path, t, t)
+	}
 	within, wrapper := n, wraps(t)
 	if !wrapper && n.can(t) {
 		within.in = t

@@ -147,7 +147,7 @@ func TestBatchMisuse(t *testing.T) {
 	require.NoError(t, pair.CreateN(w, 3, nil))
 	require.PanicsWithValue(t, "world: bundle world_test.changePair: cannot create -1 entities; want 0 or more", func() { _ = pair.CreateN(w, -1, nil) })
 	for range q.Chunks() {
-		require.PanicsWithValue(t, "world: Component.AddTo inside a query loop would move the rows it walks; call it after the loop", func() { _ = b.AddTo(q, nil) })
+		mustPanic(t, []string{"world: Component.AddTo inside a query loop would move the rows it walks; call it after the loop"}, func() { _ = b.AddTo(q, nil) })
 	}
 	require.Equal(t, 3, q.Destroy())
 	require.Zero(t, q.Destroy())

@@ -124,13 +124,13 @@ func (w *World) mustNotBeComponent(t reflect.Type) {
 // after the refresh.
 //
 // It returns ErrIndexes if no shard has an index left, or if the shard that PlaceBy chose, or
-// that a *Context has, has none left. It returns ErrChunks if the world is full. A port's
-// Create returns ErrFull if the request was not accepted; then no slot was used. A *Context
-// must have declared the bundle with Build.Creates.
+// that a *Context has, has none left. It returns ErrChunks if the world is full, and ErrFailed if
+// PlaceBy chose no shard. A port's Create returns ErrFull if the request was not accepted; then no
+// slot was used. A *Context must have declared the bundle with Build.Creates.
 func (b *Bundle[T]) Create(by Actor, v T) (handle.Handle, error) {
 	var place func() int
 	if b.place != nil {
-		place = func() int { return b.core.placed(b.place(v)) }
+		place = func() int { return b.place(v) }
 	} else if w, ok := by.(*World); ok && b.core.plain { // inlined here, because servers do this most
 		return b.core.createPlain(w, mem.PointerTo(&v).Address)
 	}
@@ -155,7 +155,7 @@ func (b *Bundle[T]) Create(by Actor, v T) (handle.Handle, error) {
 
 func (b *bundle) createByPort(p *Port, place func() int) (handle.Handle, mem.Pointer, error) {
 	b.check(p, "Bundle.Create")
-	return p.create(&b.creating, place)
+	return p.create(b, place)
 }
 
 // createPlain is Create of a bundle without pointers by a *World, without a PlaceBy. v may be on
@@ -215,9 +215,15 @@ func (b *bundle) where(by Actor, place func() int) (*bundlePart, creatingHow, er
 				return nil, 0, err
 			}
 		}
-		i, how := by.next(), inTurn|byWorld // touches the world
+		at, err := -1, error(nil)
 		if place != nil {
-			i, how = place(), byWorld
+			if at, err = b.placed(place); err != nil {
+				return nil, 0, err
+			}
+		}
+		i, how := by.next(), inTurn|byWorld // touches the world; a turn passes in any case
+		if at >= 0 {
+			i, how = at, byWorld
 		}
 		p := &b.parts[i]
 		p.shard.Loop = by.loop
@@ -228,7 +234,8 @@ func (b *bundle) where(by Actor, place func() int) (*bundlePart, creatingHow, er
 		case s != nil:
 			return b.part(s), 0, nil
 		case place != nil:
-			return &b.parts[place()], 0, nil
+			i, err := b.placed(place)
+			return &b.parts[i], 0, err
 		}
 		return &b.parts[b.w.next()], inTurn, nil
 	case *EntityContext:

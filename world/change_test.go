@@ -174,7 +174,7 @@ func TestChangeRequests(t *testing.T) {
 	require.NoError(t, a.Add(p.Notify(&first), h, changeA{5}))
 	w.Refresh()
 	require.Equal(t, world.Gone, first.Outcome())
-	require.PanicsWithValue(t, "world: Component.Add by the World inside a query loop would move the rows it walks; call it after the loop", func() {
+	mustPanic(t, []string{"world: Component.Add by the World inside a query loop would move the rows it walks; call it after the loop"}, func() {
 		h, _ := pair.Create(w, changePair{})
 		for range w.Query(world.With[changeA](w)).Chunks() {
 			_ = a.Add(w, h, changeA{})

@@ -37,14 +37,19 @@ type component struct {
 }
 
 // Register makes T a component of the world under a name that logs, tools and saved states use. A
-// component is any Go type; one without pointers costs the garbage collector nothing. The world
-// must be idle: before the first tick, or between two. If durable.Open is to keep the world,
-// register before it; that holds for all registrations. Two worlds that are to be compared must
-// register the same components in the same order, before the same tick; so must a world that
-// replays the log of another.
+// component is any Go type whose values may be moved by assignment, as rows are in a refresh; one
+// without pointers costs the garbage collector nothing. The world must be idle: before the first
+// tick, or between two. If durable.Open is to keep the world, register before it; that holds for
+// all registrations. Two worlds that are to be compared must register the same components in the
+// same order, before the same tick; so must a world that replays the log of another.
 //
-// It panics if the name is empty, if the type or name is registered already, if there are
-// 256 components already, or after durable.Open.
+// T must not hold a strings.Builder, a struct of package sync, a list, ring or timer of the standard
+// library, or what is marked as not to be copied: hold these behind a pointer. Structs of
+// sync/atomic are allowed. T must not hold a pointer to itself or a slice of an array of its own
+// either, which types do not show: when the row has moved, that points to another row.
+//
+// It panics if the name is empty, if the type or name is registered already, if T cannot be moved,
+// if there are 256 components already, or after durable.Open.
 func Register[T any](w *World, name string) *Component[T] {
 	c := new(Component[T])
 	c.core.register(w, name, mem.TypeOf[T](), mem.TypeOf[*Answer[T]]())
@@ -70,6 +75,7 @@ func (c *component) register(w *World, name string, of, answer *mem.Type) {
 			panic(fmt.Sprintf("world: component name %q is taken by %v; pass another", name, c.typ))
 		}
 	}
+	mustMove(t, "component %q", name)
 	id := len(w.components)
 	w.components = append(w.components, componentInfo{name: name, typ: t})
 	w.componentID[t] = id

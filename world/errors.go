@@ -27,9 +27,9 @@ var (
 	ErrStale = errors.New("world: entity is not alive")
 	// ErrMissing is returned when an entity lacks the component.
 	ErrMissing = errors.New("world: entity has no such component")
-	// ErrFailed is returned for a question whose function panicked, and for a batch in
-	// which a CreateN did.
-	ErrFailed = errors.New("world: the function panicked")
+	// ErrFailed is returned for a question whose function panicked, for a batch in which a CreateN
+	// did, and for a create whose Bundle.PlaceBy panicked or chose a shard that there is not.
+	ErrFailed = errors.New("world: a function of the program failed")
 	// errUnasked is returned for an answer when no request was sent for it.
 	errUnasked = errors.New("world: no request is under way")
 	// ErrClosed is returned by a closed port, and by every call on a closed world that returns

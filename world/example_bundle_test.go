@@ -74,7 +74,12 @@ func ExampleBundle_PlaceBy() {
 	w := world.MustNew(world.Options{Shards: 4})
 	world.Register[Position](w, "position")
 	world.Register[Velocity](w, "velocity")
-	movers := world.NewBundle[Mover](w).PlaceBy(func(m Mover) int { return int(m.Position.X / 100) })
+	movers := world.NewBundle[Mover](w).PlaceBy(func(m Mover) int {
+		if x := m.Position.X / 100; x >= 1 {
+			return int(min(x, 3))
+		}
+		return 0 // also if X is negative or not a number
+	})
 
 	west, _ := movers.Create(w, Mover{Position: Position{10, 0}})
 	east, _ := movers.Create(w, Mover{Position: Position{310, 0}})

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"sync/atomic"
+	"time"
 	"weak"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -49,7 +51,8 @@ func (b *Bundle[T]) framed() (*World, int) { return nil, 0 }
 //
 // It returns an error, which names the component and the field, if a copy of a component would
 // share something with the world: a pointer, slice, map, channel, function or interface. Give such
-// a component Component.CloneBy, or leave it out. Strings are allowed.
+// a component Component.CloneBy, or leave it out. Strings, a time.Time, the addresses of package
+// netip and a unique.Handle are allowed, because nobody writes to what they point to.
 func (w *World) NewView(of ...Viewable) (*View, error) {
 	mustBe(w, "World.NewView")
 	w.mustIdle("World.NewView")
@@ -86,18 +89,26 @@ func (w *World) sharing(component int) (string, reflect.Kind) {
 	return sharing(t, t.String())
 }
 
-// sharing returns the path to a part of a type that copies of a value share, and its kind.
-func sharing(t reflect.Type, path string) (string, reflect.Kind) {
+// sharing returns the path to a part of a type that copies of a value share and that may be written,
+// and its kind. Nobody writes to what a string, a *time.Location, a reflect.Type or a unique.Handle
+// of such points to. handles are those around the type.
+func sharing(t reflect.Type, path string, handles ...reflect.Type) (string, reflect.Kind) {
+	switch {
+	case t == reflect.TypeFor[*time.Location](), t == reflect.TypeFor[reflect.Type](), slices.Contains(handles, t):
+		return "", 0
+	case mem.IsUnique(t):
+		return sharing(t.Field(0).Type.Elem(), path+".Value()", append(handles[:len(handles):len(handles)], t)...)
+	}
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Chan, reflect.Func, reflect.Interface, reflect.UnsafePointer:
 		return path, t.Kind()
 	case reflect.Array:
 		if t.Len() > 0 {
-			return sharing(t.Elem(), path+"[0]")
+			return sharing(t.Elem(), path+"[0]", handles...)
 		}
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if p, what := sharing(t.Field(i).Type, path+"."+t.Field(i).Name); what != 0 {
+			if p, what := sharing(t.Field(i).Type, path+"."+t.Field(i).Name, handles...); what != 0 {
 				return p, what
 			}
 		}

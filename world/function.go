@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
@@ -23,9 +24,10 @@ type Func[A any] struct {
 // RegisterFunc makes f a function of the world, under a name. f runs on any shard, and on
 // several at the same time. What it touches besides its EntityContext and its argument must be
 // safe for that, and must not influence what f does if the same inputs are to give the same
-// world. It panics if the name is empty or taken. When to call it: see Register.
+// world. It panics if the name is empty or taken, or if an A cannot be moved. When to call it, and
+// what can be moved: see Register.
 func RegisterFunc[A any](w *World, name string, f func(self *EntityContext, arg A)) *Func[A] {
-	w.addFunction("world.RegisterFunc", name, f == nil)
+	w.addFunction("world.RegisterFunc", name, f == nil, reflect.TypeFor[A]())
 	x := &Func[A]{w: w, name: name, run: f}
 	x.calling = store.NewCall(w.space, mem.TypeOf[A](), caller[A]{x})
 	return x
@@ -88,7 +90,7 @@ func (c caller[A]) Apply(s *store.Shard, h handle.Handle, l slots.Loc, arg mem.P
 }
 
 // addFunction reserves a name for a function or a question.
-func (w *World) addFunction(call, name string, isNil bool) {
+func (w *World) addFunction(call, name string, isNil bool, arg reflect.Type) {
 	mustBe(w, call)
 	w.mustIdle(call)
 	w.mustRegister("%s of %q", call, name)
@@ -101,6 +103,7 @@ func (w *World) addFunction(call, name string, isNil bool) {
 	if w.functions[name] {
 		panic(fmt.Sprintf("world: function name %q is taken; pass another", name))
 	}
+	mustMove(arg, "argument of function %q", name)
 	if w.functions == nil {
 		w.functions = map[string]bool{}
 	}
@@ -125,7 +128,7 @@ type asked[A, R any] struct {
 // RegisterQuestion is RegisterFunc for a function that returns something. The result leaves the
 // shard: it must not point to components.
 func RegisterQuestion[A, R any](w *World, name string, f func(self *EntityContext, arg A) R) *Question[A, R] {
-	w.addFunction("world.RegisterQuestion", name, f == nil)
+	w.addFunction("world.RegisterQuestion", name, f == nil, reflect.TypeFor[A]())
 	x := &Question[A, R]{w: w, name: name, run: f}
 	x.asking = store.NewCall(w.space, mem.TypeOf[asked[A, R]](), replier[A, R]{x})
 	return x

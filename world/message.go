@@ -43,7 +43,8 @@ type anyMessage interface {
 
 // RegisterMessage makes M a message of the world, under a name. When to call it: see Register.
 //
-// It panics if the name is empty, or if the type or name is registered already.
+// It panics if the name is empty, if the type or name is registered already, or if an M cannot be
+// moved: see Register.
 func RegisterMessage[M any](w *World, name string) *Message[M] {
 	mustBe(w, "world.RegisterMessage")
 	w.mustIdle("world.RegisterMessage")
@@ -60,6 +61,7 @@ func RegisterMessage[M any](w *World, name string) *Message[M] {
 			panic(fmt.Sprintf("world: message name %q is taken by %v; pass another", name, m.messageType()))
 		}
 	}
+	mustMove(t, "message %q", name)
 	m := &Message[M]{w: w, name: name, typ: t, boxes: make([]messageBox[M], len(w.shards))}
 	m.sending = store.NewKind(w.space, mem.TypeOf[M](), deliverer[M]{m})
 	for i := range m.boxes {

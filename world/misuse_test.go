@@ -84,14 +84,6 @@ func TestMisusePanics(t *testing.T) {
 			[]string{"world_test.Mover", "cannot create -1"}},
 		{"reserve a negative number", func(f *fixture) { _ = f.mover.Reserve(f.World, -1) },
 			[]string{"world_test.Mover", "cannot reserve -1"}},
-		{"place out of range", func(f *fixture) {
-			f.unit.PlaceBy(func(Unit) int { return f.Shards() })
-			_, _ = f.unit.Create(f.World, Unit{})
-		}, []string{"world_test.Unit", "PlaceBy chose shard 2, want 0 to 1"}},
-		{"place below range", func(f *fixture) {
-			f.unit.PlaceBy(func(Unit) int { return -1 })
-			_, _ = f.unit.Create(f.World, Unit{})
-		}, []string{"world_test.Unit", "PlaceBy chose shard -1, want 0 to 1"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			mustPanic(t, test.says, func() { test.run(newFixture(t, world.Options{Shards: 2})) })

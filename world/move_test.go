@@ -180,7 +180,7 @@ func TestMoveMisuse(t *testing.T) {
 		})
 	}
 	for range f.Query().Chunks() {
-		require.PanicsWithValue(t, "world: world.Move by the World inside a query loop would move the rows it walks; call it after the loop", func() {
+		mustPanic(t, []string{"world: world.Move by the World inside a query loop would move the rows it walks; call it after the loop"}, func() {
 			_ = world.Move(f.World, h, 1)
 		})
 	}

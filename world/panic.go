@@ -11,8 +11,8 @@ import (
 // that code had written until then stays; the tick or the refresh was completed. A panic that could
 // not be contained is a BrokenError instead.
 type PanicError struct {
-	In    string        // what panicked: "function", "hook", "recorder", "system", "condition of system", "balancer", "function between ticks", "clone function", "Watchdog.Notify"
-	Name  string        // its name; of a clone function the component; of a recorder the method; of what has no name, nothing
+	In    string        // what panicked: "function", "hook", "recorder", "system", "condition of system", "balancer", "function between ticks", "clone function", "place function", "Watchdog.Notify"
+	Name  string        // its name; of a clone function the component; of a place function the bundle; of a recorder the method; of what has no name, nothing
 	Shard int           // or AllShards, if it runs once for all of them
 	Tick  uint64        // number of the tick
 	On    handle.Handle // the entity that a function was called on
@@ -29,6 +29,7 @@ const (
 	inHook     = "hook"
 	inRecorder = "recorder"
 	inClone    = "clone function"
+	inPlace    = "place function"
 )
 
 // Error names what panicked, where, in which tick, and the panic's value.
@@ -45,6 +46,8 @@ func (e *PanicError) Error() string {
 			return fmt.Sprintf("world: the function of CloneBy of component %q panicked on %v, on shard %d, at the end of tick %d: %v", e.Name, e.On, e.Shard, e.Tick, e.Value)
 		}
 		return fmt.Sprintf("world: the function of CloneBy of component %q panicked, for a frame of tick %d: %v", e.Name, e.Tick, e.Value)
+	case inPlace:
+		return fmt.Sprintf("world: the function of PlaceBy of bundle %s panicked in tick %d: %v", e.Name, e.Tick, e.Value)
 	}
 	what, on := e.In, ""
 	if e.Name != "" {

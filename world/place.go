@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"runtime/debug"
 
 	"github.com/atoll-sim/atoll/internal/mem"
 )
@@ -67,21 +68,31 @@ func (w *World) nextShard() {
 // takes long, spread them by PlaceBy. place is called by every goroutine that creates, including
 // those with ports. It must be safe for concurrent use and depend on its argument alone. Systems
 // create in their own shard regardless.
+//
+// If place panics, or chooses a shard that there is not, nothing is created: the call that creates
+// returns an ErrFailed that says so, and the rest of it is refused as for any other error. Values
+// often come from clients, so think of those that are negative, huge or not a number.
 func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
 	b.core.w.mustIdle("Bundle.PlaceBy")
 	b.place, b.core.place = place, nil
 	if place != nil {
-		b.core.place = func(v mem.Address) int { return b.core.placed(place(*(*T)(v))) }
+		b.core.place = func(v mem.Address) int { return place(*(*T)(v)) }
 	}
 	return b
 }
 
-// placed returns the shard that PlaceBy chose.
-func (b *bundle) placed(i int) int {
-	if i < 0 || i >= len(b.w.shards) {
-		panic(fmt.Sprintf("world: bundle %s: PlaceBy chose shard %d, want 0 to %d", b.name, i, len(b.w.shards)-1))
+// placed returns the shard that the function of PlaceBy chooses. It returns an ErrFailed, and with
+// it the *PanicError, if that function panics.
+func (b *bundle) placed(place func() int) (i int, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%w: %w", ErrFailed, &PanicError{In: inPlace, Name: b.name, Shard: AllShards, Tick: b.w.engine.Tick.Load(), Value: v, Stack: debug.Stack()})
+		}
+	}()
+	if i = place(); i < 0 || i >= len(b.w.shards) {
+		return 0, fmt.Errorf("%w: bundle %s: PlaceBy chose shard %d, want 0 to %d", ErrFailed, b.name, i, len(b.w.shards)-1)
 	}
-	return i
+	return i, nil
 }
 
 // Reserve makes room for n more entities, spread evenly over the shards, so that creating them

@@ -221,15 +221,16 @@ func TestPlaceBy(t *testing.T) {
 	require.Equal(t, []int{31, 32, 33, 34}, f.perShard())
 }
 
-// TestPlaceByPanicCostsNothing places out of range from a port: the port goes on
+// TestPlaceByFailureCostsNothing places out of range from a port: the port goes on
 // as if nothing had been asked.
-func TestPlaceByPanicCostsNothing(t *testing.T) {
+func TestPlaceByFailureCostsNothing(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2, IndexMax: 3})
 	f.unit.PlaceBy(func(u Unit) int { return int(u.Points) })
 	p := f.port()
 	var done world.Completion
 	for range 10 {
-		mustPanic(t, []string{"PlaceBy chose shard 2, want 0 to 1"}, func() { _, _ = f.unit.Create(p.Notify(&done), Unit{Health{2}}) })
+		_, err := f.unit.Create(p.Notify(&done), Unit{Health{2}})
+		require.ErrorContains(t, err, "PlaceBy chose shard 2, want 0 to 1")
 	}
 	var given []handle.Handle
 	for range 4 {

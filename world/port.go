@@ -144,14 +144,18 @@ func (p *Port) request(k *queue.Kind, h handle.Handle) (sending, error) {
 // create takes a handle and accepts a request to create it, to be sent by send. It returns the
 // address of the payload. It first makes sure that there is room, so that a refused create uses no
 // slot. place, if not nil, chooses the shard.
-func (p *Port) create(k *queue.Kind, place func() int) (handle.Handle, mem.Pointer, error) {
+func (p *Port) create(b *bundle, place func() int) (handle.Handle, mem.Pointer, error) {
+	k := &b.creating
 	if check.Enabled {
 		p.enter()
 		defer p.leave()
 	}
 	at := -1
 	if place != nil {
-		at = p.placed(place) // may panic, so before anything is taken
+		var err error
+		if at, err = p.placed(b, place); err != nil { // before anything is taken
+			return handle.None, mem.Pointer{}, err
+		}
 	}
 	if p.unusual() || !p.out.Room(1, k.Size()) {
 		if err := p.ready(1, k.Size()); err != nil {
@@ -173,17 +177,16 @@ func (p *Port) create(k *queue.Kind, place func() int) (handle.Handle, mem.Point
 	return h, to, nil
 }
 
-// placed returns the shard that a PlaceBy chooses. If that panics, the create is refused.
-func (p *Port) placed(by func() int) int {
-	done := false
+// placed is bundle.placed for a create that is refused if that fails, or calls Goexit.
+func (p *Port) placed(b *bundle, place func() int) (at int, err error) {
+	err = errMisused
 	defer func() {
-		if !done {
-			p.giveUp(errMisused)
+		if err != nil {
+			p.giveUp(err)
 		}
 	}()
-	at := by()
-	done = true
-	return at
+	at, err = b.placed(place)
+	return at, err
 }
 
 // ready decides what the fast path of sending n requests, of a size each, cannot: it makes the

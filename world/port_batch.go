@@ -138,7 +138,7 @@ func (p *Port) createN(b *bundle, dst []handle.Handle, n int, f *fill) ([]handle
 		case over:
 		case nested: // the panic may be recovered, and some creates are in the batch
 			p.special = true
-			p.batch.err = fmt.Errorf("%w: init or PlaceBy of a Bundle.CreateN in the batch; so nothing of it is sent", ErrFailed)
+			p.batch.err = fmt.Errorf("%w: init of a Bundle.CreateN in the batch; so nothing of it is sent", ErrFailed)
 		default:
 			p.rollback()
 		}
@@ -147,18 +147,25 @@ func (p *Port) createN(b *bundle, dst []handle.Handle, n int, f *fill) ([]handle
 	if err == nil && p.endpoint.Hand.Len() < n {
 		err = p.draw(n)
 	}
+	to := dst
 	if err == nil {
-		dst = p.pushN(b, dst, n, f)
+		if to, err = p.pushN(b, dst, n, f); err != nil {
+			p.giveUp(err) // some creates are in the batch
+		}
 	}
 	over = true
 	if !nested {
 		err = p.finish(err)
 	}
-	return dst, err
+	if err != nil {
+		return dst, err
+	}
+	return to, nil
 }
 
-// pushN pushes n creates, for which there is room, in one record.
-func (p *Port) pushN(b *bundle, dst []handle.Handle, n int, f *fill) []handle.Handle {
+// pushN pushes n creates, for which there is room, in one record. It returns the error of the first
+// that is not placed.
+func (p *Port) pushN(b *bundle, dst []handle.Handle, n int, f *fill) ([]handle.Handle, error) {
 	each := max(portRun, (n+len(p.w.shards)-1)/len(p.w.shards))
 	runs := (n + each - 1) / each
 	if b.place != nil {
@@ -180,23 +187,31 @@ func (p *Port) pushN(b *bundle, dst []handle.Handle, n int, f *fill) []handle.Ha
 		for i := range n {
 			at := b.of.At(m.Values.Address, i)
 			f.values(at, 1)
-			m.Place(i, b.place(at))
+			to, err := b.placed(func() int { return b.place(at) })
+			if err != nil {
+				return dst, err
+			}
+			m.Place(i, to)
 		}
 	}
 	if f.want {
 		dst = append(dst, m.Handles...)
 	}
-	return dst
+	return dst, nil
 }
 
 // push1 is pushN for one create.
-func (p *Port) push1(b *bundle, dst []handle.Handle, f *fill) []handle.Handle {
+func (p *Port) push1(b *bundle, dst []handle.Handle, f *fill) ([]handle.Handle, error) {
 	done := p.finisher()
 	h := p.take()
 	r, v := b.creating.Push(p.out, h, 0, queue.Create, done)
 	f.values(v.Address, 1)
 	if b.place != nil {
-		r.Place(b.place(v.Address))
+		to, err := b.placed(func() int { return b.place(v.Address) })
+		if err != nil {
+			return dst, err
+		}
+		r.Place(to)
 	} else {
 		p.run = 0
 		r.Place(p.next())
@@ -205,7 +220,7 @@ func (p *Port) push1(b *bundle, dst []handle.Handle, f *fill) []handle.Handle {
 	if f.want {
 		dst = append(dst, h)
 	}
-	return dst
+	return dst, nil
 }
 
 // takeN gives handles of the hand, in the order of take.

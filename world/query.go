@@ -31,6 +31,7 @@ type Query struct {
 	filter               store.Filter // selects rows of its tables; see matching
 	turns                turns
 	guard                check.Guard
+	asked                []uintptr // the callers that last asked for a loop on the idle world; check build only
 }
 
 type queryPart struct {
@@ -122,7 +123,9 @@ func (p *queryPart) update(q *Query) {
 
 // Chunks yields the rows that match, as they are when the loop begins. Code in the loop may create
 // entities, which the loop does not see, and destroy entities, which takes effect at the refresh.
-// On an idle world, calls that would move rows panic within the loop.
+// On an idle world, calls that would move rows panic within the loop. An iterator of iter.Pull is
+// such a loop until its stop is called; panics after that was forgotten name the query, and in the
+// check build the line.
 //
 // A query with flags skips rows that do not match them; each run of the others is yielded as a
 // chunk.
@@ -206,8 +209,8 @@ func (q *Query) allChunks(yield func(Chunk) bool) {
 func (q *Query) idleChunks(yield func(Chunk) bool) {
 	w := q.w
 	w.mustIdle("Query.Chunks")
-	w.open++
-	defer w.closeLoop()
+	w.enterLoop(q)
+	defer w.leaveLoop(q)
 	w.loop++
 	q.each(w.loop, yield)
 }
@@ -220,13 +223,12 @@ func (q *Query) mustBeOf(call string) {
 	}
 }
 
-func (w *World) closeLoop() { w.open-- }
-
-// began checks that the query may be used, and returns the tick. Check build
+// began checks that the query may be used, notes who asks, and returns the tick. Check build
 // only.
 func (q *Query) began() uint64 {
 	if q.idle {
 		q.w.mustIdle("Query.Chunks")
+		q.note()
 	}
 	q.guard.Must()
 	return q.w.engine.Tick.Load()

@@ -33,7 +33,7 @@ var refusals = map[string]struct {
 	}},
 	"copied":       {panics: true, call: func(_ *fixture, p *world.Port, h handle.Handle) error { _, err := world.Copy(p, h); return err }},
 	"fewer than 0": {panics: true, call: func(f *fixture, p *world.Port, _ handle.Handle) error { return f.unit.CreateN(p, -1, nil) }},
-	"placed nowhere": {panics: true, call: func(f *fixture, p *world.Port, _ handle.Handle) error {
+	"placed nowhere": {call: func(f *fixture, p *world.Port, _ handle.Handle) error {
 		f.unit.PlaceBy(func(Unit) int { panic(errCause) })
 		defer f.unit.PlaceBy(nil)
 		_, err := f.unit.Create(p, Unit{})

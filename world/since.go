@@ -17,6 +17,7 @@ func (q *Query) ChunksSince(tick uint64) iter.Seq[Chunk] {
 		q.mustBeOf("Query.ChunksSince")
 		made = q.began()
 	}
+	chunks := q.Chunks()
 	return func(yield func(Chunk) bool) {
 		q.mustBeOf("Query.ChunksSince")
 		if check.Enabled {
@@ -26,7 +27,7 @@ func (q *Query) ChunksSince(tick uint64) iter.Seq[Chunk] {
 		if tick > now {
 			return
 		}
-		for ch := range q.Chunks() {
+		for ch := range chunks {
 			if store.Rows(ch).WrittenSince(now-tick, &q.accessed) && !yield(ch) {
 				return
 			}

@@ -49,6 +49,7 @@ type World struct {
 	user     *check.User // of what is asked of the idle world; nil except in the check build
 	turn     check.Turn  // for the check build
 	open     int         // how many query loops, and functions, run on the idle world
+	loops    []loop      // those loops, in the order in which they began
 	filling  int         // how many of those of open may have rows that are not alive yet: an init
 	calling  string      // the function that it runs
 	within   string      // what the extension is doing that a refresh would disturb
@@ -347,19 +348,6 @@ func (w *World) mustBeWhole(call string) {
 func (w *World) closeFill() {
 	w.filling--
 	w.closeLoop()
-}
-
-// mustNotLoop panics within a query loop.
-func (w *World) mustNotLoop(call string) {
-	switch {
-	case w.open == 0:
-	case w.calling != "":
-		panic(fmt.Sprintf("world: %s inside function %q would move the row it works on; call it after the function, or use its EntityContext", call, w.calling))
-	case w.within != "":
-		panic(fmt.Sprintf("world: %s inside %s; call it after that", call, w.within))
-	default:
-		panic(fmt.Sprintf("world: %s inside a query loop would move the rows it walks; call it after the loop", call))
-	}
 }
 
 // panicForeign panics because something of this world was used with another world.

@@ -125,15 +125,24 @@ func Example_many() {
 	// applied <nil> false true
 }
 
+// part returns the shard that has the part of the sea at x. Parts are 100 wide. The first shard also
+// has what lies west of them all, and an x that is not a number; the last one what lies east.
+func part(x float64, shards int) int {
+	if !(x >= 0) {
+		return 0
+	}
+	return int(min(x/100, float64(shards-1)))
+}
+
 // Border hands ships that have left their part of the sea to the shard of the part
-// that they are in: each is 100 wide.
+// that they are in.
 func Border(b *world.Build) func(*world.Context) {
 	pos := world.Read[Position](b)
 	fleet := b.Query(pos)
 	return func(c *world.Context) {
 		for ch := range fleet.Chunks() {
 			for i, p := range pos.Slice(ch) {
-				if to := int(p.X/100) % c.Shards(); to != c.Shard() {
+				if to := part(p.X, c.Shards()); to != c.Shard() {
 					_ = world.Move(c, ch.Handle(i), to)
 				}
 			}
@@ -143,7 +152,7 @@ func Border(b *world.Build) func(*world.Context) {
 
 func Example_move() {
 	w, ships := newSea()
-	ships.PlaceBy(func(s Ship) int { return int(s.Position.X/100) % w.Shards() })
+	ships.PlaceBy(func(s Ship) int { return part(s.Position.X, w.Shards()) })
 	h, _ := ships.Create(w, Ship{Position: Position{99.8, 0}, Velocity: Velocity{10, 0}})
 
 	s := scheduler.New(w, scheduler.Options{})

@@ -189,7 +189,7 @@ func Example_near() {
 	world.Register[Position](w, "position")
 	world.Register[Crowd](w, "crowd")
 	lookouts := world.NewBundle[Lookout](w)
-	lookouts.PlaceBy(func(l Lookout) int { return int(l.X/100) % w.Shards() })
+	lookouts.PlaceBy(func(l Lookout) int { return part(l.X, w.Shards()) })
 	here, _ := lookouts.Create(w, Lookout{Position: Position{90, 0}})
 	_, _ = lookouts.Create(w, Lookout{Position: Position{110, 0}}) // in another shard
 	_, _ = lookouts.Create(w, Lookout{Position: Position{190, 0}})

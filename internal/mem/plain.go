@@ -1,6 +1,14 @@
 package mem
 
-import "reflect"
+import (
+	"reflect"
+	"strings"
+)
+
+// IsUnique reports whether t is a unique.Handle. Its only field points to the value.
+func IsUnique(t reflect.Type) bool {
+	return t.PkgPath() == "unique" && strings.HasPrefix(t.Name(), "Handle[")
+}
 
 // HasPointers reports whether values of t hold anything the collector follows.
 func HasPointers(t reflect.Type) bool {

@@ -9,9 +9,9 @@ import "github.com/atoll-sim/atoll/handle"
 // Ownership: any goroutine reads it until the frame is released.
 type Index interface {
 	Places() int
-	// Within appends the entities that are no farther than radius from a point. The order has no
-	// meaning.
-	Within(dst []Hit, x, y, z, radius float64) []Hit
+	// Within appends the entities that are no farther than radius and margin together from a point.
+	// The order has no meaning. A Distance2 is infinite only if the entity is beyond radius.
+	Within(dst []Hit, x, y, z, radius, margin float64) []Hit
 	// Cell returns the number of the cell that the entity at a place is in.
 	Cell(place uint32) int
 }
