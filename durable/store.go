@@ -100,12 +100,12 @@ type Store struct {
 	lock      io.Closer
 	log       *log
 	recorder  *inputlog.Recorder
+	stated    stated
 	recovered Recovered
-	passed    passed // used by Open only
-	cut       error  // which segment at the end of the log is not there; used by Open only
+	found     found // used by Open only
 
 	// saving holds one element while a goroutine saves. The goroutine that put it there owns
-	// number, ready, mark and marks; Open and Close use them while none saves. recorder and
+	// number, before, ready, mark and marks; Open and Close use them while none saves. recorder and
 	// capturing are for the idle world.
 	saving    chan struct{}
 	captures  chan *capture           // from Save to changed
@@ -115,6 +115,7 @@ type Store struct {
 	capturing bool                    // the capture under way has what was changed
 
 	number  uint64            // of the segment that is written; the snapshot where it begins has it too
+	before  uint64            // the id of that segment: the next one names it
 	ready   files.File        // the next segment's, if it is made already
 	mark    mark              // what is saved with the world
 	marks   map[string]uint64 // of the snapshots that this Store has saved, by path
@@ -241,8 +242,11 @@ func (d *Store) takeWanted(*world.World) {
 	}
 }
 
-// saved logs that a snapshot was saved, and removes files that are no longer needed.
+// saved states and logs that a snapshot was saved, and removes files that are no longer needed.
 func (d *Store) saved(path string, err error) error {
+	if err == nil {
+		err = d.has(path)
+	}
 	if err != nil {
 		return err
 	}
@@ -330,7 +334,7 @@ func (d *Store) Close() error {
 	saved := err == nil && wrong == nil
 	switch {
 	case saved:
-		d.mark = mark{number: d.number + 1, clean: clean, early: true}
+		d.mark = mark{number: d.number + 1, before: d.before, clean: clean, early: true}
 		err = d.saved(d.dir.Save(d.w, d.o.Snapshot))
 	case err == nil && d.o.NoLog: // a log would have everything
 		err = fmt.Errorf("durable: Store.Close saved no snapshot, and there is no log of what came after tick %d: %w", d.saves.Load(), wrong)
