@@ -3,6 +3,7 @@
 // the go.mod of the library. docs/reliability.md lists the promises, the commands
 // and the figures.
 //
+//	kill      a server with every feature that is killed at any moment loses nothing that it told
 //	inspector the inspector's page shows a live world, in a browser
 //	linear    histories of handle operations by many goroutines are linearizable
 //	pairs     every pair of features does together what a model says, on any number of workers
