@@ -95,6 +95,17 @@ func TestForgedMark(t *testing.T) {
 	st.Crash()
 }
 
+// oldest damages all snapshots but the first, so that all of the log is needed.
+func oldest(t *testing.T, d *faulty.Disk) {
+	names, err := d.List()
+	require.NoError(t, err)
+	for _, name := range names {
+		if strings.HasSuffix(name, ".snapshot") && name != "000000000001.snapshot" {
+			d.Edit(name, flip(-60))
+		}
+	}
+}
+
 // crashing makes a directory of three processes that died, each behind a snapshot and three
 // ticks, and what can be seen at each tick.
 func crashing(t *testing.T) (disk *faulty.Disk, seen map[uint64]string, given map[handle.Handle]bool) {
@@ -134,16 +145,7 @@ func TestOtherFiles(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, f.Sync())
 	}
-	oldest := func(d *faulty.Disk) { // so that all of the log is needed
-		names, err := d.List()
-		require.NoError(t, err)
-		for _, name := range names {
-			if strings.HasSuffix(name, ".snapshot") && name != "000000000001.snapshot" {
-				d.Edit(name, flip(-60))
-			}
-		}
-	}
-	whole, _, err := opened(t, disk, oldest, nil)
+	whole, _, err := opened(t, disk, func(d *faulty.Disk) { oldest(t, d) }, nil)
 	require.NoError(t, err)
 	for i := range logs {
 		for j := range logs {
@@ -160,7 +162,7 @@ func TestOtherFiles(t *testing.T) {
 				if i == j || testing.Short() && (i+j)%3 > 0 {
 					continue
 				}
-				change := func(d *faulty.Disk) { oldest(d); change(d) }
+				change := func(d *faulty.Disk) { oldest(t, d); change(d) }
 				says := []string{a, b}
 				_, _, err := opened(t, disk, change, nil)
 				require.ErrorIs(t, err, durable.ErrDamaged, "%s %s %s", what, a, b)
@@ -181,7 +183,7 @@ func TestOtherFiles(t *testing.T) {
 			"foreign": func(d *faulty.Disk) { put(d, logs[i], contents(other, logs[i])) },
 			"removed": func(d *faulty.Disk) { require.NoError(t, d.Remove(logs[i])) },
 		} {
-			_, _, err := opened(t, disk, func(d *faulty.Disk) { oldest(d); change(d) }, nil)
+			_, _, err := opened(t, disk, func(d *faulty.Disk) { oldest(t, d); change(d) }, nil)
 			require.ErrorIs(t, err, durable.ErrDamaged, "%s %s", what, logs[i])
 			require.True(t, strings.Contains(err.Error(), logs[i]) || i+1 < len(logs) && strings.Contains(err.Error(), logs[i+1]), err)
 		}
@@ -259,6 +261,7 @@ func TestIncarnationLost(t *testing.T) {
 	var last uint32
 	for range 40 {
 		x := newBank(1)
+		x.options.Keep = 20
 		st, err := x.open(path)
 		require.NoError(t, err)
 		gives(x)
@@ -284,6 +287,10 @@ func TestIncarnationLost(t *testing.T) {
 				for i := range min(heads, len(logs)) {
 					d.Edit(logs[len(logs)-1-i], flip(30))
 				}
+			}
+			if heads > 1 { // nor any snapshot but the first
+				heads := change
+				change = func(d *faulty.Disk) { heads(d); oldest(t, d) }
 			}
 			_, _, err := opened(t, disk, change, nil)
 			require.ErrorIs(t, err, durable.ErrDamaged, what)
