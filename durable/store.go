@@ -51,6 +51,7 @@ type Options struct {
 	// Default: 64 MB.
 	LogBytes int
 	// AcceptLoss makes Open continue from what is intact, where it would return ErrDamaged.
+	// Recovered.Lost says what is lost.
 	AcceptLoss bool
 	// OnError, if not nil, is called with what goes wrong while the world runs: once with an error
 	// that wraps ErrFailed, after which nothing more is saved, and once for each snapshot that
@@ -74,11 +75,16 @@ const (
 )
 
 // Recovered says what Open has found.
+//
+// Torn is for what was never told durable: the end of the log, as a crash leaves it. What was told
+// durable and is missing or damaged is ErrDamaged or, with AcceptLoss, in Lost: which file, and which
+// ticks. Two losses look like a tear: the last segment is cut off behind its beginning, so that the
+// marks there are gone, too; or power was lost, and the ticks of the last sync alone are damaged.
 type Recovered struct {
 	New         bool           // nothing: the world is new
 	Snapshot    snapshot.Found // the one that was loaded, with why newer ones were skipped
 	Ticks       uint64         // that were played from the log
-	Torn        error          // why the log ends where it does, if it has no end mark: a crash, or damage there
+	Torn        error          // why the log ends where it does, if it has no end mark: a crash
 	Clean       bool           // the last Store was closed, and nothing is lost
 	Incarnation uint32         // of the world, from now on
 	Lost        []error        // what AcceptLoss has accepted
