@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -449,4 +450,40 @@ func TestStatementOnDisk(t *testing.T) {
 		given[h] = true
 		st.Crash()
 	}
+}
+
+// counting is a disk that counts syncs.
+type counting struct {
+	*faulty.Disk
+	syncs *atomic.Int64
+}
+
+type countingFile struct {
+	files.File
+	syncs *atomic.Int64
+}
+
+func (d counting) Create(name string) (files.File, error) {
+	f, err := d.Disk.Create(name)
+	return countingFile{f, d.syncs}, err
+}
+
+func (d counting) Sync() error { d.syncs.Add(1); return d.Disk.Sync() }
+
+func (f countingFile) Sync() error { f.syncs.Add(1); return f.File.Sync() }
+
+// TestOneSync syncs once for a tick that is waited for: marks cost no sync.
+func TestOneSync(t *testing.T) {
+	path, disk := t.TempDir(), counting{faulty.New(), new(atomic.Int64)}
+	useAs(t, path, func() files.Files { return disk })
+	x := newBank(1)
+	st, err := x.open(path)
+	require.NoError(t, err)
+	before := disk.syncs.Load()
+	for range 100 {
+		x.step(t)
+		require.NoError(t, st.Wait(context.Background()))
+	}
+	require.EqualValues(t, 100, disk.syncs.Load()-before)
+	st.Crash()
 }
