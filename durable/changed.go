@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -128,7 +129,7 @@ func (x *capture) take() bool {
 		x.err = ErrClosed
 		return true
 	}
-	d.mark, x.tick = mark{number: d.number + 1, early: d.o.NoLog}, d.w.Tick()
+	d.mark, x.tick = mark{number: d.number + 1, before: d.before, early: d.o.NoLog}, d.w.Tick()
 	x.err = aside.Do("a function that a snapshot calls", func() (err error) {
 		x.Captured, err = snapshot.Capture(d.w, d.o.Snapshot)
 		return err
@@ -141,9 +142,10 @@ func (x *capture) take() bool {
 	err := d.recorder.Close()
 	if err == nil {
 		d.log.capturing()
-		d.log.next(d.ready)
-		d.number, d.ready = d.number+1, nil
-		err = d.record(note{Incarnation: d.w.Incarnation(), Saved: x.saved}, x.hash)
+		n := note{Incarnation: d.w.Incarnation(), Saved: x.saved, Number: d.number + 1, ID: rand.Uint64(), Before: d.before}
+		d.log.next(n.target(d.ready))
+		d.number, d.before, d.ready = n.Number, n.ID, nil
+		err = d.record(n, x.hash)
 	}
 	if err != nil {
 		x.Release()

@@ -26,5 +26,5 @@
 // After a crash the world is another incarnation, so no handle from before it names another
 // entity; see world.World.Reincarnate. The log may end before the process did: what was not synced
 // is lost. If a server answers its clients only after Wait has returned, nothing is lost that they
-// know of.
+// know of. If something that was synced is missing or damaged, Open returns ErrDamaged.
 package durable

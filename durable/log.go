@@ -7,28 +7,35 @@ import (
 	"sync"
 
 	"github.com/atoll-sim/atoll/internal/files"
+	"github.com/atoll-sim/atoll/internal/marks"
 )
 
-// tickRecord is the kind of the records that inputlog writes for ticks. Each record is one Write
+// Kinds of the records that inputlog writes: the head of a log, and ticks. Each record is one Write
 // and begins with its kind.
-const tickRecord = 'T'
+const headRecord, tickRecord = 'H', 'T'
 
 // log writes the output of a Recorder to files, while the ticks go on.
 //
-//	Write ──▶ queue ──▶ one goroutine: write, sync ──▶ durable
+//	Write ──▶ queue ──▶ one goroutine: write, sync, mark ──▶ durable
+//
+// A mark says which ticks are on disk: if something before it is damaged, the next Open knows that
+// this is no tear. It is on its way to the disk before anybody is told, and the next sync covers
+// it. The first piece of a segment has its head: begun is called when that is on disk.
 //
 // Ownership: mu guards what is nested with it. Only the world's goroutine calls Write and next; any
 // goroutine calls the rest.
 type log struct {
-	max  int           // bytes of the queue
-	tick func() uint64 // of the world
-	fail func(error)   // is called once, with the reason why inputs are not written any more
-	done sync.WaitGroup
+	max   int                // bytes of the queue
+	tick  func() uint64      // of the world
+	fail  func(error)        // is called once, with the reason why inputs are not written any more
+	begun func(target) error // states that the head of a segment is on disk
+	done  sync.WaitGroup
+	mark  []byte // owned by run
 
 	mu struct {
 		sync.Mutex
 		more, room sync.Cond
-		file       files.File // the present one
+		to         target // the present segment
 		queue      []piece
 		spare      []piece // an empty queue, and an empty buffer
 		spareBuf   []byte
@@ -43,11 +50,19 @@ type log struct {
 	}
 }
 
-// piece is bytes for one file.
+// target is a segment that is written.
+type target struct {
+	file       files.File
+	number, id uint64
+	first      bool // of its process
+}
+
+// piece is bytes for one segment.
 type piece struct {
-	to  files.File
-	buf []byte
-	end bool // of the file
+	to     target
+	buf    []byte
+	begins bool // the segment: its head is among the bytes
+	end    bool // of the segment
 }
 
 // waiter waits for a tick to be on disk, and for the changes of the idle world until then.
@@ -57,10 +72,10 @@ type waiter struct {
 	done    chan error
 }
 
-func newLog(max int, file files.File, tick func() uint64, fail func(error)) *log {
-	l := &log{max: max, tick: tick, fail: fail}
+func newLog(max int, to target, tick func() uint64, fail func(error), begun func(target) error) *log {
+	l := &log{max: max, tick: tick, fail: fail, begun: begun}
 	l.mu.more.L, l.mu.room.L = &l.mu, &l.mu
-	l.mu.file, l.mu.recorded, l.mu.synced = file, tick(), tick()
+	l.mu.to, l.mu.recorded, l.mu.synced = to, tick(), tick()
 	l.mu.changes = changes{first: never, next: never}
 	l.done.Go(l.run)
 	return l
@@ -80,7 +95,10 @@ func (l *log) Write(p []byte) (int, error) {
 	last := l.last()
 	last.buf = append(last.buf, p...)
 	l.mu.bytes += len(p)
-	if p[0] == tickRecord {
+	switch p[0] {
+	case headRecord:
+		last.begins = true
+	case tickRecord:
 		l.mu.recorded = l.tick() + 1
 	}
 	l.mu.more.Signal()
@@ -90,18 +108,18 @@ func (l *log) Write(p []byte) (int, error) {
 // last returns the piece that is written to.
 func (l *log) last() *piece {
 	if n := len(l.mu.queue); n == 0 || l.mu.queue[n-1].end {
-		l.mu.queue = append(l.mu.queue, piece{to: l.mu.file, buf: l.mu.spareBuf[:0]})
+		l.mu.queue = append(l.mu.queue, piece{to: l.mu.to, buf: l.mu.spareBuf[:0]})
 		l.mu.spareBuf = nil
 	}
 	return &l.mu.queue[len(l.mu.queue)-1]
 }
 
-// next ends the present file and continues with another.
-func (l *log) next(file files.File) {
+// next ends the present segment and continues with another.
+func (l *log) next(to target) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last().end = true
-	l.mu.file = file
+	l.mu.to = to
 	l.mu.more.Signal()
 }
 
@@ -144,15 +162,25 @@ func (l *log) run() {
 		if !ok {
 			return
 		}
-		n := 0
-		for _, x := range queue {
-			if err := x.write(); err != nil {
+		n, last := 0, &queue[len(queue)-1]
+		for i := range queue {
+			x := &queue[i]
+			err := l.write(x)
+			if err == nil && x != last && x.end {
+				err = x.to.file.Close()
+			}
+			if err != nil {
 				l.stop(err)
 				return
 			}
 			n += len(x.buf)
 		}
-		l.synced(queue, n, recorded)
+		err := l.marks(last, recorded)
+		l.synced(queue, n, recorded) // whether that has a mark or not
+		if err != nil {
+			l.stop(err)
+			return
+		}
 	}
 }
 
@@ -168,13 +196,26 @@ func (l *log) take() (queue []piece, recorded uint64, ok bool) {
 }
 
 // write writes a piece to its file and syncs that.
-func (x *piece) write() error {
-	_, err := x.to.Write(x.buf)
+func (l *log) write(x *piece) error {
+	_, err := x.to.file.Write(x.buf)
 	if err == nil {
-		err = x.to.Sync()
+		err = x.to.file.Sync()
 	}
-	if err == nil && x.end {
-		err = x.to.Close()
+	if err == nil && x.begins {
+		err = l.begun(x.to)
+	}
+	return err
+}
+
+// marks writes a mark behind the last piece that was synced, and closes its file if it has ended.
+func (l *log) marks(last *piece, recorded uint64) error {
+	l.mu.Lock()
+	tick := min(recorded, l.mu.changes.first)
+	l.mu.Unlock()
+	l.mark = marks.Append(l.mark[:0], last.to.id, tick)
+	_, err := last.to.file.Write(l.mark)
+	if err == nil && last.end {
+		err = last.to.file.Close()
 	}
 	return err
 }

@@ -20,7 +20,7 @@ import (
 
 // Each of these was wrong once.
 
-const log2, snapshot2 = "000000000002.log", "000000000002.snapshot"
+const log1, log2, snapshot2 = "000000000001.log", "000000000002.log", "000000000002.snapshot"
 
 func flip(at int) func([]byte) []byte {
 	return func(b []byte) []byte { b[(at+len(b))%len(b)] ^= 4; return b }

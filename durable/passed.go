@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/state"
 )
 
@@ -26,20 +25,29 @@ type passedOver struct {
 	met    bool // the log led to its state
 }
 
-// pass lists the snapshots that are newer than the one found. all are the segments since that.
-func (d *Store) pass(found snapshot.Found, all []*segment) (p passed) {
+// pass lists the snapshots that are newer than the one that was loaded, and the one that should be
+// there and is not.
+func (d *Store) pass() (p passed) {
+	from, all, said := &d.recovered.Snapshot, d.found.all, &d.found.said
+	loaded, last := snapshotNumber(filepath.Base(from.Path)), uint64(0)
 	names, _ := d.files.List() // no error: the list was read before
 	byUser := len(all) > 0 && slices.ContainsFunc(all[1:], func(s *segment) bool { return s.Saved })
 	for _, name := range names {
-		if snapshotNumber(name) <= snapshotNumber(filepath.Base(found.Path)) {
+		number := snapshotNumber(name)
+		if last = max(last, number); number <= loaded {
 			continue
 		}
 		x := &passedOver{name: name, byUser: byUser}
 		if info, err := d.inspect(name); err == nil {
 			x.tick, x.hash = info.Tick, info.Hash
-		} else {
-			x.err = err
+		} else if x.err = err; number == said.snapshot {
+			x.tick, x.hash, x.err = said.tick, said.hash, nil
 		}
+		p = append(p, x)
+	}
+	if said.snapshot > last {
+		x := &passedOver{name: nameOf(said.snapshot, snapshotEnd), tick: said.tick, hash: said.hash}
+		from.Passed = append(from.Passed, fmt.Errorf("%s, or the increment of that number, is missing", x.name))
 		p = append(p, x)
 	}
 	return p
@@ -65,7 +73,7 @@ func (p passed) meet(d *Store) {
 func (x *passedOver) missed(d *Store) error {
 	closed := d.recovered.Torn == nil // then the log leads to all that was saved
 	switch {
-	case x.met || x.err == nil && x.tick > d.w.Tick() && !closed || x.err != nil && !x.byUser && !closed:
+	case x.met || x.err != nil && !x.byUser && !closed:
 		return nil
 	case x.err != nil:
 		return fmt.Errorf("%s, whose head cannot be read, and there may be changes in it that the log does not have: %w", x.name, x.err)

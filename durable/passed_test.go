@@ -184,10 +184,6 @@ func TestIncarnationKept(t *testing.T) {
 	require.True(t, st.Recovered().New)
 	require.Len(t, st.Recovered().Lost, 1)
 	require.Greater(t, st.Recovered().Incarnation, was, "a new world where another was")
-	_, _, err = opened(t, disk, func(d *faulty.Disk) {
-		d.Edit("incarnation", func([]byte) []byte { return []byte("what is this") })
-	}, nil)
-	require.NoError(t, err, "the segments say it, too")
 }
 
 // TestSavesGivenUp leaves one function behind for all Saves that were given up, and no waiters.

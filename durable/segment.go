@@ -21,11 +21,12 @@ import (
 //	000000000007.snapshot   of snapshot.Dir; its mark names the segment with which the log goes on
 //	000000000008.increment  the same, with what has changed since
 //	000000000031.log        a segment: a log of package inputlog, whose note is a note
-//	incarnation             the number of the last one, and of its first segment, in case that is lost
+//	incarnation             a statement: what must be there
 //	lock
 //
-// A segment begins where the one before ends; a snapshot may begin there too. The first segment of
-// a process says so: the world became another incarnation before it. The number of that is on disk
+// A segment begins where the one before ends; a snapshot may begin there too. Each names the id of
+// the segment before it, so that files that were exchanged are no log. The first segment of a
+// process says so: the world became another incarnation before it. The number of that is on disk
 // with the segment before it is used.
 
 const (
@@ -64,11 +65,13 @@ func snapshotNumber(name string) uint64 {
 // mark is what a snapshot says about the log.
 type mark struct {
 	number uint64 // of the segment that begins there
+	before uint64 // the id of the segment that ends there
 	clean  bool   // the Store was closed: no caller got a handle since
 	early  bool   // the file of the segment was not made yet
+	old    bool   // an earlier version saved it: before is not known
 }
 
-const cleanFlag, earlyFlag = 1, 2
+const cleanFlag, earlyFlag, linkedFlag = 1, 2, 4
 
 const markName = "durable"
 
@@ -76,21 +79,31 @@ func (m *mark) also() snapshot.Also {
 	return snapshot.Also{
 		Name: markName,
 		Save: func(dst []byte) []byte {
-			flags := byte(0)
+			flags := byte(linkedFlag)
 			if m.clean {
 				flags |= cleanFlag
 			}
 			if m.early {
 				flags |= earlyFlag
 			}
-			return append(binary.AppendUvarint(dst, m.number), flags)
+			dst = append(binary.AppendUvarint(dst, m.number), flags)
+			return binary.LittleEndian.AppendUint64(dst, m.before)
 		},
 		Load: func(src []byte) error {
 			n, size := binary.Uvarint(src)
-			if size <= 0 || len(src) != size+1 || src[size] > cleanFlag|earlyFlag {
+			if size <= 0 || len(src) <= size || src[size] > cleanFlag|earlyFlag|linkedFlag {
 				return errors.New("it is none of package durable")
 			}
-			*m = mark{n, src[size]&cleanFlag != 0, src[size]&earlyFlag != 0}
+			flags, rest := src[size], src[size+1:]
+			x := mark{number: n, clean: flags&cleanFlag != 0, early: flags&earlyFlag != 0, old: flags&linkedFlag == 0}
+			switch {
+			case x.old && len(rest) == 0:
+			case !x.old && len(rest) == 8:
+				x.before = binary.LittleEndian.Uint64(rest)
+			default:
+				return errors.New("it is none of package durable")
+			}
+			*m = x
 			return nil
 		},
 	}
@@ -101,6 +114,9 @@ type note struct {
 	Incarnation uint32
 	First       bool // of its process
 	Saved       bool // it begins with a snapshot that Store.Save was called for
+	Number      uint64
+	ID          uint64 // of this segment and no other; nobody can guess it
+	Before      uint64 // the ID of the segment that it follows, or 0
 }
 
 const firstFlag, savedFlag = 1, 2
@@ -113,15 +129,34 @@ func (n note) append(dst []byte) []byte {
 	if n.Saved {
 		flags |= savedFlag
 	}
-	return append(binary.AppendUvarint(dst, uint64(n.Incarnation)), flags)
+	dst = append(binary.AppendUvarint(dst, uint64(n.Incarnation)), flags)
+	dst = binary.AppendUvarint(dst, n.Number)
+	dst = binary.LittleEndian.AppendUint64(dst, n.ID)
+	return binary.LittleEndian.AppendUint64(dst, n.Before)
 }
 
-func readNote(src []byte) (note, error) {
-	n, size := binary.Uvarint(src)
-	if size <= 0 || len(src) != size+1 || src[size] > firstFlag|savedFlag || n == 0 || n > 1<<32-1 {
-		return note{}, errors.New("it is a log of another program")
+func readNote(src []byte) (n note, err error) {
+	incarnation, size := binary.Uvarint(src)
+	rest := src[max(size, 0):]
+	other := fmt.Errorf("%w: it is a log of another program", errForeign)
+	if size <= 0 || len(rest) == 0 || rest[0] > firstFlag|savedFlag || incarnation == 0 || incarnation > 1<<32-1 {
+		return n, other
 	}
-	return note{uint32(n), src[size]&firstFlag != 0, src[size]&savedFlag != 0}, nil
+	flags := rest[0]
+	number, size := binary.Uvarint(rest[1:])
+	if size <= 0 || len(rest) != 1+size+16 {
+		return n, other
+	}
+	ids := rest[1+size:]
+	return note{
+		Incarnation: uint32(incarnation), First: flags&firstFlag != 0, Saved: flags&savedFlag != 0, Number: number,
+		ID: binary.LittleEndian.Uint64(ids), Before: binary.LittleEndian.Uint64(ids[8:]),
+	}, nil
+}
+
+// target returns the segment of a note, to be written.
+func (n note) target(file files.File) target {
+	return target{file: file, number: n.Number, id: n.ID, first: n.First}
 }
 
 // segment is a file of the log.
@@ -143,12 +178,14 @@ func segments(f files.Files) (all []*segment, err error) {
 	for _, name := range names {
 		if n, ok := numberOf(name, segmentEnd); ok {
 			x := &segment{name: name, number: n}
-			log, err := x.open(f)
-			if err != nil {
-				x.wrong = err
-			} else {
+			switch log, err := x.open(f); {
+			case err == nil:
 				x.tick = log.Tick()
 				_ = log.Close() // only read
+			case isDamage(err):
+				x.wrong = err
+			default: // it may be intact
+				return nil, fmt.Errorf("durable: %s: %w", name, err)
 			}
 			all = append(all, x)
 		}
@@ -156,69 +193,24 @@ func segments(f files.Files) (all []*segment, err error) {
 	return all, nil
 }
 
-// chain returns the segments from the snapshot on that follow one another, and syncs them: a
-// process that died may have left some that were not. last is what is known of the last process.
-func (d *Store) chain(all []*segment, last begun) ([]*segment, error) {
-	if len(all) == 0 && !d.mark.early {
-		d.cut = fmt.Errorf("%s is missing, with which the log goes on", segmentName(d.mark.number))
-	}
-	all, err := d.withoutGap(all)
-	if err != nil {
-		return nil, err
-	}
-	used := d.withHeader(all)
-	if err := d.mustEndWith(used, last); err != nil {
-		return nil, err
-	}
-	for _, s := range used {
-		if err := d.files.SyncFile(s.name); err != nil {
-			return nil, fmt.Errorf("durable: %w", err)
-		}
-	}
-	d.recovered.segments = len(used)
-	return used, nil
-}
-
-// withoutGap returns the segments up to the first that is missing, which is a loss.
-func (d *Store) withoutGap(all []*segment) ([]*segment, error) {
-	for i, s := range all {
-		if want := d.mark.number + uint64(i); s.number != want {
-			return all[:i], d.lose(fmt.Errorf("%s is missing", segmentName(want)))
-		}
-	}
-	return all, nil
-}
-
-// withHeader leaves out the segments whose process died before even the header was on disk: those
-// at the end, and those before the first of a process.
-func (d *Store) withHeader(all []*segment) (used []*segment) {
-	for _, s := range slices.Backward(all) {
-		if !errors.Is(s.wrong, inputlog.ErrTruncated) || len(used) > 0 && !used[len(used)-1].First {
-			used = append(used, s)
-		} else if len(used) == 0 {
-			d.cut = fmt.Errorf("%s: %w", s.name, s.wrong)
-		}
-	}
-	slices.Reverse(used)
-	return used
-}
-
-// mustEndWith notes a loss if the last process had a segment that is not used: the header of its
-// first was on disk.
-func (d *Store) mustEndWith(used []*segment, last begun) error {
-	if !last.logs || last.segment < d.mark.number || len(d.recovered.Lost) > 0 {
-		return nil
-	}
-	if slices.ContainsFunc(used, func(s *segment) bool { return s.number == last.segment }) {
-		return nil
-	}
-	return d.lose(fmt.Errorf("%s, whose beginning was on disk, is missing or cut off there", segmentName(last.segment)))
-}
-
 // opened is a segment to be played.
 type opened struct {
 	*inputlog.Log
 	io.Closer
+}
+
+// errForeign is for a segment that is whole, and belongs elsewhere.
+var errForeign = errors.New("durable: a file is in the place of another")
+
+// isDamage reports whether an error tells something about the bytes of a segment, rather than about
+// reading them.
+func isDamage(err error) bool {
+	for _, is := range []error{errForeign, inputlog.ErrNoLog, inputlog.ErrVersion, inputlog.ErrTruncated, inputlog.ErrAltered} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
 }
 
 func (x *segment) open(f files.Files) (o opened, err error) {
@@ -229,6 +221,9 @@ func (x *segment) open(f files.Files) (o opened, err error) {
 	o.Closer = in
 	if o.Log, err = inputlog.Open(in); err == nil {
 		x.note, err = readNote(o.Note())
+	}
+	if err == nil && x.Number != x.number {
+		err = fmt.Errorf("%w: its head is that of %s: files were exchanged, copied or renamed", errForeign, segmentName(x.Number))
 	}
 	if err != nil {
 		_ = in.Close() // an earlier error counts

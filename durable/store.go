@@ -52,6 +52,7 @@ type Options struct {
 	// Default: 64 MB.
 	LogBytes int
 	// AcceptLoss makes Open continue from what is intact, where it would return ErrDamaged.
+	// Recovered.Lost says what is lost.
 	AcceptLoss bool
 	// OnError, if not nil, is called with what goes wrong while the world runs: once with an error
 	// that wraps ErrFailed, after which nothing more is saved, and once for each snapshot that
@@ -76,11 +77,16 @@ const (
 )
 
 // Recovered says what Open has found.
+//
+// Torn is for what was never told durable: the end of the log, as a crash leaves it. What was told
+// durable and is missing or damaged is ErrDamaged or, with AcceptLoss, in Lost: which file, and which
+// ticks. Two losses look like a tear: the last segment is cut off behind its beginning, so that the
+// marks there are gone, too; or power was lost, and the ticks of the last sync alone are damaged.
 type Recovered struct {
 	New         bool           // nothing: the world is new
 	Snapshot    snapshot.Found // the one that was loaded, with why newer ones were skipped
 	Ticks       uint64         // that were played from the log
-	Torn        error          // why the log ends where it does, if it has no end mark: a crash, or damage there
+	Torn        error          // why the log ends where it does, if it has no end mark: a crash
 	Clean       bool           // the last Store was closed, and nothing is lost
 	Incarnation uint32         // of the world, from now on
 	Lost        []error        // what AcceptLoss has accepted
@@ -102,12 +108,12 @@ type Store struct {
 	lock      io.Closer
 	log       *log
 	recorder  *inputlog.Recorder
+	stated    stated
 	recovered Recovered
-	passed    passed // used by Open only
-	cut       error  // which segment at the end of the log is not there; used by Open only
+	found     found // used by Open only
 
 	// saving holds one element while a goroutine saves. The goroutine that put it there owns
-	// number, ready, mark and marks; Open and Close use them while none saves. recorder and
+	// number, before, ready, mark and marks; Open and Close use them while none saves. recorder and
 	// capturing are for the idle world.
 	saving    chan struct{}
 	captures  chan *capture           // from Save to changed
@@ -117,6 +123,7 @@ type Store struct {
 	capturing bool                    // the capture under way has what was changed
 
 	number  uint64            // of the segment that is written; the snapshot where it begins has it too
+	before  uint64            // the id of that segment: the next one names it
 	ready   files.File        // the next segment's, if it is made already
 	mark    mark              // what is saved with the world
 	marks   map[string]uint64 // of the snapshots that this Store has saved, by path
@@ -243,13 +250,16 @@ func (d *Store) takeWanted(*world.World) {
 	}
 }
 
-// saved saves a snapshot, logs that, and removes files that are no longer needed.
+// saved saves a snapshot, states and logs that, and removes files that are no longer needed.
 func (d *Store) saved(save func() (path string, err error)) error {
 	path := ""
 	err := aside.Do("a function that a snapshot calls", func() (err error) {
 		path, err = save()
 		return err
 	})
+	if err == nil {
+		err = d.has(path)
+	}
 	if err != nil {
 		return err
 	}
@@ -339,7 +349,7 @@ func (d *Store) Close() error {
 	saved := err == nil && wrong == nil
 	switch {
 	case saved:
-		d.mark = mark{number: d.number + 1, clean: clean, early: true}
+		d.mark = mark{number: d.number + 1, before: d.before, clean: clean, early: true}
 		err = d.saved(d.saveIdle)
 	case err == nil && d.o.NoLog: // a log would have everything
 		err = fmt.Errorf("durable: Store.Close saved no snapshot, and there is no log of what came after tick %d: %w", d.saves.Load(), wrong)

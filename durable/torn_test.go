@@ -84,51 +84,43 @@ func TestFirstSegmentLost(t *testing.T) {
 	}
 }
 
-// TestLastSegmentLost loses a later segment. A crash might have left the directory like that, so
-// Open goes on from the snapshot with which it began, and says where the log ends.
+// refuses opens a directory, which Open refuses, naming a file. Then it accepts the loss.
+func refuses(t *testing.T, dir, file string) (*bank, *durable.Store) {
+	_, err := newBank(1).open(dir)
+	require.ErrorIs(t, err, durable.ErrDamaged)
+	require.ErrorContains(t, err, file)
+	x := newBank(1)
+	x.options.AcceptLoss = true
+	st, err := x.open(dir)
+	require.NoError(t, err)
+	require.NotEmpty(t, st.Recovered().Lost)
+	require.ErrorContains(t, st.Recovered().Lost[0], file)
+	require.False(t, st.Recovered().Clean)
+	return x, st
+}
+
+// TestLastSegmentLost loses a later segment, and in turn the snapshot with which it began, the file
+// incarnation, or both: the head of the segment was on disk, and so was the snapshot.
 func TestLastSegmentLost(t *testing.T) {
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
-			dir, last, ticks := crashed(t, true, false, end)
-			x := newBank(1)
-			st, err := x.open(dir)
-			require.NoError(t, err)
-			require.Equal(t, st.Recovered().Snapshot.Info.Tick, x.Tick())
-			require.Less(t, x.Tick(), ticks)
-			require.ErrorContains(t, st.Recovered().Torn, last)
-			require.NoError(t, st.Close())
-			st, err = newBank(1).open(dir)
-			require.NoError(t, err)
-			require.NoError(t, st.Recovered().Torn)
-			require.NoError(t, st.Close())
-		})
-	}
-}
-
-// TestSegmentAndSnapshotLost loses a later segment, and the snapshot with which it began: the
-// segment before it has its end mark, and Open says that another followed. If the file incarnation
-// is lost, too, the damaged snapshot tells.
-func TestSegmentAndSnapshotLost(t *testing.T) {
-	for name, end := range ends {
-		t.Run(name, func(t *testing.T) {
-			dir, last, ticks := crashed(t, true, false, end)
-			all, err := filepath.Glob(filepath.Join(dir, "*.snapshot"))
-			require.NoError(t, err)
-			damaged := t.TempDir()
-			require.NoError(t, os.CopyFS(damaged, os.DirFS(dir)))
-			require.NoError(t, os.Remove(slices.Max(all)))
-			file := filepath.Join(damaged, filepath.Base(slices.Max(all)))
-			data, err := os.ReadFile(file)
-			require.NoError(t, err)
-			data[len(data)/2] ^= 4
-			require.NoError(t, os.WriteFile(file, data, 0o600))
-			require.NoError(t, os.Remove(filepath.Join(damaged, "incarnation")))
-			for _, dir := range []string{dir, damaged} {
-				x := newBank(1)
-				st, err := x.open(dir)
-				require.NoError(t, err)
+			from, last, ticks := crashed(t, true, false, end)
+			for lost := range 4 {
+				dir, file := t.TempDir(), last
+				require.NoError(t, os.CopyFS(dir, os.DirFS(from)))
+				if lost&1 != 0 {
+					require.NoError(t, os.Remove(filepath.Join(dir, snapshot2)))
+				}
+				if lost&2 != 0 {
+					file = "incarnation"
+					require.NoError(t, os.Remove(filepath.Join(dir, file)))
+				}
+				x, st := refuses(t, dir, file)
 				require.Less(t, x.Tick(), ticks)
-				require.ErrorContains(t, st.Recovered().Torn, last)
+				require.NoError(t, st.Close())
+				st, err := newBank(1).open(dir)
+				require.NoError(t, err)
+				require.NoError(t, st.Recovered().Torn)
 				require.NoError(t, st.Close())
 			}
 		})
@@ -136,32 +128,24 @@ func TestSegmentAndSnapshotLost(t *testing.T) {
 }
 
 // TestHandleTwiceWithoutLog loses the log of a process with NoLog, which has its incarnation:
-// handles that it gave after a clean stop are not given again.
+// handles that it gave after a clean stop are not given again. The loss of the file incarnation is
+// told.
 func TestHandleTwiceWithoutLog(t *testing.T) {
 	for _, lost := range []string{"*.log", "incarnation"} {
 		from := t.TempDir()
 		open := func(dir string) (*bank, *durable.Store) {
 			x := newBank(1)
-			x.options.NoLog = true
+			x.options.NoLog, x.options.AcceptLoss = true, dir != from
 			st, err := x.open(dir)
 			require.NoError(t, err)
 			return x, st
-		}
-		gives := func(x *bank) handle.Handle {
-			port, err := x.OpenPort()
-			require.NoError(t, err)
-			defer port.Close()
-			h, err := x.ships.Create(port, fleet{})
-			require.NoError(t, err)
-			x.step(t)
-			return h
 		}
 		x, st := open(from)
 		x.step(t)
 		require.NoError(t, st.Close())
 		x, st = open(from)
 		require.True(t, st.Recovered().Clean)
-		given := gives(x)
+		given := x.given(t)
 		dir := t.TempDir()
 		require.NoError(t, os.CopyFS(dir, os.DirFS(from)))
 		require.NoError(t, st.Close())
@@ -169,13 +153,25 @@ func TestHandleTwiceWithoutLog(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, os.Remove(slices.Max(all)))
 		x, st = open(dir)
+		require.Equal(t, lost == "incarnation", len(st.Recovered().Lost) > 0)
 		require.False(t, st.Recovered().Clean, lost)
 		require.False(t, x.Alive(given), lost)
 		for range 5 {
-			require.NotEqual(t, given, gives(x), lost)
+			require.NotEqual(t, given, x.given(t), lost)
 		}
 		require.NoError(t, st.Close())
 	}
+}
+
+// given creates a ship by a port.
+func (x *bank) given(t *testing.T) handle.Handle {
+	port, err := x.OpenPort()
+	require.NoError(t, err)
+	defer port.Close()
+	h, err := x.ships.Create(port, fleet{})
+	require.NoError(t, err)
+	x.step(t)
+	return h
 }
 
 // TestAnotherPays plays the log of a crashed process by a program that does something else with a

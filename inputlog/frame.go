@@ -8,6 +8,8 @@ import (
 	"io"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/atoll-sim/atoll/internal/marks"
 )
 
 // A log is a preamble and records:
@@ -16,10 +18,12 @@ import (
 //	record    kind │ length │ body        │ checksum    1, 4, length and 8 bytes, little endian
 //
 // The checksum is xxh3 over kind, length and body, seeded with that of the record
-// before. So a record that is left out, doubled or exchanged is detected.
+// before. So a record that is left out, doubled or exchanged is detected. Whoever writes the file
+// may put marks of internal/marks between records. They are not part of this chain, and a reader
+// passes over them.
 const (
 	magic        = "atollog"
-	version byte = 8
+	version byte = 9
 
 	headSize = 5
 	sumSize  = 8
@@ -94,8 +98,17 @@ func (r *reader) open() error {
 	return nil
 }
 
-// next reads the next record. The body is valid until the call after.
+// next reads the next record that is no mark. The body is valid until the call after.
 func (r *reader) next() (kind byte, body []byte, err error) {
+	for {
+		if kind, body, err = r.record(); err != nil || kind != marks.Kind {
+			return kind, body, err
+		}
+	}
+}
+
+// record reads a record or a mark.
+func (r *reader) record() (kind byte, body []byte, err error) {
 	r.number++
 	r.start = r.end
 	r.buf = r.buf[:0]
@@ -109,6 +122,12 @@ func (r *reader) next() (kind byte, body []byte, err error) {
 	n := int(length)
 	if err := r.read(n + sumSize); err != nil {
 		return 0, nil, err
+	}
+	if r.buf[0] == marks.Kind {
+		if !marks.Valid(r.buf) {
+			return 0, nil, r.altered("it is a mark whose checksum is wrong")
+		}
+		return marks.Kind, nil, nil
 	}
 	sum := xxh3.HashSeed(r.buf[:headSize+n], r.chain)
 	if sum != binary.LittleEndian.Uint64(r.buf[headSize+n:]) {

@@ -16,6 +16,7 @@ import (
 	"github.com/atoll-sim/atoll/inputlog"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/marks"
 	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/scheduler"
@@ -98,7 +99,7 @@ func TestAltered(t *testing.T) {
 	log[7]++
 	_, err := playAll(t, log)
 	require.ErrorIs(t, err, inputlog.ErrVersion)
-	require.ErrorContains(t, err, "9, want 8")
+	require.ErrorContains(t, err, "10, want 9")
 }
 
 // TestOtherWorld checks what is said of worlds that are not as the recorded one.
@@ -460,4 +461,28 @@ func TestOnEnd(t *testing.T) {
 	require.Equal(t, []error{r.Err()}, told)
 	require.ErrorContains(t, r.Err(), `"closure"`)
 	require.Equal(t, r.Err(), r.Close())
+}
+
+// TestMarks passes over marks wherever a record may begin, and finds those that were altered.
+func TestMarks(t *testing.T) {
+	log := small(t, 3)
+	var marked []byte
+	at, records := 8, 0
+	for marked = append(marked, log[:at]...); at < len(log); records++ {
+		marked = marks.Append(marked, uint64(records), 7)
+		next := at + 13 + int(binary.LittleEndian.Uint32(log[at+1:]))
+		marked, at = append(marked, log[at:next]...), next
+	}
+	require.Greater(t, records, 4)
+	want, err := playAll(t, log)
+	require.NoError(t, err)
+	got, err := playAll(t, marks.Append(marked, 0, 8))
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	for i := 0; i < len(marked); i += 3 {
+		marked[i] ^= 0x10
+		_, err := playAll(t, marked)
+		require.Error(t, err, "byte %d", i)
+		marked[i] ^= 0x10
+	}
 }

@@ -4,6 +4,7 @@
 // and the figures.
 //
 //	inspector the inspector's page shows a live world, in a browser
+//	kill      a server with every feature that is killed at any moment loses nothing that it told
 //	linear    histories of handle operations by many goroutines are linearizable
 //	pairs     every pair of features does together what a model says, on any number of workers
 //	stateful  the whole API does what a map of entities does, operation by operation
