@@ -144,6 +144,7 @@ func (t *Tree) resize(number uint32, class int) error {
 	}
 	copy(t.words[at:], t.items(number))
 	l := t.list(number)
+	t.steps += l.places()
 	t.freeBucket(l)
 	l.setBucket(at, class)
 	t.touchPlaces(number, 0, l.places())

@@ -12,7 +12,7 @@ import (
 // told are the errors that a Refusal can have. They are saved by their texts.
 var told = []error{
 	ErrCycle, ErrParent, ErrChildren, ErrAbsent, ErrPlace, ErrTaken, ErrNoPlace, ErrFixed, ErrElsewhere, ErrRoom, ErrLimit,
-	ErrVersion, ErrPort, world.ErrStale,
+	ErrVersion, ErrPort, ErrSteps, world.ErrStale,
 }
 
 // AppendSaved appends the refusals and an image of the tree, for LoadSaved.
@@ -46,11 +46,11 @@ func (t *Tree) restoreRoom(room []int) {
 // policies are the options that decide what the relation does.
 func (r *Relation) policies() []int {
 	o := r.options
-	return []int{int(o.OnParentDeath), int(o.OnChildDeath), o.Places, o.PlacesMax, o.Refusals}
+	return []int{int(o.OnParentDeath), int(o.OnChildDeath), o.Places, o.PlacesMax, o.Refusals, o.StepsMax}
 }
 
 // policyNames are their names.
-var policyNames = []string{"OnParentDeath", "OnChildDeath", "Places", "PlacesMax", "Refusals"}
+var policyNames = []string{"OnParentDeath", "OnChildDeath", "Places", "PlacesMax", "Refusals", "StepsMax"}
 
 // kept is how many of the policies must be the same in the world that loads the relation.
 const kept = 3

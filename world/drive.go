@@ -222,6 +222,8 @@ func (d *driven) Liveness() *drive.Liveness {
 	return a
 }
 
+func (d *driven) Sender() drive.Sender { return d.engine.Extensions.Sender }
+
 func (d *driven) IsDying(h handle.Handle) bool {
 	l := d.space.Locate(h)
 	return l != 0 && d.space.Marked(l)

@@ -168,6 +168,12 @@ func (f *replayer) use(h handle.Handle) error {
 	return nil
 }
 
+func (f *replayer) Port() {
+	if n := f.Queue.Pushed(); len(f.Ends) == 0 || f.Ends[len(f.Ends)-1] != n {
+		f.Ends = append(f.Ends, n)
+	}
+}
+
 func (f *replayer) Publish() {
 	if f.ready("replaying inputs") != nil {
 		return // the world is closed, or has ports

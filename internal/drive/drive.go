@@ -151,6 +151,9 @@ type Join interface {
 	Delivers(message any) Deliver
 	// Liveness returns the world's liveness. Safe from any goroutine at any time.
 	Liveness() *Liveness
+	// Sender returns the sender of the request that is being applied, within the functions of
+	// NewRequests.
+	Sender() Sender
 	// IsDying reports whether an entity is marked, for the idle world and within the functions
 	// of Requests.
 	IsDying(h handle.Handle) bool
