@@ -233,7 +233,7 @@ func (k adapter) AppendState(dst []byte) []byte {
 	}
 	for _, f := range k.refused {
 		dst = append(dst, f.Change+"\n"+f.Err.Error()+"\n"...)
-		dst = appendWords(dst, []word{f.Entity, f.Other, word(len(f.Path))})
+		dst = appendWords(dst, []word{f.Entity, f.Other, word(len(f.Path)) | word(f.Omitted)<<32})
 		dst = appendWords(dst, f.Path)
 	}
 	return k.tree.appendState(dst)

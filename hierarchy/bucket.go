@@ -106,6 +106,7 @@ func (t *Tree) newBucket(class int) (int, error) {
 	}
 	at := len(t.words)
 	t.words = t.words[:at+size]
+	t.steps += size * newSteps
 	return at, nil
 }
 

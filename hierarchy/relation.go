@@ -56,11 +56,12 @@ type Options struct {
 	// Reader.Refused. Default: 1024.
 	Refusals int
 	// StepsMax is how many steps the requests of one port may take in a refresh, at
-	// about a nanosecond each: 64 for each link that is climbed to see that there would be no
-	// cycle, 1 for each place that is copied, cleared or searched, 16 for each child that gets
-	// another place. When they have taken more, the port's further requests to this relation are
-	// refused with ErrSteps until the next refresh. Others have no such limit.
-	// Default: 16,777,216.
+	// about a nanosecond each: 96 for each link that is climbed to see that there would be no
+	// cycle; 1 or 2 for each place that is copied, cleared or searched; 16 for each child that gets
+	// another place; 32 for each place in new memory; 192 for each child that Remove gives to
+	// another parent. When they have taken more, the port's further requests to this relation are
+	// refused with ErrSteps until the next refresh. Systems, functions and the idle world have no
+	// such limit. Default: 16,777,216.
 	StepsMax int
 	// Tree shapes the memory.
 	Tree TreeOptions

@@ -176,7 +176,7 @@ func (r *Relation) leaveChildren(h handle.Handle) error {
 	case Grandparent:
 		r.passOn(h, func(handle.Handle) bool { return false })
 	}
-	t.steps += t.list(number).children()*linkSteps + t.list(number).places()
+	t.steps += t.list(number).children()*adoptSteps + t.list(number).places()
 	t.unlinkChildren(number, nil)
 	r.adoptMoved()
 	return nil

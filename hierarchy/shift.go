@@ -15,8 +15,10 @@ import (
 // Steps measure what a change costs. A step takes about a nanosecond, in the worst case: a place
 // that is copied, cleared or searched is one.
 const (
-	linkSteps  = 64 // a link that is climbed
-	childSteps = 16 // a child whose link is corrected
+	linkSteps  = 96  // a link that is climbed
+	childSteps = 16  // a child whose link is corrected
+	newSteps   = 32  // a place in new memory
+	adoptSteps = 192 // a child that goes to its grandparent
 	shortList  = 64
 	shiftsMax  = 1 << 10
 )
@@ -112,7 +114,7 @@ func (t *Tree) close(number uint32) {
 func (t *Tree) moveUp(number uint32) (first, to, gaps int) {
 	items := t.items(number)
 	t.touchPlaces(number, 0, len(items))
-	t.steps += len(items)
+	t.steps += 2 * len(items)
 	if first = slices.Index(items, handle.None); first < 0 {
 		return 0, 0, 0
 	}
