@@ -36,6 +36,7 @@ type Table struct {
 	ids         []int // the components, ascending
 	columns     []*Column
 	sizes       []uintptr // of the columns' rows
+	growth      Growth
 	plain       []bool    // by column: it may be copied as bytes
 	same        edge      // to the table itself
 	edges       []*edge
@@ -169,9 +170,9 @@ func (t *Table) nextRow() error {
 // nextCap returns the size of the chunk that follows the last.
 func (t *Table) nextCap() int {
 	if n := len(t.chunks); n > 0 {
-		return t.shard.space.Growth.next(t.chunks[n-1].Cap())
+		return t.growth.next(t.chunks[n-1].Cap())
 	}
-	return t.shard.space.Growth.RowsFirst
+	return t.growth.RowsFirst
 }
 
 // add appends an empty chunk. The table is known to need room for needs rows.
@@ -195,7 +196,7 @@ func (t *Table) reserve(n int) error {
 		room += c.Cap() - c.n
 	}
 	for room < n {
-		rows := max(t.shard.space.Growth.holding(n-room), t.nextCap())
+		rows := max(t.growth.holding(n-room), t.nextCap())
 		if err := t.add(rows, n-room); err != nil {
 			return err
 		}
