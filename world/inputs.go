@@ -169,8 +169,8 @@ func (f *replayer) use(h handle.Handle) error {
 }
 
 func (f *replayer) Port() {
-	if n := f.Queue.Pushed(); len(f.Ends) == 0 || f.Ends[len(f.Ends)-1] != n {
-		f.Ends = append(f.Ends, n)
+	if n := f.Queue.Pushed(); len(f.Begins) == 0 || f.Begins[len(f.Begins)-1] != n {
+		f.Begins = append(f.Begins, n)
 	}
 }
 

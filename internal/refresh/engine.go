@@ -110,11 +110,11 @@ type Engine struct {
 
 // Replay takes the place of ports while a log is replayed.
 //
-// Ownership: the world's goroutine, while the world is idle; a refresh takes from Queue, Ends
+// Ownership: the world's goroutine, while the world is idle; a refresh takes from Queue, Begins
 // and Transfers.
 type Replay struct {
 	Queue     *queue.Queue
-	Ends      []uint32         // the counters of Queue at which the requests of each port end
+	Begins    []uint32         // the counters of Queue at which the requests of each port begin
 	Settled   func()           // called in each refresh when a Recorder's Settled would be, or nil
 	Transfers []drive.Transfer // of the next refresh
 	Rung      uint8            // of the next tick

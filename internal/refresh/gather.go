@@ -23,8 +23,8 @@ func (e *Engine) gather(ports bool) (sent int) {
 	}
 	if f := e.Replay; f != nil { // no ports are open
 		sent += f.Queue.Ready()
-		e.producers = append(e.producers, producer{queue: f.Queue, ends: f.Ends})
-		f.Ends = f.Ends[:0]
+		e.producers = append(e.producers, producer{queue: f.Queue, begins: f.Begins})
+		f.Begins = f.Begins[:0]
 	}
 	for _, q := range e.Outboxes {
 		q := *q

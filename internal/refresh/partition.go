@@ -8,9 +8,9 @@ import (
 
 // producer is one queue that a refresh reads.
 type producer struct {
-	queue *queue.Queue
-	port  *Endpoint // nil: the queue of a shard's systems, or of a replay
-	ends  []uint32  // of a replay: the counters of the queue at which each port's requests end
+	queue  *queue.Queue
+	port   *Endpoint // nil: the queue of a shard's systems, or of a replay
+	begins []uint32  // of a replay: the counters of the queue at which each port's requests begin
 }
 
 // joint is where the requests of one sender end among those to extensions.
@@ -70,10 +70,10 @@ func (x *partition) read(cut uint32) {
 		if i < len(seen) {
 			sent = seen[i]
 		}
-		for _, end := range from.ends {
-			x.take(from, end, cut, true)
+		for _, next := range from.begins {
+			x.take(from, next, cut, true)
 		}
-		x.take(from, sent, cut, from.port != nil)
+		x.take(from, sent, cut, from.port != nil || len(from.begins) > 0)
 		if p := from.port; p != nil && !from.queue.Empty() { // sent after the cut
 			p.Activate()
 		}

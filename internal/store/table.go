@@ -37,8 +37,8 @@ type Table struct {
 	columns     []*Column
 	sizes       []uintptr // of the columns' rows
 	growth      Growth
-	plain       []bool    // by column: it may be copied as bytes
-	same        edge      // to the table itself
+	plain       []bool // by column: it may be copied as bytes
+	same        edge   // to the table itself
 	edges       []*edge
 	edgesMax    int     // at this number of edges, those to tables that are gone are removed
 	toggleEdges []*edge // by component: the edge that adds or removes only it
