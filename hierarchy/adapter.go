@@ -23,6 +23,9 @@ func (k adapter) Settle() {
 	k.tree.Settle()
 }
 
+// Follows reports whether children do not die with their parents.
+func (k adapter) Follows() bool { return k.options.OnParentDeath != Destroy }
+
 // Spare spares entities that have living children, if that is the policy. It also spares their
 // ancestors among the dying, because these have a living child then.
 func (k adapter) Spare(d *drive.DyingSet) bool {
@@ -30,19 +33,28 @@ func (k adapter) Spare(d *drive.DyingSet) bool {
 		return false
 	}
 	k.forget()
-	spared := false
-	living := func(child handle.Handle) bool { return child != handle.None && !d.Has(child) }
-	for _, h := range d.All() {
-		if !d.Has(h) || !slices.ContainsFunc(k.tree.items(k.tree.own(h)), living) {
-			continue
-		}
-		for up := h; up != handle.None && d.Has(up); up = k.tree.parent(up) {
-			d.Spare(up)
-			k.refuse(Refusal{Change: "Destroy", Entity: up, Err: ErrChildren})
-			spared = true
+	before := d.Spared()
+	news, first := d.News()
+	for _, h := range news {
+		k.spare(d, k.tree.parent(h))
+	}
+	if first {
+		living := func(child handle.Handle) bool { return child != handle.None && !d.Has(child) }
+		for _, h := range d.All() {
+			if d.Has(h) && slices.ContainsFunc(k.tree.items(k.tree.own(h)), living) {
+				k.spare(d, h)
+			}
 		}
 	}
-	return spared
+	return d.Spared() > before
+}
+
+// spare spares h and its ancestors among the dying.
+func (k adapter) spare(d *drive.DyingSet, h handle.Handle) {
+	for ; h != handle.None && d.Has(h); h = k.tree.parent(h) {
+		d.Spare(h)
+		k.refuse(Refusal{Change: "Destroy", Entity: h, Err: ErrChildren})
+	}
 }
 
 // Spread removes dying entities from the relation and applies the policy to their
@@ -53,7 +65,9 @@ func (k adapter) Spread(d *drive.DyingSet, from int) {
 		for _, h := range d.All()[from:] { // while all links still exist
 			k.passOn(h, d.Has)
 		}
+		k.forgetHeirs()
 	}
+	k.tree.putOff = true
 	to := len(d.All())
 	for i := from; i < to; i++ {
 		k.dying = append(k.dying, d.All()[i])
@@ -63,6 +77,7 @@ func (k adapter) Spread(d *drive.DyingSet, from int) {
 			k.remove(d, h)
 		}
 	}
+	k.tree.closeGaps()
 	k.adoptMoved()
 }
 
@@ -94,7 +109,7 @@ type move struct{ child, to handle.Handle }
 func (r *Relation) adoptMoved() {
 	for _, m := range r.moved {
 		// A fixed list may be full, or memory short. Then the child becomes an orphan.
-		_ = r.tree.change(m.child, &change{op: opAddChild, to: m.to})
+		_ = r.tree.change(m.child, &change{op: opAdopt, to: m.to})
 	}
 	r.moved = r.moved[:0]
 }
@@ -108,16 +123,57 @@ func (r *Relation) passOn(h handle.Handle, dies func(handle.Handle) bool) {
 			continue
 		}
 		if up == handle.None {
-			for up = t.parent(h); up != handle.None && dies(up); {
-				up = t.parent(up)
-			}
-			if up == handle.None {
+			if up = r.heir(h, dies); up == handle.None {
 				return
 			}
 		}
 		r.moved = append(r.moved, move{child, up})
 	}
 }
+
+// heirsFrom is from how many dying ancestors on their heir is remembered.
+const heirsFrom = 16
+
+// heir returns the nearest ancestor of h that does not die, or None.
+func (r *Relation) heir(h handle.Handle, dies func(handle.Handle) bool) handle.Handle {
+	t, n := r.tree, 0
+	up := t.parent(h)
+	for ; up != handle.None && dies(up) && n < heirsFrom; n++ {
+		up = t.parent(up)
+	}
+	if n < heirsFrom {
+		return up
+	}
+	far := up
+	for to, known := r.heirs[up]; up != handle.None && dies(up); to, known = r.heirs[up] {
+		if known {
+			up = to
+			break
+		}
+		up = t.parent(up)
+	}
+	if r.heirs == nil {
+		r.heirs = map[handle.Handle]handle.Handle{}
+	}
+	for ; far != up && far != handle.None; far = t.parent(far) {
+		if _, known := r.heirs[far]; known {
+			break
+		}
+		r.heirs[far] = up
+	}
+	return up
+}
+
+// forgetHeirs forgets what heir has remembered.
+func (r *Relation) forgetHeirs() {
+	if len(r.heirs) > heirsKept {
+		r.heirs = nil
+	}
+	clear(r.heirs)
+}
+
+// heirsKept is up to how many the memory is kept for the next.
+const heirsKept = 1 << 10
 
 // remove takes a dying entity out of the relation, and its children from it.
 func (k adapter) remove(d *drive.DyingSet, h handle.Handle) {
@@ -172,12 +228,12 @@ func (t *Tree) unlinkChildren(number uint32, parents *[]handle.Handle) {
 // (So with ManualGrowth it does not say when the relation runs out of room.)
 func (k adapter) AppendState(dst []byte) []byte {
 	o := k.options
-	for _, v := range []int{int(o.OnParentDeath), int(o.OnChildDeath), o.Places, o.PlacesMax, o.Refusals, len(k.refused)} {
+	for _, v := range []int{int(o.OnParentDeath), int(o.OnChildDeath), o.Places, o.PlacesMax, o.Refusals, o.StepsMax, len(k.refused)} {
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(v))
 	}
 	for _, f := range k.refused {
 		dst = append(dst, f.Change+"\n"+f.Err.Error()+"\n"...)
-		dst = appendWords(dst, []word{f.Entity, f.Other, word(len(f.Path))})
+		dst = appendWords(dst, []word{f.Entity, f.Other, word(len(f.Path)) | word(f.Omitted)<<32})
 		dst = appendWords(dst, f.Path)
 	}
 	return k.tree.appendState(dst)

@@ -106,6 +106,7 @@ func (t *Tree) newBucket(class int) (int, error) {
 	}
 	at := len(t.words)
 	t.words = t.words[:at+size]
+	t.steps += size * newSteps
 	return at, nil
 }
 
@@ -144,6 +145,7 @@ func (t *Tree) resize(number uint32, class int) error {
 	}
 	copy(t.words[at:], t.items(number))
 	l := t.list(number)
+	t.steps += l.places()
 	t.freeBucket(l)
 	l.setBucket(at, class)
 	t.touchPlaces(number, 0, l.places())

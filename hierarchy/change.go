@@ -36,20 +36,21 @@ const (
 	opPut
 	opPutFree
 	opTransfer
+	opAdopt // is not sent: AddChild of one that is known to be no ancestor
 )
 
 // String names the op as the method that asks for it.
 func (o op) String() string {
 	return [...]string{
 		"AddChild", "AddChildAt", "Add", "Remove", "RemoveChild", "RemoveHoles", "Move", "MoveAt", "MoveBefore", "MoveAfter",
-		"Swap", "SwapPlaces", "Sort", "SetPlaces", "Put", "PutFree", "Transfer",
+		"Swap", "SwapPlaces", "Sort", "SetPlaces", "Put", "PutFree", "Transfer", "adopt",
 	}[o]
 }
 
-// change makes a change. The path of an ErrCycle is in t.path.
+// change makes a change. The path of an ErrCycle is in t.path and t.omitted.
 func (t *Tree) change(h handle.Handle, c *change) error {
 	switch c.op {
-	case opAddChild, opMove:
+	case opAddChild, opMove, opAdopt:
 		return t.insert(h, c, atEnd)
 	case opAddChildAt, opMoveAt:
 		return t.insert(h, c, before)
@@ -96,30 +97,40 @@ func (t *Tree) do(h handle.Handle, c change) error { return t.named(t.change(h, 
 // named returns the error of a public call: for ErrCycle a CycleError with the path that was noted.
 func (t *Tree) named(err error) error {
 	if err == ErrCycle {
-		return &CycleError{slices.Clone(t.path)}
+		return &CycleError{slices.Clone(t.path), t.omitted}
 	}
 	return err
 }
 
-// isAncestor reports whether a is an ancestor of h, or h itself.
-func (t *Tree) isAncestor(a, h handle.Handle) bool {
-	for h != a {
+// climb returns an error if child is parent or an ancestor of it: ErrCycle, and notes the path. It
+// returns ErrSteps if that takes too many steps to find out.
+func (t *Tree) climb(child, parent handle.Handle) error {
+	var low, high [pathEnds]handle.Handle // the first, and the last at n%pathEnds
+	n := 0
+	for h := parent; ; n++ {
+		if n < pathEnds {
+			low[n] = h
+		}
+		high[n%pathEnds] = h
+		if h == child {
+			break
+		}
+		if t.stepsMax > 0 && t.steps+n*linkSteps > t.stepsMax {
+			t.steps += n * linkSteps
+			return ErrSteps
+		}
 		if h = t.parent(h); h == handle.None {
-			return false
+			t.steps += n * linkSteps
+			return nil
 		}
 	}
-	return true
-}
-
-// cycle notes the path down from child to parent, which is the child or below it, and
-// returns ErrCycle.
-func (t *Tree) cycle(child, parent handle.Handle) error {
-	t.path = t.path[:0]
-	for h := parent; h != child; h = t.parent(h) {
-		t.path = append(t.path, h)
+	t.steps += n * linkSteps
+	t.path = append(t.path[:0], low[:min(n+1, pathEnds)]...)
+	for i := max(pathEnds, n+1-pathEnds); i <= n; i++ {
+		t.path = append(t.path, high[i%pathEnds])
 	}
-	t.path = append(t.path, child)
 	slices.Reverse(t.path)
+	t.omitted = max(0, n+1-2*pathEnds)
 	return ErrCycle
 }
 
@@ -132,13 +143,19 @@ func (t *Tree) swap(a, b handle.Handle) error {
 		return ErrAbsent
 	case a == b:
 		return nil
-	case na.hasList() && t.isAncestor(a, b):
-		return t.cycle(a, t.parent(b))
-	case nb.hasList() && t.isAncestor(b, a):
-		return t.cycle(b, t.parent(a))
+	}
+	if na.hasList() {
+		if err := t.climb(a, t.parent(b)); err != nil {
+			return err
+		}
+	}
+	if nb.hasList() {
+		if err := t.climb(b, t.parent(a)); err != nil {
+			return err
+		}
 	}
 	ia, ib := t.items(t.number(la)), t.items(t.number(lb))
-	pa, pb := t.split.placeIn(ia, a, la), t.split.placeIn(ib, b, lb)
+	pa, pb := t.placeIn(ia, a, la), t.placeIn(ib, b, lb)
 	t.touchPlaces(t.number(la), pa, pa+1)
 	t.touchPlaces(t.number(lb), pb, pb+1)
 	ia[pa], ib[pb] = b, a

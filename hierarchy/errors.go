@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -40,6 +41,9 @@ var (
 	// ErrVersion is returned when an entity is added while the tree still has an
 	// earlier one of the same slot.
 	ErrVersion = errors.New("hierarchy: the tree still has an earlier entity of this slot")
+	// ErrSteps is returned when the requests of a port have taken Options.StepsMax steps in this
+	// refresh.
+	ErrSteps = errors.New("hierarchy: the requests of this port took too many steps in this refresh; send it again after it, or raise Options.StepsMax")
 	// ErrImage is returned for bytes that are not a complete image of a tree.
 	ErrImage = errors.New("hierarchy: image refused")
 	// ErrPort is returned for a change that must read children, which a port cannot
@@ -48,15 +52,25 @@ var (
 )
 
 // CycleError is an ErrCycle that names the path: from the entity that was to
-// become a child down to its intended parent, each the parent of the next.
-type CycleError struct{ Path []handle.Handle }
+// become a child down to its intended parent, each the parent of the next. Of a path of more than
+// 16 entities it has the first 8 and the last 8.
+type CycleError struct {
+	Path    []handle.Handle
+	Omitted int // how many there are between the two halves of Path
+}
+
+// pathEnds is how many entities are kept of each end of a path.
+const pathEnds = 8
 
 // Error names the path.
 func (e *CycleError) Error() string {
 	var b strings.Builder
 	b.WriteString(ErrCycle.Error())
 	b.WriteString(": ")
-	for _, h := range e.Path {
+	for i, h := range e.Path {
+		if e.Omitted > 0 && i == pathEnds {
+			fmt.Fprintf(&b, "%d others → ", e.Omitted)
+		}
 		b.WriteString(h.String())
 		b.WriteString(" → ")
 	}

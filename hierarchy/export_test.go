@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"slices"
+	"testing"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
@@ -63,6 +64,14 @@ func (t *Tree) Copy(old drive.Copy) (c drive.Copy, r *Reader, changed bool, byte
 	return c, &Reader{tree: &c.(*frozen).tree}, changed, bytes
 }
 
+// Steps returns how many steps the requests of a port have taken, if it was the only sender.
+func (r *Relation) Steps() int {
+	if r.sender == 0 {
+		return 0
+	}
+	return r.options.StepsMax - r.left
+}
+
 // Noting reports whether a relation notes what changes, for copies.
 func (r *Relation) Noting() bool { return r.tree.changes != nil }
 
@@ -71,3 +80,10 @@ func (r *Relation) CopySize() uint64 { return adapter{r}.CopySize() }
 
 // Divide is Tree.Divide.
 func (r *Relation) Divide(placeBits int) { r.tree.Divide(placeBits) }
+
+// Resave saves a relation and loads it again.
+func (r *Relation) Resave(t testing.TB) {
+	if err := (adapter{r}).LoadSaved(adapter{r}.AppendSaved(nil)); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -46,9 +46,12 @@ func (t *Tree) linkOf(n node) node {
 
 // placeIn returns the place of a child in a list. The link has the low bits of it, which are all
 // the bits except in huge lists.
-func (s split) placeIn(items []handle.Handle, child handle.Handle, link node) int {
-	p := s.place(link)
-	for round := s.round(); len(items) > round && items[p] != child; {
+func (t *Tree) placeIn(items []handle.Handle, child handle.Handle, link node) int {
+	p, round := t.split.place(link), t.split.round()
+	if t.list(t.number(link)).is(shifted) {
+		return search(items, child, p, round, t.shifts)
+	}
+	for len(items) > round && items[p] != child {
 		p += round
 	}
 	return p
@@ -57,7 +60,7 @@ func (s split) placeIn(items []handle.Handle, child handle.Handle, link node) in
 // placeOf returns the place of a child whose list has no open gaps.
 func (t *Tree) placeOf(child handle.Handle) int {
 	link := t.linkOf(t.look(child))
-	return t.split.placeIn(t.items(t.number(link)), child, link)
+	return t.placeIn(t.items(t.number(link)), child, link)
 }
 
 // detach removes a child from its parent's list, and reports whether it had a parent.
@@ -97,18 +100,21 @@ func (t *Tree) leave(child handle.Handle, link node, gap Gap) {
 		link = t.linkOf(t.look(child))
 	}
 	items := t.items(number)
-	p := t.split.placeIn(items, child, link)
+	p := t.placeIn(items, child, link)
+	t.steps += len(items) / t.split.round() * linkSteps
 	last, holes := len(items)-1, l.hasHoles()
 	t.touchPlaces(number, p, p+1)
 	items[p] = handle.None
 	l[listState] -= childOne
 	t.links--
 	switch {
+	case gap == Close && holes && t.putOff:
+		t.gaps = append(t.gaps, gapAt{number, p})
 	case gap == Close && holes: // only this gap: the holes stay
 		t.touchPlaces(number, p, last+1)
 		copy(items[p:], items[p+1:])
 		l.setPlaces(last)
-		t.renumber(number, p)
+		t.shift(number, p)
 	case l.is(fixed) || p == last || gap == Hole:
 	case gap == Swap:
 		t.touchPlaces(number, last, last+1)
@@ -116,10 +122,7 @@ func (t *Tree) leave(child handle.Handle, link node, gap Gap) {
 		t.link(items[p], number, p)
 	case !l.isOpen():
 		l.setOpen()
-		if !l.is(noted) {
-			l.set(noted)
-			t.open = append(t.open, number)
-		}
+		t.note(number)
 	}
 	t.trim(number)
 	if l.isOpen() && l.places() > 2*l.children()+placesSpare {
@@ -139,42 +142,11 @@ func (t *Tree) trim(number uint32) {
 		n--
 	}
 	t.touchList(number)
+	t.steps += len(items) - n
 	l.setPlaces(n)
 	if n == l.children() {
 		l.unsetOpen()
 	}
-}
-
-// renumber corrects the links of the children from a place on.
-func (t *Tree) renumber(number uint32, from int) {
-	items := t.items(number)
-	for p := from; p < len(items); p++ {
-		if items[p] != handle.None {
-			t.link(items[p], number, p)
-		}
-	}
-}
-
-// close moves the children of a list up over its gaps and holes, in order. In a
-// fixed list the free places are last then.
-func (t *Tree) close(number uint32) {
-	l := t.list(number)
-	items := t.items(number)
-	t.touchPlaces(number, 0, len(items))
-	to := 0
-	for p, child := range items {
-		if child == handle.None {
-			continue
-		}
-		if to != p {
-			items[to] = child
-			t.link(child, number, to)
-		}
-		to++
-	}
-	clear(items[to:])
-	l.unsetOpen()
-	t.trim(number)
 }
 
 // trimList gives back what a list that lost children no longer needs: its record, its bucket, or
@@ -194,27 +166,4 @@ func (t *Tree) trimList(number uint32) {
 			class--
 		}
 	}
-}
-
-// Settle closes all gaps whose closing was put off. After it, and until the next
-// change, reading writes nothing.
-func (t *Tree) Settle() {
-	for _, number := range t.open {
-		l := t.list(number)
-		l.unset(noted)
-		if l.isOpen() {
-			t.close(number)
-			t.trimList(number)
-		}
-	}
-	t.open = t.open[:0]
-}
-
-// settled returns a list after closing its gaps, if any.
-func (t *Tree) settled(number uint32) *list {
-	l := t.list(number)
-	if l.isOpen() {
-		t.close(number)
-	}
-	return l
 }

@@ -35,8 +35,10 @@ func (t *Tree) insert(child handle.Handle, c *change, where insertMode) error {
 	switch n := t.look(child); {
 	case adds && t.linkOf(n) != 0:
 		return ErrParent
-	case child == parent || n.hasList() && t.isAncestor(child, parent):
-		return t.cycle(child, parent)
+	case c.op != opAdopt && (child == parent || n.hasList()):
+		if err := t.climb(child, parent); err != nil {
+			return err
+		}
 	}
 	if _, err := t.node(child); err != nil {
 		return err
@@ -131,7 +133,9 @@ func (t *Tree) prepare(number uint32, where insertMode, place int, leaves bool) 
 
 // firstFree returns the first free place of a list that has one.
 func (t *Tree) firstFree(number uint32) int {
-	return slices.Index(t.items(number), handle.None)
+	place := slices.Index(t.items(number), handle.None)
+	t.steps += place
+	return place
 }
 
 // enter inserts a child without a parent at the place that prepare returned.
@@ -145,13 +149,14 @@ func (t *Tree) enter(number uint32, child handle.Handle, where insertMode, place
 	switch {
 	case place >= n:
 		t.touchPlaces(number, n, place)
+		t.steps += place - n
 		clear(words[n:place])
 		l.setPlaces(place + 1)
 	case where == before:
 		t.touchPlaces(number, place, n+1)
 		copy(words[place+1:n+1], words[place:n])
 		l.setPlaces(n + 1)
-		t.renumber(number, place+1)
+		t.shift(number, place+1)
 	}
 	words[place] = child
 	t.link(child, number, place)

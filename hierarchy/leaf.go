@@ -55,7 +55,7 @@ func (t *Tree) swapRemove(child handle.Handle) bool {
 	}
 	l := t.list(number)
 	places := l.places()
-	if l.children() != places || l.is(fixed) || !t.keep && (places == 1 || t.shrinks(l.class(), places-1)) {
+	if l.children() != places || l.is(fixed|shifted) || !t.keep && (places == 1 || t.shrinks(l.class(), places-1)) {
 		return false
 	}
 	items := t.words[l.start():][:places]
@@ -65,7 +65,7 @@ func (t *Tree) swapRemove(child handle.Handle) bool {
 	if moved.hasList() {
 		return false
 	}
-	place := t.split.placeIn(items, child, n)
+	place := t.placeIn(items, child, n)
 	t.touchPlaces(number, place, place+1)
 	t.touchPlaces(number, places-1, places)
 	t.touchNode(child)

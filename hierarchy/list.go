@@ -27,9 +27,10 @@ const (
 
 // flags of a list.
 const (
-	added word = 1 << (8 + iota) // the entity stays in the tree when it has no children
-	fixed                        // the number of places does not change by itself
-	noted                        // it is in Tree.open; a free record may have it, too
+	added   word = 1 << (8 + iota) // the entity stays in the tree when it has no children
+	fixed                          // the number of places does not change by itself
+	noted                          // it is in Tree.open; a free record may have it, too
+	shifted                        // children may be some places away from where their links say
 )
 
 // open is the bit in the span of a list that says that it has gaps, which are

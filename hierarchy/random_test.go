@@ -40,7 +40,8 @@ type pair struct {
 	rand *rand.Rand
 	tree *hierarchy.Tree
 	*naive
-	all []handle.Handle // one for each slot
+	all     []handle.Handle // one for each slot
+	parents int             // how many of them get most children, or 0 for all
 }
 
 // newPair makes handles of several homes and pages.
@@ -63,6 +64,9 @@ func (p *pair) family() (handle.Handle, int) {
 			break
 		}
 		h = p.any()
+	}
+	if p.parents > 0 && p.rand.IntN(20) > 0 {
+		h = p.all[p.rand.IntN(p.parents)]
 	}
 	return h, p.rand.IntN(len(p.lists[h])+2) - p.rand.IntN(2)
 }

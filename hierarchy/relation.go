@@ -55,6 +55,14 @@ type Options struct {
 	// Refusals is how many refused requests are remembered of each refresh, for
 	// Reader.Refused. Default: 1024.
 	Refusals int
+	// StepsMax is how many steps the requests of one port may take in a refresh, at
+	// about a nanosecond each: 96 for each link that is climbed to see that there would be no
+	// cycle; 1 or 2 for each place that is copied, cleared or searched; 16 for each child that gets
+	// another place; 32 for each place in new memory; 192 for each child that Remove gives to
+	// another parent. When they have taken more, the port's further requests to this relation are
+	// refused with ErrSteps until the next refresh. Systems, functions and the idle world have no
+	// such limit. Default: 16,777,216.
+	StepsMax int
 	// Tree shapes the memory.
 	Tree TreeOptions
 }
@@ -63,6 +71,7 @@ type Options struct {
 const (
 	defaultRefusals  = 1024
 	defaultPlacesMax = 1 << 16
+	defaultStepsMax  = 1 << 24
 )
 
 // Relation is a hierarchy of a world's entities. An entity has at most one parent,
@@ -92,8 +101,11 @@ type Relation struct {
 	tree      *Tree
 	idle      Reader
 	requests  *drive.Requests[change]
-	refused   []Refusal         // of the last refresh, up to a limit
-	paths     []handle.Handle   // of the refusals
+	refused   []Refusal       // of the last refresh, up to a limit
+	paths     []handle.Handle // of the refusals
+	sender    uint64          // drive.Sender.Number of the newest request
+	left      int             // how many steps its sender may still cause
+	heirs     map[handle.Handle]handle.Handle
 	stale     bool              // refused is of an earlier refresh
 	retold    bool              // refused differs from the newest copy
 	dying     []handle.Handle   // parents that die by this relation
@@ -113,11 +125,14 @@ func New(w *world.World, name string, o Options) *Relation {
 	if o.PlacesMax == 0 {
 		o.PlacesMax = max(defaultPlacesMax, o.Places)
 	}
-	if o.OnParentDeath > Refuse || o.OnChildDeath > Swap || o.Refusals < 0 || o.Places < 0 || o.PlacesMax < o.Places || o.PlacesMax > PlaceMax {
+	if o.OnParentDeath > Refuse || o.OnChildDeath > Swap || o.Refusals < 0 || o.StepsMax < 0 || o.Places < 0 || o.PlacesMax < o.Places || o.PlacesMax > PlaceMax {
 		panic(fmt.Sprintf("hierarchy: relation %q has an unknown policy or a negative number in its options: %+v", name, o))
 	}
 	if o.Refusals == 0 {
 		o.Refusals = defaultRefusals
+	}
+	if o.StepsMax == 0 {
+		o.StepsMax = defaultStepsMax
 	}
 	o.Tree.Reserve = spread(w, o.Tree.Reserve)
 	r := &Relation{

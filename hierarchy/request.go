@@ -2,8 +2,10 @@ package hierarchy
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -18,9 +20,10 @@ type Refusal struct {
 	Other handle.Handle
 	// Err is the reason.
 	Err error
-	// Path is that of a CycleError, from the entity down. It is valid until the
+	// Path and Omitted are those of a CycleError, from the entity down. Path is valid until the
 	// next refresh.
-	Path []handle.Handle
+	Path    []handle.Handle
+	Omitted int
 }
 
 // Refused returns the requests that the last refresh refused, in order, up to
@@ -49,7 +52,7 @@ func (r *Relation) refuse(f Refusal) {
 	if f.Err == ErrCycle {
 		from := len(r.paths)
 		r.paths = append(r.paths, r.tree.path...)
-		f.Path = r.paths[from:len(r.paths):len(r.paths)]
+		f.Path, f.Omitted = r.paths[from:len(r.paths):len(r.paths)], r.tree.omitted
 	}
 	r.refused, r.retold = append(r.refused, f), true
 }
@@ -97,7 +100,7 @@ func (r *Relation) apply(h handle.Handle, c *change) world.Outcome {
 	if c.to != handle.None && r.driver.Space().LocateStaged(c.to) == 0 { // one that dies with this refresh is still found
 		return world.Gone
 	}
-	switch err := r.change(h, c); err {
+	switch err := r.changeFor(r.driver.Sender(), h, c); err {
 	case nil:
 		return world.Applied
 	case ErrAbsent:
@@ -106,6 +109,27 @@ func (r *Relation) apply(h handle.Handle, c *change) world.Outcome {
 		r.refuse(Refusal{Change: c.op.String(), Entity: h, Other: c.to, Err: err})
 		return world.Refused
 	}
+}
+
+// changeFor is change within what the sender may still cause.
+func (r *Relation) changeFor(s drive.Sender, h handle.Handle, c *change) error {
+	if s.Number != r.sender {
+		r.sender, r.left = s.Number, math.MaxInt
+		if s.Port {
+			r.left = r.options.StepsMax
+		}
+	}
+	if r.left <= 0 {
+		return ErrSteps
+	}
+	t, limit := r.tree, 0
+	if s.Port {
+		limit = r.left
+	}
+	t.steps, t.stepsMax = 0, limit
+	err := r.change(h, c)
+	r.left, t.stepsMax = r.left-t.steps, 0
+	return err
 }
 
 // change makes a change of living entities, by the relation's policies. A new parent
@@ -163,6 +187,7 @@ func (r *Relation) leaveChildren(h handle.Handle) error {
 	case Grandparent:
 		r.passOn(h, func(handle.Handle) bool { return false })
 	}
+	t.steps += t.list(number).children()*adoptSteps + t.list(number).places()
 	t.unlinkChildren(number, nil)
 	r.adoptMoved()
 	return nil

@@ -3,6 +3,7 @@ package hierarchy
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
@@ -12,7 +13,7 @@ import (
 // told are the errors that a Refusal can have. They are saved by their texts.
 var told = []error{
 	ErrCycle, ErrParent, ErrChildren, ErrAbsent, ErrPlace, ErrTaken, ErrNoPlace, ErrFixed, ErrElsewhere, ErrRoom, ErrLimit,
-	ErrVersion, ErrPort, world.ErrStale,
+	ErrVersion, ErrPort, ErrSteps, world.ErrStale,
 }
 
 // AppendSaved appends the refusals and an image of the tree, for LoadSaved.
@@ -22,7 +23,11 @@ func (k adapter) AppendSaved(dst []byte) []byte {
 	for _, f := range k.refused {
 		dst = drive.AppendText(drive.AppendText(dst, f.Change), f.Err.Error())
 		dst = drive.AppendNumber(drive.AppendNumber(dst, uint64(f.Entity)), uint64(f.Other))
-		dst = drive.AppendWords(dst, f.Path)
+		path := f.Path
+		if f.Omitted > 0 { // as a value that is no handle
+			path = append(slices.Clone(path), word(f.Omitted)<<handle.VersionBits)
+		}
+		dst = drive.AppendWords(dst, path)
 	}
 	k.tree.Settle()
 	return k.tree.Save(drive.AppendNumbers(dst, k.tree.room()))
@@ -46,11 +51,11 @@ func (t *Tree) restoreRoom(room []int) {
 // policies are the options that decide what the relation does.
 func (r *Relation) policies() []int {
 	o := r.options
-	return []int{int(o.OnParentDeath), int(o.OnChildDeath), o.Places, o.PlacesMax, o.Refusals}
+	return []int{int(o.OnParentDeath), int(o.OnChildDeath), o.Places, o.PlacesMax, o.Refusals, o.StepsMax}
 }
 
 // policyNames are their names.
-var policyNames = []string{"OnParentDeath", "OnChildDeath", "Places", "PlacesMax", "Refusals"}
+var policyNames = []string{"OnParentDeath", "OnChildDeath", "Places", "PlacesMax", "Refusals", "StepsMax"}
 
 // kept is how many of the policies must be the same in the world that loads the relation.
 const kept = 3
@@ -87,6 +92,9 @@ func (k adapter) LoadSaved(src []byte) error {
 	k.paths = k.paths[:0]
 	for range c.Count(5) {
 		f := Refusal{Change: c.Text(), Err: errorOf(c.Text()), Entity: c.Handle(), Other: c.Handle(), Path: drive.WordsOf[handle.Handle](&c)}
+		if n := len(f.Path) - 1; n >= 0 && f.Path[n].Version() == 0 {
+			f.Path, f.Omitted = f.Path[:n], int(f.Path[n]>>handle.VersionBits)
+		}
 		if len(refused) < k.options.Refusals {
 			refused = append(refused, f)
 		}

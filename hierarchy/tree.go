@@ -33,9 +33,15 @@ type Tree struct {
 	free     []uint32        // by class: the first free bucket, plus 1
 	classes  classes
 	block    []word   // what is left of a Reserve, for pages of nodes
-	open     []uint32 // lists that may have gaps, each once
-	links    int      // children
+	open     []uint32 // lists that may have gaps, or links to correct, each once
+	shifts   int      // by how many places children of shifted lists may be away
+	gaps     []gapAt  // to be closed by closeGaps, while putOff is set
+	putOff   bool
+	links    int // children
+	steps    int // what changes have cost; see linkSteps
+	stepsMax int // at how many a climb gives up, or 0
 	path     []handle.Handle
+	omitted  int // between the two halves of path
 	keep     bool
 	manual   bool
 	reader   Reader
@@ -331,6 +337,7 @@ func (t *Tree) SetPlaces(parent handle.Handle, n int) error {
 		return nil
 	}
 	was := min(l.places(), n)
+	t.steps += max(l.places(), n) - was
 	if slices.ContainsFunc(t.items(number)[was:], func(h handle.Handle) bool { return h != handle.None }) {
 		return ErrTaken
 	}

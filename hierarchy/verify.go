@@ -98,15 +98,17 @@ func (t *Tree) verifyList(number uint32, buckets *buckets) error {
 			continue
 		}
 		children++
-		if link := t.linkOf(t.look(child)); link != t.split.link(number, p) {
+		if link := t.linkOf(t.look(child)); link != t.split.link(number, p) && (!l.is(shifted) || t.number(link) != number) {
 			return fmt.Errorf("place %d holds %v, whose link is %#x", p, child, uint64(link))
-		} else if p >= t.split.round() && t.split.placeIn(items, child, link) != p {
+		} else if (l.is(shifted) || p >= t.split.round()) && t.placeIn(items, child, link) != p {
 			return fmt.Errorf("place %d holds %v, which is in another too", p, child)
 		}
 	}
 	switch {
 	case children != l.children():
 		return fmt.Errorf("it has %d children and says %d", children, l.children())
+	case l.is(shifted) && !l.is(noted):
+		return fmt.Errorf("its links will not be corrected")
 	case l.isOpen() && (children == l.places() || l.is(fixed) || !l.is(noted)):
 		return fmt.Errorf("it has no gaps, or they will not be closed")
 	case !l.is(fixed) && l.places() > 0 && items[l.places()-1] == handle.None:

@@ -15,6 +15,16 @@ func (r *Reader) Ancestors(h handle.Handle) iter.Seq[handle.Handle] {
 	}
 }
 
+// isAncestor reports whether a is an ancestor of h, or h itself.
+func (t *Tree) isAncestor(a, h handle.Handle) bool {
+	for h != a {
+		if h = t.parent(h); h == handle.None {
+			return false
+		}
+	}
+	return true
+}
+
 // DepthFirst yields the descendants of an entity: each before its own children, and
 // these before its next sibling. It needs no memory.
 func (r *Reader) DepthFirst(h handle.Handle) iter.Seq[handle.Handle] {

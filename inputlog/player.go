@@ -339,7 +339,8 @@ func (p *Player) requests(c *cursor) error {
 	for c.err == nil && len(c.rest) > 0 {
 		number := c.number()
 		if number == 0 {
-			c.number() // the port, for programs that read the log
+			c.number() // the port's number, for programs that read the log
+			p.replayer.Port()
 			continue
 		}
 		flags, h := queue.Flags(c.below(1<<16)), c.handle()

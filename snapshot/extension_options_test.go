@@ -67,7 +67,7 @@ func TestExtensionOptions(t *testing.T) {
 			names.New[int64](w, "called", names.Options{})
 			return w
 		}(),
-		`extension "in" (OnParentDeath destroy, OnChildDeath close, Places 0, PlacesMax 65536, Refusals 1024 → names of string`: func() *world.World {
+		`extension "in" (OnParentDeath destroy, OnChildDeath close, Places 0, PlacesMax 65536, Refusals 1024, StepsMax 16777216 → names of string`: func() *world.World {
 			w := world.MustNew(world.Options{})
 			world.Register[Extra](w, "extra")
 			names.New[string](w, "in", names.Options{})

@@ -220,6 +220,8 @@ func (d *driven) Liveness() *drive.Liveness {
 
 func (d *driven) Given(h handle.Handle) bool { return d.engine.PortSlots.Given(h) }
 
+func (d *driven) Sender() drive.Sender { return d.engine.Extensions.Sender }
+
 func (d *driven) IsDying(h handle.Handle) bool {
 	l := d.space.Locate(h)
 	return l != 0 && d.space.Marked(l)

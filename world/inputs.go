@@ -171,6 +171,12 @@ func (f *replayer) use(h handle.Handle) error {
 	return nil
 }
 
+func (f *replayer) Port() {
+	if n := f.Queue.Pushed(); len(f.Begins) == 0 || f.Begins[len(f.Begins)-1] != n {
+		f.Begins = append(f.Begins, n)
+	}
+}
+
 func (f *replayer) Publish() {
 	if f.ready("replaying inputs") != nil {
 		return // the world is closed, or has ports

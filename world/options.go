@@ -63,9 +63,9 @@ type Options struct {
 	// of a shard that have the same components; each chunk has ChunkRowsFactor times the rows of
 	// the one before it, up to ChunkRowsMax. All are powers of two up to 4096, by default 16, 4 and
 	// 4096. With a factor of 1 all chunks have the same number of rows. Longer chunks make loops
-	// faster, short first ones keep rare kinds of entities small. They affect cost, and the order
-	// in which a query's AddTo and Remove leave the rows, because these calls take over whole
-	// chunks.
+	// faster, short first ones keep rare kinds of entities small. A chunk that would take more than
+	// 4 MB has fewer rows, down to one. They affect cost, and the order in which a query's AddTo and
+	// Remove leave the rows, because these calls take over whole chunks.
 	ChunkRowsFirst  int
 	ChunkRowsFactor int
 	ChunkRowsMax    int

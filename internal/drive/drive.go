@@ -168,6 +168,9 @@ type Join interface {
 	// liveness, to a caller. Safe from any goroutine at any time; no system may ask, because the
 	// answer depends on time.
 	Given(h handle.Handle) bool
+	// Sender returns the sender of the request that is being applied, within the functions of
+	// NewRequests.
+	Sender() Sender
 	// IsDying reports whether an entity is marked, for the idle world and within the functions
 	// of Requests.
 	IsDying(h handle.Handle) bool

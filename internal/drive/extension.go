@@ -17,7 +17,7 @@ import (
 //
 //	its Requests, in order           the functions that NewRequests was given
 //	Spare, until none spares more    find entities that must not die
-//	Spread, until none marks more    find entities that die with them
+//	Spread, until none marks more    find entities that die with them: those that mark, then those that follow
 //	Settle                           finish the extension's own state
 //
 // An extension that panics, or ends its goroutine, breaks the world, because it may have
@@ -30,7 +30,8 @@ type Extension interface {
 	// systems may read it.
 	Begin()
 	// Spare looks at the marked entities and removes marks with DyingSet.Spare. It reports
-	// whether it removed any.
+	// whether it removed any. When it is called again, it is enough to look at what follows from
+	// DyingSet.News.
 	Spare(d *DyingSet) bool
 	// Spread handles the entities of d.All from the given position on, and marks others with
 	// DyingSet.Mark. It is not called again for those it marks itself.
@@ -38,6 +39,10 @@ type Extension interface {
 	// Settle is called when it is known which entities die.
 	Settle()
 }
+
+// Following is an Extension that can say that its Spread marks no entities. Then Spread is called
+// once, when all are marked.
+type Following interface{ Follows() bool }
 
 // Insertable is an Extension whose data about entities can be inserted into another world with
 // them.
@@ -113,21 +118,31 @@ func nameOf(x any) (name string, ok bool) {
 type DyingSet struct {
 	space  *store.Space
 	all    []handle.Handle
-	spared bool
+	spared []handle.Handle
+	known  int
 	notify bool // other extensions must be notified of what one marks
 }
 
 // Collect lists the marked entities of each shard, for a refresh with that many extensions.
 func (d *DyingSet) Collect(space *store.Space, shards []*store.Shard, extensions int) {
-	d.space, d.notify, d.spared = space, extensions > 1, false
-	d.all = d.all[:0]
+	d.space, d.notify = space, extensions > 1
+	d.all, d.spared = d.all[:0], d.spared[:0]
 	for _, s := range shards {
 		d.all = s.AppendMarked(d.all)
 	}
 }
 
-// Spared reports whether the mark of an entity was removed since Collect.
-func (d *DyingSet) Spared() bool { return d.spared }
+// Spared returns how many marks were removed since Collect.
+func (d *DyingSet) Spared() int { return len(d.spared) }
+
+// Know sets how many of them the extension that is called next knows, or -1 in its first call.
+func (d *DyingSet) Know(n int) { d.known = n }
+
+// News returns the entities whose marks were removed since Spare of the extension was called last,
+// and whether this is the first call in the refresh.
+func (d *DyingSet) News() (spared []handle.Handle, first bool) {
+	return d.spared[max(d.known, 0):], d.known < 0
+}
 
 // All returns the dying entities that the extension must know. The slice is good until the next
 // call of Mark.
@@ -153,7 +168,7 @@ func (d *DyingSet) Mark(hs []handle.Handle) {
 func (d *DyingSet) Spare(h handle.Handle) {
 	if l := d.space.LocateStaged(h); l != 0 {
 		d.space.Spare(l)
-		d.spared = true
+		d.spared = append(d.spared, h)
 	}
 }
 
@@ -173,6 +188,13 @@ type requester interface {
 	Refuse(actor any, err error) error
 	// Run records what runs, for errors: a name, boxed once.
 	Run(extension any)
+}
+
+// Sender tells an extension whose requests are being applied: each sender in a refresh has another
+// number.
+type Sender struct {
+	Number uint64
+	Port   bool // it is a port, also in a replay, and not the program itself
 }
 
 // Requests is the right to send requests of one kind to an extension. Those of NewRequests may

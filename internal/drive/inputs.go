@@ -68,8 +68,10 @@ const (
 type Replayer interface {
 	// Request sends a recorded request again. It returns the cells of the request's payload, for
 	// the caller to fill in; there is no payload if their Type is nil. It returns an error if
-	// the world has no such requests. Publish publishes what was sent.
+	// the world has no such requests.
 	Request(kind int, flags queue.Flags, h handle.Handle) (mem.Cells, error)
+	// Port begins the requests of the next port. Publish publishes what was sent.
+	Port()
 	Publish()
 	// Draw, Recall, Release and Transfer replay Inputs. They return an error if the world is not in
 	// the state that was recorded, and ErrForged for handles that were never drawn. The next

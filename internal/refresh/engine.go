@@ -110,10 +110,11 @@ type Engine struct {
 
 // Replay takes the place of ports while a log is replayed.
 //
-// Ownership: the world's goroutine, while the world is idle; a refresh takes from Queue and
-// Transfers.
+// Ownership: the world's goroutine, while the world is idle; a refresh takes from Queue, Begins
+// and Transfers.
 type Replay struct {
 	Queue     *queue.Queue
+	Begins    []uint32         // the counters of Queue at which the requests of each port begin
 	Settled   func()           // called in each refresh when a Recorder's Settled would be, or nil
 	Transfers []drive.Transfer // of the next refresh
 	Rung      uint8            // of the next tick

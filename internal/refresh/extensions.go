@@ -11,6 +11,7 @@ import (
 // Ownership: the world's, on an idle world; in a refresh the coordinator.
 type Extensions struct {
 	Derived []drive.Derived
+	Sender  drive.Sender // of the requests that are being applied
 
 	of     *Engine
 	all    []extended
@@ -24,7 +25,7 @@ type Extensions struct {
 
 type extended struct {
 	drive.Extension
-	notified int // how many of the deaths it was notified of
+	notified int // how many of the deaths, or of the spared, it was notified of
 }
 
 // late is a drive.Late, with its steps bound once.
@@ -33,10 +34,15 @@ type late struct {
 	collect, deliver func(int)
 }
 
-// extend applies the requests to extensions.
+// extend applies the requests to extensions, sender by sender.
 func (x *partition) extend() {
-	for _, r := range x.Joint {
-		x.lost.Decide(r.Request, x.e.Space.Apply(r))
+	from, s := 0, &x.e.Extensions.Sender
+	for _, of := range x.joints {
+		s.Number, s.Port = s.Number+1, of.port
+		for _, r := range x.Joint[from:of.end] {
+			x.lost.Decide(r.Request, x.e.Space.Apply(r))
+		}
+		from = of.end
 	}
 }
 
@@ -123,37 +129,53 @@ func (e *Extensions) collect() { e.deaths.Collect(e.of.Space, e.of.Shards, len(e
 // spare calls the extensions until none of them spares another entity. It reports whether some
 // were spared.
 func (e *Extensions) spare() (spared bool) {
+	for i := range e.all {
+		e.all[i].notified = -1
+	}
 	for again := true; again; {
 		again = false
 		for i := range e.all {
+			x := &e.all[i]
+			e.deaths.Know(x.notified)
 			again = e.run(i, "Spare").Spare(&e.deaths) || again
+			x.notified = e.deaths.Spared()
 		}
 	}
-	if spared = e.deaths.Spared(); spared {
+	if spared = e.deaths.Spared() > 0; spared {
 		e.collect()
 	}
 	return spared
 }
 
-// spread notifies each extension of the deaths that it does not know yet, until all know all:
-// Spread may add further ones. It is called by the coordinator.
+// spread notifies the extensions of the deaths: first those whose Spread may add further ones,
+// until each of them knows all, and then those that follow. So these do once what they do to the
+// relatives of the dead. It is called by the coordinator.
 func (e *Extensions) spread() {
 	for i := range e.all {
 		e.all[i].notified = 0
 	}
-	for known := 0; known < len(e.all); {
-		known = 0
-		for i := range e.all {
-			x := &e.all[i]
-			if x.notified == len(e.deaths.All()) {
-				known++
-				continue
-			}
-			from := x.notified
+	for again := true; again; {
+		again = e.spreadTo(false)
+	}
+	e.spreadTo(true)
+}
+
+// spreadTo notifies the extensions that mark, or those that follow, of the deaths that they do not
+// know yet. It reports whether there were some.
+func (e *Extensions) spreadTo(following bool) (some bool) {
+	for i := range e.all {
+		x := &e.all[i]
+		if from := x.notified; x.following() == following && from < len(e.deaths.All()) {
 			e.run(i, "Spread").Spread(&e.deaths, from)
-			x.notified = len(e.deaths.All())
+			x.notified, some = len(e.deaths.All()), true
 		}
 	}
+	return some
+}
+
+func (x *extended) following() bool {
+	f, ok := x.Extension.(drive.Following)
+	return ok && f.Follows()
 }
 
 // Derive brings up to date what is derived from rows.

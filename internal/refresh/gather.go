@@ -19,11 +19,12 @@ func (e *Engine) gather(ports bool) (sent int) {
 		e.Times.waited = append(e.Times.waited, p.since.Load())
 		queue := p.Queue.Load()
 		sent += queue.Ready()
-		e.producers = append(e.producers, producer{queue, p})
+		e.producers = append(e.producers, producer{queue: queue, port: p})
 	}
 	if f := e.Replay; f != nil { // no ports are open
 		sent += f.Queue.Ready()
-		e.producers = append(e.producers, producer{queue: f.Queue})
+		e.producers = append(e.producers, producer{queue: f.Queue, begins: f.Begins})
+		f.Begins = f.Begins[:0]
 	}
 	for _, q := range e.Outboxes {
 		q := *q

@@ -8,8 +8,15 @@ import (
 
 // producer is one queue that a refresh reads.
 type producer struct {
-	queue *queue.Queue
-	port  *Endpoint // nil: the queue of a shard's systems, or of a replay
+	queue  *queue.Queue
+	port   *Endpoint // nil: the queue of a shard's systems, or of a replay
+	begins []uint32  // of a replay: the counters of the queue at which each port's requests begin
+}
+
+// joint is where the requests of one sender end among those to extensions.
+type joint struct {
+	end  int
+	port bool
 }
 
 // partition is a run of neighbouring producers that one worker reads.
@@ -38,6 +45,7 @@ type partition struct {
 	to        [][]uint32 // by shard
 	targets   [][]store.Target
 	opened    []int          // by shard: where in targets those of the last record of many begin
+	joints    []joint        // by sender
 	lost      queue.Outcomes // outcomes of requests that no shard decides
 	_         [64]byte       // other partitions are read by other workers
 }
@@ -62,7 +70,10 @@ func (x *partition) read(cut uint32) {
 		if i < len(seen) {
 			sent = seen[i]
 		}
-		x.created += from.queue.Drain(sent, cut, &x.Drained)
+		for _, next := range from.begins {
+			x.take(from, next, cut, true)
+		}
+		x.take(from, sent, cut, from.port != nil || len(from.begins) > 0)
 		if p := from.port; p != nil && !from.queue.Empty() { // sent after the cut
 			p.Activate()
 		}
@@ -73,6 +84,15 @@ func (x *partition) read(cut uint32) {
 	x.route(false)
 	for _, q := range x.Others[x.routed:] { // they may be for entities that are created later in this refresh
 		x.Cancels = x.Cancels || q.IsMany() && q.Kind() == queue.DestroyKind
+	}
+}
+
+// take takes the requests of one sender.
+func (x *partition) take(from producer, sent, cut uint32, port bool) {
+	had := len(x.Joint)
+	x.created += from.queue.Drain(sent, cut, &x.Drained)
+	if len(x.Joint) > had {
+		x.joints = append(x.joints, joint{len(x.Joint), port})
 	}
 }
 
@@ -166,6 +186,7 @@ func (x *partition) apply(s *store.Shard) {
 // release gives the room in the queues back.
 func (x *partition) release() {
 	x.Forget()
+	x.joints = x.joints[:0]
 	x.created, x.routed, x.arrived = 0, 0, 0
 	for _, from := range x.producers {
 		from.queue.Release()

@@ -6,13 +6,35 @@ import "github.com/atoll-sim/atoll/internal/slots"
 // rows after a Retag, which takes over whole chunks.
 type Growth struct {
 	// RowsFirst is the number of rows of a table's first chunk, RowsMax that of the
-	// largest; each chunk has RowsFactor times the rows of the one before it. All are
-	// powers of two.
+	// largest, unless its rows are so large that they exceed chunkBytesMax; each chunk has
+	// RowsFactor times the rows of the one before it. All are powers of two.
 	RowsFirst, RowsFactor, RowsMax int
 }
 
 // DefaultGrowth is what a new Space has.
 var DefaultGrowth = Growth{RowsFirst: 16, RowsFactor: 4, RowsMax: slots.RowsMax}
+
+// chunkBytesMax is the most memory that a chunk takes, unless one row takes more.
+const chunkBytesMax = 4 << 20
+
+// of returns the steps of a table with such rows: the same, but for large rows with fewer rows in a
+// chunk.
+func (g Growth) of(rowBytes uintptr) Growth {
+	for g.RowsMax > 1 && uint64(g.RowsMax)*uint64(rowBytes) > chunkBytesMax {
+		g.RowsMax /= 2
+	}
+	g.RowsFirst = min(g.RowsFirst, g.RowsMax)
+	return g
+}
+
+// growthOf returns the steps in which a table of these components grows.
+func (s *Space) growthOf(set Set) Growth {
+	bytes := uintptr(0)
+	for c := range set.All {
+		bytes += s.Columns[c].of.Size
+	}
+	return s.Growth.of(bytes)
+}
 
 // next returns the number of rows of the chunk after one with the given number.
 func (g *Growth) next(rows int) int { return min(rows*g.RowsFactor, g.RowsMax) }

@@ -51,7 +51,7 @@ func (c *Chunk) FlagsAt(row int) slots.Flags { return c.flagsAt(row) }
 // ChunksFor returns how many more chunks the shard needs for n more atoms with these components, if
 // Prepare makes them.
 func (s *Shard) ChunksFor(set Set, n int) (chunks int) {
-	g, room, last := &s.space.Growth, 0, 0
+	g, room, last := s.space.growthOf(set), 0, 0
 	if t := s.bySet[set]; t != nil {
 		for _, c := range t.chunks[max(t.cur.order, 0):] {
 			room += c.Cap() - c.n

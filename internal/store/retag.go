@@ -28,7 +28,8 @@ func (r *retagging) forget() {
 //	to    [full][part][spare]                  [full][full][full][part]
 //
 // For the chunks that it gets, the other table gives spare ones back, so chunks do not accumulate
-// if rows always go the same way. added is called for the rows that have come. Their new components
+// if rows always go the same way. Between tables whose largest chunks differ, because of large rows,
+// rows are moved. added is called for the rows that have come. Their new components
 // hold zeroes. The world must be idle.
 func (t *Table) Retag(set Set, added func(Rows)) error {
 	if set == t.set || t.Rows() == 0 {
@@ -36,7 +37,7 @@ func (t *Table) Retag(set Set, added func(Rows)) error {
 	}
 	e := t.edgeTo(set)
 	to := e.to
-	if t.Rows() <= fewRows {
+	if t.Rows() <= fewRows || to.growth != t.growth {
 		return t.moveRest(e, added)
 	}
 	at, n := to.full(), t.full()
@@ -182,7 +183,7 @@ func (s *Space) retag(chunks []*Chunk, to *Table) {
 		s.mu.bases = append(s.mu.bases[:0], c.bases...)
 		c.bases = c.bases[:0]
 		rows, parts := len(c.handles), 1
-		if rows == s.Growth.RowsMax {
+		if rows == to.growth.RowsMax {
 			parts = to.limitParts(len(chunks)-i, rows)
 		}
 		for k, id := range to.ids {

@@ -80,7 +80,7 @@ func (s *Shard) Table(set Set) *Table {
 	}
 	n := set.Len()
 	t := &Table{
-		shard: s, set: set, cur: noChunk,
+		shard: s, set: set, cur: noChunk, growth: s.space.growthOf(set),
 		ids: make([]int, 0, n), columns: make([]*Column, 0, n), sizes: make([]uintptr, 0, n), plain: make([]bool, 0, n),
 	}
 	for c := range set.All {

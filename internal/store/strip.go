@@ -46,7 +46,7 @@ const (
 // are in strips. Strips grow with the table, so that the rest is smaller than what the table has or
 // is known to need.
 func (t *Table) stripParts(rows, needs int) int {
-	if rows < t.shard.space.Growth.RowsMax {
+	if rows < t.growth.RowsMax {
 		return 1
 	}
 	has := 0

@@ -38,8 +38,9 @@ type Table struct {
 	ids         []int // the components, ascending
 	columns     []*Column
 	sizes       []uintptr // of the columns' rows
-	plain       []bool    // by column: it may be copied as bytes
-	same        edge      // to the table itself
+	growth      Growth
+	plain       []bool // by column: it may be copied as bytes
+	same        edge   // to the table itself
 	edges       []*edge
 	edgesMax    int     // at this number of edges, those to tables that are gone are removed
 	toggleEdges []*edge // by component: the edge that adds or removes only it
@@ -172,9 +173,9 @@ func (t *Table) nextRow() error {
 // nextCap returns the size of the chunk that follows the last.
 func (t *Table) nextCap() int {
 	if n := len(t.chunks); n > 0 {
-		return t.shard.space.Growth.next(t.chunks[n-1].Cap())
+		return t.growth.next(t.chunks[n-1].Cap())
 	}
-	return t.shard.space.Growth.RowsFirst
+	return t.growth.RowsFirst
 }
 
 // add appends an empty chunk. The table is known to need room for needs rows.
@@ -212,7 +213,7 @@ func (t *Table) reserve(n int) error {
 		room += c.Cap() - c.n
 	}
 	for room < n {
-		rows := max(t.shard.space.Growth.holding(n-room), t.nextCap())
+		rows := max(t.growth.holding(n-room), t.nextCap())
 		if err := t.add(rows, n-room); err != nil {
 			return err
 		}
