@@ -104,6 +104,9 @@ func (q *Queue) Fits(n int, size uint32) bool {
 	return uint64(n) <= uint64(q.maxCount) && uint64(n)*uint64(size) <= uint64(q.maxSize)
 }
 
+// Pushed returns the counter of the requests that were pushed so far. Producer only.
+func (q *Queue) Pushed() uint32 { return q.sent }
+
 // Staged returns how many requests the batch under way has, and their bytes. Producer only.
 func (q *Queue) Staged() (requests int, bytes uint64) {
 	if !q.batch.open {
