@@ -158,13 +158,14 @@ func (d *Dir) removeOld(f files.Files, old []string, written string, keep int) e
 }
 
 // Newest finds the newest intact snapshot. It reads all of it. If there is none, it returns
-// ErrNone; Found.Passed says why each file was skipped.
+// ErrNone; Found.Passed says why each file was skipped. A file that cannot be read says nothing about
+// what is in it: its error is returned, and no older file stands in for it.
 func (d *Dir) Newest() (Found, error) {
-	return d.find(func(files.Files, []string) error { return nil }, nil)
+	return d.find(func(files.Files, []string) error { return nil }, nil) // stop is for errors of use
 }
 
 // find finds the newest snapshot that is intact and of which use, which gets the files that make it,
-// returns no error. stop, if not nil, says which errors of use end the search.
+// returns no error. Errors of reading end the search, and those of use for which stop returns true.
 func (d *Dir) find(use func(f files.Files, chain []string) error, stop func(error) bool) (Found, error) {
 	var x Found
 	f := d.of()
@@ -176,20 +177,33 @@ func (d *Dir) find(use func(f files.Files, chain []string) error, stop func(erro
 	for i, name := range slices.Backward(all) {
 		chain := chainOf(all[:i+1])
 		info, err := d.verifyChain(f, chain, broken)
+		ends := err != nil && !isContent(err)
 		if err == nil {
 			x.Path, x.Info = d.path(name), info
 			if err = use(f, chain); err == nil {
 				return x, nil
 			}
+			ends = stop(err)
 		}
 		err = fmt.Errorf("%s: %w", d.path(name), err)
-		if stop != nil && stop(err) {
+		if ends {
 			return x, err
 		}
 		x.Path, x.Info = "", Info{}
 		x.Passed = append(x.Passed, err)
 	}
 	return x, fmt.Errorf("%w %s", errors.Join(append([]error{ErrNone}, x.Passed...)...), d.Path)
+}
+
+// isContent reports whether an error tells something about the bytes of a snapshot, rather than about
+// reading them.
+func isContent(err error) bool {
+	for _, is := range []error{ErrNoSnapshot, ErrVersion, ErrBase, ErrTruncated, ErrAltered, ErrOtherWorld, ErrTooLarge, ErrDiffers, fs.ErrNotExist} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
 }
 
 // chainOf returns the files that make the last of some: the whole one before it, and all since.
@@ -217,7 +231,7 @@ func (d *Dir) verifyChain(f files.Files, chain []string, broken map[string]error
 	info, err := d.verify(f, chain)
 	var at *chainError
 	if errors.As(err, &at) {
-		if name := chain[at.number]; name != last {
+		if name := chain[at.number]; name != last && isContent(at.error) {
 			broken[name] = at.error
 			return info, fmt.Errorf("%w: it needs %s: %w", ErrBase, name, at.error)
 		}
@@ -293,25 +307,45 @@ func (d *Dir) Open(name string) (io.ReadCloser, error) {
 
 // Load loads the newest snapshot that can be loaded into a new world: it goes on to an older one if
 // one is damaged, or if the function Load fails because of its content; Found.Passed says why each
-// was skipped. It returns the errors of Newest. It also returns those of the function Load that
-// concern the program, as an older file would not help: ErrOtherWorld, ErrNotNew, ErrTooLarge,
-// state.ErrNoCodec, world.ErrClosed. What Options.Also has loaded of a skipped file is loaded again.
+// was skipped. It returns the errors of Newest, and the error of reading a file. It also returns
+// the errors of the function Load that concern the program, as an older file would not help:
+// ErrOtherWorld, ErrNotNew, ErrTooLarge, state.ErrNoCodec, world.ErrClosed. What Options.Also has
+// loaded of a skipped file is loaded again.
 func (d *Dir) Load(w *world.World, o Options) (Found, error) {
+	var unread error
 	return d.find(func(f files.Files, chain []string) error {
 		in, err := openChain(f, chain)
 		if err != nil {
+			unread = err
 			return err
 		}
 		defer in.Close()
-		return Load(in.Reader, w, o)
+		r := &reading{Reader: in.Reader}
+		err = Load(r, w, o)
+		unread = r.err
+		return err
 	}, func(err error) bool {
 		for _, is := range []error{ErrOtherWorld, ErrNotNew, ErrTooLarge, state.ErrNoCodec, world.ErrClosed} {
 			if errors.Is(err, is) {
 				return true
 			}
 		}
-		return w.Err() != nil
+		return w.Err() != nil || unread != nil && !isContent(unread)
 	})
+}
+
+// reading keeps the error with which reading has failed.
+type reading struct {
+	io.Reader
+	err error
+}
+
+func (r *reading) Read(to []byte) (int, error) {
+	n, err := r.Reader.Read(to)
+	if err != nil && err != io.EOF {
+		r.err = err
+	}
+	return n, err
 }
 
 // list returns the names of the snapshots, oldest first.

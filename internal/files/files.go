@@ -4,7 +4,9 @@ package files
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -94,6 +96,9 @@ func (d OS) Create(name string) (File, error) {
 	return os.OpenFile(d.path(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 }
 
+// errNotRegular counts as a file that is not there.
+var errNotRegular = fmt.Errorf("not a regular file: %w", fs.ErrNotExist)
+
 // Open opens a regular file; opening a pipe would wait for a writer.
 func (d OS) Open(name string) (io.ReadCloser, error) {
 	x, err := os.Stat(d.path(name))
@@ -101,7 +106,7 @@ func (d OS) Open(name string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	if !x.Mode().IsRegular() {
-		return nil, &os.PathError{Op: "open", Path: d.path(name), Err: errors.New("not a regular file")}
+		return nil, &os.PathError{Op: "open", Path: d.path(name), Err: errNotRegular}
 	}
 	return os.Open(d.path(name))
 }
