@@ -161,8 +161,10 @@ func (c *component) set(by Actor, h handle.Handle) (sending, error) {
 // share a map, slice or pointer, the entities share it: SetN refuses that while the world's inputs
 // are recorded or replayed, as Copy does.
 func (c *Component[T]) SetN(by Actor, hs []handle.Handle, values []T) error {
-	if err := c.core.mayShareAll(by, values); err != nil {
-		return err
+	if c.core.mayShare() {
+		if err := c.core.mustNotShare(by, values); err != nil {
+			return err
+		}
 	}
 	x, sent, err := c.core.setN(by, hs, len(values))
 	switch {

@@ -110,13 +110,15 @@ func sharesWithin(t reflect.Type) bool {
 	return kind != 0
 }
 
-// mayShareAll returns an error, and refuses the call, if two of the values of a SetN share
+// mayShare reports whether values that share something with each other are to be refused.
+func (c *component) mayShare() bool {
+	return c.w.logged.Load() && !c.w.space.TypeOf(c.id).Plain && !c.w.space.Cloned(c.id)
+}
+
+// mustNotShare returns an error, and refuses the call, if two of the values of a SetN share
 // something. values is a slice of the component's type.
-func (c *component) mayShareAll(by Actor, values any) error {
+func (c *component) mustNotShare(by Actor, values any) error {
 	w := c.w
-	if of := w.space.TypeOf(c.id); !w.logged.Load() || of.Plain || w.space.Cloned(c.id) {
-		return nil
-	}
 	var err error
 	all, seen := reflect.ValueOf(values), map[uintptr]bool{}
 	for i := range all.Len() {

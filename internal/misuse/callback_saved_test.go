@@ -342,7 +342,7 @@ func watchingCallbacks() []callbackRow {
 		v.Entity, v.Radius = x.hs[0], 1
 		s := interest.New(x.w, x.near, o, interest.Encode(func(dst []byte, h *misuseHealth) []byte { encode(); return append(dst, byte(h.Points)) }))
 		s.Open(v)
-		f := must(must(x.w.NewView()).Now())
+		f := must(must(x.w.NewView(x.near, x.health)).Now())
 		x.after(func() {
 			defer f.Release()
 			s.Update(f, 1, none)

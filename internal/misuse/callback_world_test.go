@@ -35,6 +35,15 @@ func (x *callbackScene) must(err error) string {
 	return inNothing
 }
 
+// placed returns who hears of a PlaceBy that fails.
+func placed(x *callbackScene, err error) string {
+	if err == nil {
+		return inNothing
+	}
+	require.ErrorIs(x.t, err, world.ErrFailed)
+	return inCall
+}
+
 // loop makes the row of the body of a loop.
 func loop(of string, do func(x *callbackScene)) callbackRow {
 	return callbackRow{of: of, on: onCaller, twice: true, do: func(x *callbackScene) string { do(x); return inNothing }}
@@ -165,14 +174,13 @@ func worldCallbacks() []callbackRow {
 		}},
 		{of: "world.Bundle.PlaceBy place", on: onCaller, twice: true, do: func(x *callbackScene) string {
 			x.unit.PlaceBy(func(misuseUnit) int { x.fail(); return 1 })
-			x.newUnit(x.w)
-			return inNothing
+			_, err := x.unit.Create(x.w, misuseUnit{})
+			return placed(x, err)
 		}},
 		{of: "besides: world.Bundle.PlaceBy place, by a Port", on: onCaller, twice: true, do: func(x *callbackScene) string {
 			x.unit.PlaceBy(func(misuseUnit) int { x.fail(); return 1 })
-			x.newUnit(x.port)
-			x.w.Refresh()
-			return inNothing
+			_, err := x.unit.Create(x.port, misuseUnit{})
+			return placed(x, err)
 		}},
 		{of: "world.Port.Batch f", on: onCaller, twice: true, do: func(x *callbackScene) string {
 			return x.must(x.port.Batch(func() error { x.newUnit(x.port); x.fail(); return nil }))
