@@ -24,7 +24,8 @@
 // saves a snapshot.
 //
 // After a crash the world is another incarnation, so no handle from before it names another
-// entity; see world.World.Reincarnate. The log may end before the process did: what was not synced
+// entity; see world.World.Reincarnate. Ticks are the only time that the world has, so timers wait
+// while no process runs. The log may end before the process did: what was not synced
 // is lost. If a server answers its clients only after Wait has returned, nothing is lost that they
 // know of. If something that was synced is missing or damaged, Open returns ErrDamaged.
 package durable

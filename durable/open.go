@@ -23,6 +23,9 @@ import (
 // goes on, as the world did. The world needs Options.VersionsEach, such as 10,000, so that there are
 // incarnations for crashes.
 //
+// The log is for the program that wrote it, and for machines that compute the same floats; see
+// docs/determinism.md. After Close there is no log to play.
+//
 // It returns ErrInUse, ErrDamaged, world.ErrVersions when no incarnation is left, the errors of
 // snapshot.Load, inputlog.Log.Play, Options.New and Options.Upgrade, or that of ctx. Then the world
 // must not be used. The files are unchanged, but there may be an empty segment of the log, and a

@@ -13,5 +13,6 @@
 //	}
 //	err = player.Err()
 //
-// docs/determinism.md says what is recorded, and what the game must do itself.
+// docs/determinism.md says what is recorded, what the game must do itself, and on which other
+// machines a replay is the same.
 package inputlog

@@ -118,7 +118,7 @@ func naively(pos *world.Reader[Position], all *world.Query) (n naive) {
 
 func square(p, q near.Point) float64 {
 	x, y, z := p.X-q.X, p.Y-q.Y, p.Z-q.Z
-	return x*x + y*y + z*z
+	return float64(x*x) + float64(y*y) + float64(z*z)
 }
 
 // within finds what AppendWithin does.

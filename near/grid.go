@@ -10,10 +10,12 @@ type Point struct{ X, Y, Z float64 }
 // finite reports whether no coordinate is infinite or not a number.
 func (p *Point) finite() bool { return (p.X-p.X)+(p.Y-p.Y)+(p.Z-p.Z) == 0 }
 
-// square returns the squared distance of two points.
+// square returns the squared distance of two points. As everywhere in this package where it decides
+// what is found, each product is rounded by a conversion: Go may otherwise fuse it with the sum, on
+// some machines and not on others.
 func (p *Point) square(q *Point) float64 {
 	x, y, z := p.X-q.X, p.Y-q.Y, p.Z-q.Z
-	return x*x + y*y + z*z
+	return float64(x*x) + float64(y*y) + float64(z*z)
 }
 
 // shrink makes all coordinates so small that squares of their differences do not overflow.

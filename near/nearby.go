@@ -81,7 +81,7 @@ func within(dst []nearby.Hit, entries []entry, place uint32, c *Point, square fl
 	for i := range entries {
 		e := &entries[i]
 		x, y, z := e.X-at.X, e.Y-at.Y, e.Z-at.Z
-		d := x*x + y*y + z*z
+		d := float64(x*x) + float64(y*y) + float64(z*z)
 		dst[n] = nearby.Hit{Handle: e.handle, Distance2: d, Place: place + uint32(i)}
 		next := n + 1
 		if len(dead) > 0 && anyOf(dead, int(from)+i) {

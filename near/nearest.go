@@ -85,7 +85,7 @@ func (s *search) entries(entries []entry, dead []uint64, from int) {
 	for i := range entries {
 		e := &entries[i]
 		x, y, z := e.X-s.at.X, e.Y-s.at.Y, e.Z-s.at.Z
-		d := x*x + y*y + z*z
+		d := float64(x*x) + float64(y*y) + float64(z*z)
 		if d > s.limit || len(dead) > 0 && anyOf(dead, from+i) {
 			continue
 		}

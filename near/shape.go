@@ -51,7 +51,7 @@ func lineOf(from, to Point, radius float64) shape {
 	if most := max(math.Abs(s.dir.X), math.Abs(s.dir.Y), math.Abs(s.dir.Z)); most > 0 {
 		_, e := math.Frexp(most)
 		s.unit = Point{math.Ldexp(s.dir.X, -e), math.Ldexp(s.dir.Y, -e), math.Ldexp(s.dir.Z, -e)}
-		l := s.unit.X*s.unit.X + s.unit.Y*s.unit.Y + s.unit.Z*s.unit.Z
+		l := float64(s.unit.X*s.unit.X) + float64(s.unit.Y*s.unit.Y) + float64(s.unit.Z*s.unit.Z)
 		s.over = min(math.Ldexp(1/l, -e), math.MaxFloat64)
 	}
 	size := math.Abs(from.X) + math.Abs(from.Y) + math.Abs(from.Z) + math.Abs(to.X) + math.Abs(to.Y) + math.Abs(to.Z)
@@ -67,7 +67,7 @@ func (s *shape) collect(dst []Hit, entries []entry, dead []uint64, from int) []H
 		for i := range entries {
 			e := &entries[i]
 			x, y, z := e.X-s.at.X, e.Y-s.at.Y, e.Z-s.at.Z
-			d := x*x + y*y + z*z
+			d := float64(x*x) + float64(y*y) + float64(z*z)
 			if d <= s.square && (len(dead) == 0 || !anyOf(dead, from+i)) {
 				dst = append(dst, Hit{e.handle, e.Point, d})
 			}
@@ -102,9 +102,9 @@ func (s *shape) collect(dst []Hit, entries []entry, dead []uint64, from int) []H
 // off returns the square of the distance of a point from a line.
 func (s *shape) off(p *Point) float64 {
 	x, y, z := p.X-s.at.X, p.Y-s.at.Y, p.Z-s.at.Z
-	t := min(max((x*s.unit.X+y*s.unit.Y+z*s.unit.Z)*s.over, 0), 1)
-	x, y, z = x-t*s.dir.X, y-t*s.dir.Y, z-t*s.dir.Z
-	return x*x + y*y + z*z
+	t := min(max((float64(x*s.unit.X)+float64(y*s.unit.Y)+float64(z*s.unit.Z))*s.over, 0), 1)
+	x, y, z = x-float64(t*s.dir.X), y-float64(t*s.dir.Y), z-float64(t*s.dir.Z)
+	return float64(x*x) + float64(y*y) + float64(z*z)
 }
 
 // clip returns which cells of a row, of those from x0 to x1, may have points near the line.

@@ -56,13 +56,13 @@ func (g *Grid[P]) bounds(shard int) bounds {
 		if at == 0 {
 			return math.Inf(-1)
 		}
-		return least + side*float64(at) - g.o.Margin
+		return least + float64(side*float64(at)) - g.o.Margin // rounded alike on all machines
 	}
 	to := func(least, side float64, at, n int) float64 {
 		if at == n-1 {
 			return math.Inf(1)
 		}
-		return least + side*float64(at+1) + g.o.Margin
+		return least + float64(side*float64(at+1)) + g.o.Margin
 	}
 	return bounds{
 		left: from(g.o.X, g.sides.x, column), right: to(g.o.X, g.sides.x, column, g.o.Columns),
@@ -78,7 +78,7 @@ func (g *Grid[P]) Regions() int { return g.o.Columns * g.o.Rows }
 
 // Corner returns the least coordinates of a shard's region, and Side its size.
 func (g *Grid[P]) Corner(shard int) (x, y float64) {
-	return g.o.X + g.sides.x*float64(shard%g.o.Columns), g.o.Y + g.sides.y*float64(shard/g.o.Columns)
+	return g.o.X + float64(g.sides.x*float64(shard%g.o.Columns)), g.o.Y + float64(g.sides.y*float64(shard/g.o.Columns))
 }
 
 // Side returns the size of a region.

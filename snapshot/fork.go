@@ -13,7 +13,8 @@ import (
 // Load, but writes nothing. Components are copied on o.Workers goroutines as frames copy them, by
 // world.Component.CloneBy if they have one. Components without it, of which a plain copy would
 // share something, are encoded and decoded. The fork shares nothing with the captured world, nor
-// with other forks, and continues as that world would have. Load may be called as often as needed,
+// with other forks, and continues as that world would have. As the function Load, it calls no hooks
+// for what it loads. Load may be called as often as needed,
 // and by several goroutines at once for a world each, if the functions of o allow that.
 //
 // The requirements for the new world and for o, and the errors, are those of the function Load,

@@ -26,6 +26,9 @@ import (
 // the same options and registrations in the same order, with the same types, Load compares its hash
 // with that of the saved one.
 //
+// Load calls no hooks for what it loads. The next refresh calls them for what the saved world did
+// since its last refresh.
+//
 // Load does not read beyond the end of the snapshot. Errors are those of this package,
 // state.ErrNoCodec, world.ErrClosed, the error of src and those of Options.Also. After an error the
 // world is new again, so that another snapshot can be loaded into it; but what Options.Also has

@@ -91,6 +91,10 @@ func (p Plan) err() error {
 // PlanLoad returns what Load would do about each difference of the snapshot and the world, and
 // what it would refuse. It reads the beginning of the snapshot and does not touch the world, which
 // need not be new. Errors are those of Load for data that is no snapshot.
+//
+// It compares names and types. It cannot see that a number means something else now, as when the
+// constants of an enum are renumbered: Load then reads the old numbers. So never renumber, or give
+// the field another name, too, and convert it by a Migrated.
 func PlanLoad(src io.Reader, w *world.World, o Options) (Plan, error) {
 	if w == nil {
 		panic("snapshot: PlanLoad for a nil World; pass one of world.New")

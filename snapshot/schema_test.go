@@ -272,6 +272,25 @@ func TestDroppedInCBOR(t *testing.T) {
 	mustBecome(t, holds[[]string]{1, []string{"a"}}, holds[[2]int8]{Kept: 1}, drop)
 }
 
+// TestRenumbered has constants with other numbers. Nothing in the type tells: what docs/guide.md says
+// to do is another name for the field, and a function.
+func TestRenumbered(t *testing.T) {
+	type (
+		weather uint8 // was calm, storm; is fog, calm, storm
+		sky     struct{ Weather weather }
+		skyNow  struct{ Sky weather }
+	)
+	mustBecome(t, sky{1}, sky{1}) // a storm that is calm now
+	plan, _, err := snapshot.Conversion(reflect.TypeFor[sky](), reflect.TypeFor[sky](), codecs())
+	require.NoError(t, err)
+	require.Empty(t, plan.Differences)
+	change := snapshot.Migrated(func(was sky) skyNow { return skyNow{was.Weather + 1} })
+	got, err := loadAs[skyNow](t, packed(t, sky{0}, sky{1}), change)
+	require.NoError(t, err)
+	require.Equal(t, []skyNow{{1}, {2}}, got)
+	mustBecome(t, skyNow{1}, skyNow{1}, change) // what the newer program has saved
+}
+
 // TestMigrated makes values by functions.
 func TestMigrated(t *testing.T) {
 	type (

@@ -5,6 +5,8 @@
 // the message is delivered to whichever shard has the entity then, as any other message. A timer
 // ends with its entity.
 //
+// Time is ticks, and nothing else: while the program is down or the world is paused, timers wait.
+//
 //	wheel   one for each shard, and one for global systems: 64 to 16,384 slots, by the tick modulo
 //	        their number; a tick looks at one slot
 //	slot    the timers in it, due in this round or a later one, in the order in which they were set

@@ -36,7 +36,7 @@ func Example_snapshot() {
 	w, ships, s = newGame() // the next start of the program
 	found, err := dir.Load(w, snapshot.Options{Scheduler: s})
 	for _, passed := range found.Passed {
-		fmt.Println("damaged:", passed)
+		fmt.Println("skipped:", passed)
 	}
 	_ = s.Step(context.Background())
 	fmt.Println(err, w.Tick(), world.Read[Position](w).Get(h).X)
