@@ -57,8 +57,8 @@ func savedBay(t *testing.T) (image []byte, hs []handle.Handle) {
 func TestExtensionOptions(t *testing.T) {
 	image, hs := savedBay(t)
 	for want, w := range map[string]*world.World{
-		`extension "in" (OnParentDeath destroy, OnChildDeath close, Places 0, PlacesMax 65536, Refusals 1024 → OnParentDeath orphan, OnChildDeath close`:                                          newBay(hierarchy.Options{OnParentDeath: hierarchy.Orphan}, names.Options{}).World,
-		`OnChildDeath swap, Places 0, PlacesMax 65536, Refusals 1024): decides what it does: make it with the options that it was saved with, or another under a new name, and say Dropped("in")`: newBay(hierarchy.Options{OnChildDeath: hierarchy.Swap}, names.Options{}).World,
+		`extension "in" (OnParentDeath destroy, OnChildDeath close, Places 0, PlacesMax 65536, Refusals 1024, StepsMax 16777216 → OnParentDeath orphan, OnChildDeath close`:                                          newBay(hierarchy.Options{OnParentDeath: hierarchy.Orphan}, names.Options{}).World,
+		`OnChildDeath swap, Places 0, PlacesMax 65536, Refusals 1024, StepsMax 16777216): decides what it does: make it with the options that it was saved with, or another under a new name, and say Dropped("in")`: newBay(hierarchy.Options{OnChildDeath: hierarchy.Swap}, names.Options{}).World,
 		`Places 4, PlacesMax 65536`: newBay(hierarchy.Options{Places: 4}, names.Options{}).World,
 		`extension "called" (names of string, LengthMax 256, Refusals 1024 → names of int64, LengthMax 256, Refusals 1024)`: func() *world.World {
 			w := world.MustNew(world.Options{})
