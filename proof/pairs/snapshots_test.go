@@ -18,10 +18,10 @@ func snapshots() *feature {
 	}}
 }
 
-// mayReload reports whether the world is to be exchanged before a tick. Owners are of one world,
-// and a log begins with a new one.
+// mayReload reports whether the world is to be exchanged before a tick. Owners are of one world, a
+// log begins with a new one, and no snapshot has what is in the queue of a port.
 func (s *scene) mayReload(tick int) bool {
-	return tick > 0 && s.plan.has("snapshots") && !s.plan.has("references") && !s.plan.has("inputs") && s.n(3) > 0
+	return tick > 0 && s.plan.has("snapshots") && !s.plan.has("references") && !s.plan.has("inputs") && !s.plan.has("during") && s.n(3) > 0
 }
 
 // reload makes a world of what this one is saved as, and takes its place.
