@@ -40,7 +40,6 @@ func during() *feature {
 				x.port, err = s.OpenPort()
 				s.must(err == nil, "OpenPort: %v", err)
 			}
-			s.now++ // the refresh that applies it is one later
 			for range 3 {
 				for _, f := range s.plan.features {
 					x.acts = append(x.acts, kill(s.someone()))
@@ -51,7 +50,6 @@ func during() *feature {
 					}
 				}
 			}
-			s.now--
 			s.made["during"] = x
 			for range 5 { // some may be dead by then
 				s.byPort(s.ports[0], on("wait", s.someone(), func(o *objects, by world.Actor, h handle.Handle) error {
