@@ -17,6 +17,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/world"
 )
 
 // TestPrograms lets a program load what another has saved, which has one more or one fewer of each
@@ -202,4 +203,17 @@ func makers(t *testing.T) (all []string) {
 	}))
 	require.Greater(t, len(all), 20)
 	return all
+}
+
+// TestPins loads what knows one of two pinned components: the pin of the other stays, and for the
+// first what was saved holds.
+func TestPins(t *testing.T) {
+	x, y := newBank(1), newBank(1)
+	var file bytes.Buffer
+	require.NoError(t, snapshot.Save(&file, x.World, x.options.Snapshot))
+	mast := world.Register[Mast](y.World, "mast")
+	y.Pin(y.shipOf, mast)
+	require.Len(t, driver.Of(y.World).Survey().Pinned(), 2)
+	require.NoError(t, snapshot.Load(&file, y.World, y.options.Snapshot))
+	require.Equal(t, []int{2}, driver.Of(y.World).Survey().Pinned())
 }
