@@ -47,8 +47,15 @@ type bank struct {
 	options durable.Options
 }
 
-func newBank(workers int) *bank {
-	w := world.MustNew(world.Options{Shards: 3, VersionsEach: 1000, Seed: 3})
+func newBank(workers int) *bank { return newBankOf(workers, nil) }
+
+// newBankOf makes a bank whose options f changes.
+func newBankOf(workers int, f func(*world.Options, *scheduler.Options)) *bank {
+	o, s := world.Options{Shards: 3, VersionsEach: 1000, Seed: 3}, scheduler.Options{Workers: workers}
+	if f != nil {
+		f(&o, &s)
+	}
+	w := world.MustNew(o)
 	accounts := world.Register[Account](w, "account")
 	ships := world.Register[Ship](w, "ship")
 	x := &bank{World: w, shipOf: ships, account: world.Read[Account](w), ship: world.Read[Ship](w), ships: world.NewBundle[fleet](w)}
@@ -58,7 +65,7 @@ func newBank(workers int) *bank {
 			a.Seq, a.Sum = p.Seq, a.Sum+p.N
 		}
 	})
-	x.s = scheduler.New(w, scheduler.Options{Workers: workers})
+	x.s = scheduler.New(w, s)
 	x.s.MustAdd("drift", func(b *world.Build) func(*world.Context) {
 		ships := b.Query(world.With[Ship](b))
 		b.Creates(x.ships)

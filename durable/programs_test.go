@@ -2,93 +2,30 @@ package durable_test
 
 import (
 	"bytes"
-	"context"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/async"
-	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/hierarchy"
-	"github.com/atoll-sim/atoll/names"
-	"github.com/atoll-sim/atoll/near"
-	"github.com/atoll-sim/atoll/prefab"
-	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/state"
-	"github.com/atoll-sim/atoll/timer"
 	"github.com/atoll-sim/atoll/world"
 )
-
-// What a program may have more than another.
-type (
-	Mast  struct{ N uint32 }
-	Knot  struct{}
-	Bell  struct{ N int }
-	Chart struct{ N int }
-	Log   struct{ N int }
-
-	sailor struct {
-		Ship
-		Account
-	}
-	again struct{ Ship }
-)
-
-// another is a kind of thing that a program may have one more of.
-type another struct {
-	name string
-	// listed says that PlanLoad tells it, because the state hash depends on it.
-	listed bool
-	// alone says that a program without it refuses a snapshot that has it.
-	alone bool
-	add   func(x *bank)
-}
-
-var programs = []another{
-	{"component", true, true, func(x *bank) { world.Register[Mast](x.World, "mast") }},
-	{"tag", true, true, func(x *bank) { world.Register[Knot](x.World, "knot") }},
-	{"message", true, true, func(x *bank) { world.RegisterMessage[Bell](x.World, "bell") }},
-	{"resource", true, true, func(x *bank) { world.RegisterResource(x.World, "chart", Chart{7}) }},
-	{"accumulator", true, true, func(x *bank) { world.RegisterAccumulator(x.World, "log", func(total, part *Log) { total.N += part.N }) }},
-	{"hook", true, true, func(x *bank) {
-		x.Observe("more", world.OnCreate, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
-			return func(*world.Context, world.Event, []handle.Handle) {}
-		})
-	}},
-	{"relation", true, true, func(x *bank) { hierarchy.New(x.World, "crew", hierarchy.Options{}) }},
-	{"names", true, true, func(x *bank) { names.New[string](x.World, "names", names.Options{}) }},
-	{"timers", true, true, func(x *bank) {
-		timer.New(x.World, "timers", world.RegisterMessage[Bell](x.World, "bell"), timer.Options{})
-	}},
-	{"call", true, true, func(x *bank) {
-		async.New(x.World, "ask", world.RegisterMessage[async.Result[int]](x.World, "answer"), func(context.Context, int) (int, error) { return 0, nil }, async.Options{})
-	}},
-	{"bundle of a new set", false, false, func(x *bank) { world.NewBundle[sailor](x.World) }},
-	{"bundle of a known set", false, false, func(x *bank) { world.NewBundle[again](x.World) }},
-	{"function", false, false, func(x *bank) { world.RegisterFunc(x.World, "row", func(*world.EntityContext, int) {}) }},
-	{"query", false, false, func(x *bank) { x.Query(world.With[Ship](x.World)) }},
-	{"prefab", false, false, func(x *bank) { prefab.New(x.World, "boat", prefab.With(x.shipOf, Ship{1})) }},
-	{"index", false, false, func(x *bank) {
-		near.New(x.World, func(s Ship) near.Point { return near.Point{X: float64(s.N % 7)} }, near.Options{Max: near.Point{X: 10, Y: 10}, Cell: 1})
-	}},
-	{"system", true, true, func(x *bank) {
-		x.s.MustAdd("more", func(*world.Build) func(*world.Context) { return func(*world.Context) {} })
-	}},
-	{"global system", true, true, func(x *bank) {
-		x.s.MustAdd("more", func(*world.Build) func(*world.Context) { return func(*world.Context) {} }, scheduler.Global())
-	}},
-	{"also", true, true, func(x *bank) {
-		x.options.Snapshot.Also = append(x.options.Snapshot.Also, snapshot.Also{Name: "more", Save: func(dst []byte) []byte { return dst }, Load: func([]byte) error { return nil }})
-	}},
-}
 
 // TestPrograms lets a program load what another has saved, which has one more or one fewer of each
 // kind of thing: by Load, as a fork, from a Dir and by Open after Close. PlanLoad tells each
 // difference on which the hash depends. Where it tells none, the hash is the same.
 func TestPrograms(t *testing.T) {
-	base := another{name: "nothing", add: func(*bank) {}}
 	for _, p := range programs {
+		base := another{name: "nothing", add: p.had}
 		t.Run(p.name, func(t *testing.T) {
 			t.Run("more", func(t *testing.T) { mustChange(t, base, p, p.listed, false) })
 			t.Run("fewer", func(t *testing.T) { mustChange(t, p, base, p.listed, p.alone) })
@@ -99,9 +36,11 @@ func TestPrograms(t *testing.T) {
 // mustChange saves by one program and loads by another.
 func mustChange(t *testing.T, from, to another, listed, refused bool) {
 	mk := func(a another) *bank {
-		x := newBank(1)
-		a.add(x)
-		x.options.Snapshot.Scheduler = x.s
+		x := newBankOf(1, a.options)
+		if a.add != nil {
+			a.add(x)
+		}
+		x.options.Snapshot.Scheduler, x.options.Snapshot.OtherOptions = x.s, true
 		return x
 	}
 	hashOf := func(x *bank) state.Hash {
@@ -109,7 +48,7 @@ func mustChange(t *testing.T, from, to another, listed, refused bool) {
 		require.NoError(t, err)
 		return hash
 	}
-	path := t.TempDir()
+	path, _ := useDisk(t)
 	x := mk(from)
 	x.options.Snapshot.Scheduler = nil // that of Open
 	st, err := x.open(path)
@@ -119,6 +58,9 @@ func mustChange(t *testing.T, from, to another, listed, refused bool) {
 	}
 	_, err = x.ships.Create(x.World, fleet{Ship{5}})
 	require.NoError(t, err)
+	if from.after != nil {
+		from.after(x)
+	}
 	o := x.options.Snapshot
 	o.Scheduler = x.s
 	var file bytes.Buffer
@@ -155,6 +97,9 @@ func mustChange(t *testing.T, from, to another, listed, refused bool) {
 		} else {
 			require.NoError(t, err, how)
 		}
+		if to.after != nil {
+			to.after(y)
+		}
 		require.Equal(t, x.observe(), y.observe(), how)
 		if !listed {
 			require.Equal(t, want, hashOf(y), how)
@@ -182,4 +127,93 @@ func mustChange(t *testing.T, from, to another, listed, refused bool) {
 	require.NoError(t, err)
 	require.Equal(t, now, y.observe())
 	require.NoError(t, st.Close())
+}
+
+// asides are functions that make or register something that is no part of a program's world.
+var asides = map[string]string{
+	"handle.New": "a number", "world.New": "the world itself", "world.MustNew": "the world itself", "scheduler.New": "the scheduler itself",
+}
+
+// TestProgramsComplete finds every exported function that makes or registers something, and what
+// must be registered before Open: programs has each. It also has each list of which the hash
+// depends, and PlanLoad tells it.
+func TestProgramsComplete(t *testing.T) {
+	var known, told []string
+	for _, p := range programs {
+		known = append(known, p.by)
+	}
+	for _, name := range makers(t) {
+		if asides[name] == "" {
+			require.Contains(t, known, name, "add it to programs, or to asides with the reason")
+		}
+	}
+	for what := range late {
+		require.Contains(t, known, regexp.MustCompile(`^[\w.]+`).FindString(what), "it must be registered before Open")
+	}
+	for _, p := range programs {
+		if p.add == nil || p.had != nil {
+			continue
+		}
+		x, y := newBank(1), newBank(1)
+		p.add(y)
+		var file bytes.Buffer
+		require.NoError(t, snapshot.Save(&file, x.World, x.options.Snapshot))
+		plan, err := snapshot.PlanLoad(&file, y.World, y.options.Snapshot)
+		require.NoError(t, err)
+		for _, d := range plan.Differences {
+			told = append(told, d.Kind)
+		}
+	}
+	for _, list := range driver.Of(newBank(1).World).Survey().Registered() {
+		require.Contains(t, told, list.What, "no program has one more")
+	}
+}
+
+// makers returns the exported functions of public packages whose names begin with New, MustNew or
+// Register, and World's methods that do.
+func makers(t *testing.T) (all []string) {
+	makes := regexp.MustCompile(`^(New|MustNew|Register)([A-Z]|$)`)
+	require.NoError(t, filepath.WalkDir("..", func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && slices.Contains([]string{"internal", "cmd", "proof", "bench", "tools", "metrics", "examples", "testdata", "docs", ".git"}, e.Name()):
+			return fs.SkipDir
+		case e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || !makes.MatchString(f.Name.Name) {
+				continue
+			}
+			if f.Recv == nil {
+				all = append(all, file.Name.Name+"."+f.Name.Name)
+			} else if star, ok := f.Recv.List[0].Type.(*ast.StarExpr); ok {
+				if name, ok := star.X.(*ast.Ident); ok && name.Name == "World" {
+					all = append(all, "World."+f.Name.Name)
+				}
+			}
+		}
+		return nil
+	}))
+	require.Greater(t, len(all), 20)
+	return all
+}
+
+// TestPins loads what knows one of two pinned components: the pin of the other stays, and for the
+// first what was saved holds.
+func TestPins(t *testing.T) {
+	x, y := newBank(1), newBank(1)
+	var file bytes.Buffer
+	require.NoError(t, snapshot.Save(&file, x.World, x.options.Snapshot))
+	mast := world.Register[Mast](y.World, "mast")
+	y.Pin(y.shipOf, mast)
+	require.Len(t, driver.Of(y.World).Survey().Pinned(), 2)
+	require.NoError(t, snapshot.Load(&file, y.World, y.options.Snapshot))
+	require.Equal(t, []int{2}, driver.Of(y.World).Survey().Pinned())
 }

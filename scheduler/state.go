@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 )
@@ -37,9 +36,10 @@ func (s *Scheduler) AppendState(dst []byte) []byte {
 
 // LoadState restores the state of the scheduler when AppendState wrote src. All systems of src must
 // have been added, in any order. Systems that src lacks, and a Balancer that it lacks, keep their
-// state. A Balancer with a state must have a method LoadState, like this one. If LoadState cannot
-// load src, it returns an error and changes nothing. Only the goroutine that owns the scheduler may
-// call it, between ticks.
+// state. The state of a Balancer is left out if there is none now, or one without a state. A Balancer
+// with a state must have a method LoadState, like this one. If LoadState cannot load src, it returns
+// an error and changes nothing. Only the goroutine that owns the scheduler may call it, between
+// ticks.
 func (s *Scheduler) LoadState(src []byte) error {
 	s.mustRest("LoadState")
 	enabled, off := map[*system]bool{}, map[*system][]bool{}
@@ -81,14 +81,12 @@ func (s *Scheduler) LoadState(src []byte) error {
 
 // load gives the Balancer the state that AppendState wrote.
 func (b *balancing) load(src []byte) error {
-	if len(src) == 0 {
+	if len(src) == 0 || b.by == nil {
 		return nil
 	}
-	if b.by == nil {
-		return errors.New("scheduler: there is more state than its systems have; add the same systems and Balancer")
-	}
 	by, loads := b.by.(interface{ LoadState(src []byte) error })
-	if !loads && len(src) > 1 {
+	_, keeps := b.by.(interface{ AppendState(dst []byte) []byte })
+	if !loads && keeps {
 		return fmt.Errorf("scheduler: the Balancer, a %T, has a state and no LoadState", b.by)
 	}
 	if loads {

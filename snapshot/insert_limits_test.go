@@ -212,3 +212,50 @@ func TestInsertIncarnation(t *testing.T) {
 		x.mustInsert(piece, all, snapshot.InsertOptions{})
 	}
 }
+
+// TestRefusedRows refuses rows of a new set of components, because the world has no chunk left:
+// nothing stays of the table that they were for.
+func TestRefusedRows(t *testing.T) {
+	type freight struct {
+		Link
+		serial
+	}
+	x := newNarrow(t, world.Options{Shards: 2}, hierarchy.TreeOptions{})
+	freights := world.NewBundle[freight](x.World)
+	h := create(x.World, Link{})
+	port, err := x.OpenPort()
+	require.NoError(t, err)
+	tables := func() (n int) {
+		for i := range x.Shards() {
+			n += len(driver.Of(x.World).Survey().Shard(i).Tables())
+		}
+		return n
+	}
+	had := tables()
+	x.leaveChunks(0)
+	tries := map[string]func() error{
+		"create":  func() error { _, err := freights.Create(x.World, freight{}); return err },
+		"change":  func() error { return freights.Add(x.World, h, freight{}) },
+		"reserve": func() error { return freights.Reserve(x.World, 1) },
+	}
+	sections := func() []state.Section {
+		all, err := state.NewHasher(x.World, nil).Sections()
+		require.NoError(t, err)
+		require.Equal(t, "the world", all[0].Name)
+		return all[1:] // the world counts what it creates in a shard in a row
+	}
+	for what, try := range tries {
+		before := sections()
+		require.ErrorIs(t, try(), world.ErrChunks, what)
+		require.Equal(t, before, sections(), what)
+	}
+	_, err = freights.Create(port, freight{})
+	require.NoError(t, err)
+	require.NoError(t, freights.Add(port, h, freight{}))
+	x.Refresh()
+	require.Equal(t, had, tables())
+	x.leaveChunks(100)
+	_, err = freights.Create(x.World, freight{})
+	require.NoError(t, err)
+	require.Equal(t, had+1, tables())
+}

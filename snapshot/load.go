@@ -217,6 +217,9 @@ func (l *loading) world(s *section, c *drive.Cursor) error {
 	x.Hooks = own.Hooks
 	var err error
 	if x.Pinned, err = l.components(x.Pinned); err == nil {
+		x.Pinned = append(x.Pinned, slices.DeleteFunc(own.Pinned, func(c int) bool { // those that the snapshot does not know
+			return slices.ContainsFunc(l.names.components, func(n named) bool { return n.at == c })
+		})...)
 		slices.Sort(x.Pinned)
 		err = l.into.World(x)
 	}

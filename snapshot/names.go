@@ -9,6 +9,7 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -30,16 +31,17 @@ type named struct {
 
 // catalogue lists everything that is registered, or that a snapshot has.
 type catalogue struct {
-	components, messages, resources, kinds, hooks, extensions, also, systems []named
-	scheduler                                                                bool
-	hashed                                                                   map[string]bool // of a world: the lists on which its hash depends
+	components, messages, resources, kinds, hooks, extensions, also, systems, balancers []named
+	scheduler                                                                           bool
+	hashed                                                                              map[string]bool    // of a world: the lists on which its hash depends
+	balances                                                                            scheduler.Balancer // of a world, or nil
 }
 
 // lists returns the lists by the names that errors use.
 func (x *catalogue) lists() map[string]*[]named {
 	return map[string]*[]named{
 		"component": &x.components, "message": &x.messages, "resource": &x.resources, "request": &x.kinds,
-		"hook": &x.hooks, "extension": &x.extensions, "also": &x.also, "system": &x.systems,
+		"hook": &x.hooks, "extension": &x.extensions, "also": &x.also, "system": &x.systems, "balancer": &x.balancers,
 	}
 }
 
@@ -47,7 +49,7 @@ func (x *catalogue) lists() map[string]*[]named {
 const accumulates = 1 << 63
 
 // listed is the order of the lists in a snapshot.
-var listed = []string{"component", "message", "resource", "request", "hook", "extension", "also", "system"}
+var listed = []string{"component", "message", "resource", "request", "hook", "extension", "also", "system", "balancer"}
 
 // catalogueOf lists what a world has. Kinds of requests are listed by name only: see formOf.
 func catalogueOf(w *world.World, v drive.Survey, o *Options) (x *catalogue, err error) {
@@ -103,6 +105,9 @@ func catalogueOf(w *world.World, v drive.Survey, o *Options) (x *catalogue, err 
 	if o.Scheduler != nil {
 		for i, name := range o.Scheduler.Systems() {
 			x.systems = append(x.systems, named{name: name, at: i})
+		}
+		if x.balances = o.Scheduler.Options().Balancer; x.balances != nil {
+			x.balancers = []named{{name: fmt.Sprintf("%T", x.balances)}}
 		}
 	}
 	return x, err

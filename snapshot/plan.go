@@ -147,7 +147,7 @@ func (m *matching) all() (same bool, err error) {
 	same = true
 	saved, own := m.saved.lists(), m.own.lists()
 	for _, what := range listed {
-		if what == "system" {
+		if what == "system" || what == "balancer" {
 			continue
 		}
 		if what == "request" && m.files {
@@ -198,6 +198,28 @@ func (m *matching) systems() {
 		if m.saved.scheduler && !slices.Contains(saved, name) {
 			m.note("system", name, "", false, "is new, and stays as it was added")
 		}
+	}
+	m.balancer()
+}
+
+// balancer compares the Balancers of the schedulers, which have types as names.
+func (m *matching) balancer() {
+	saved, own := namesOf(m.saved.balancers), namesOf(m.own.balancers)
+	_, loads := m.own.balances.(interface{ LoadState(src []byte) error })
+	_, keeps := m.own.balances.(interface{ AppendState(dst []byte) []byte })
+	switch {
+	case !m.saved.scheduler || len(saved)+len(own) == 0:
+	case len(own) == 0:
+		m.note("balancer", saved[0], "", false, "is not in Options.Scheduler: its state is left out")
+	case len(saved) == 0:
+		m.note("balancer", own[0], "", false, "is new, and stays as it was made")
+	case keeps && !loads:
+		m.note("balancer", saved[0], own[0], true, "has a state and no LoadState: give it the method")
+	case saved[0] == own[0]:
+	case loads || m.files:
+		m.note("balancer", saved[0], own[0], false, "is another, which gets the state that was saved")
+	default:
+		m.note("balancer", saved[0], own[0], false, "is another, without a state: what was saved is left out")
 	}
 }
 

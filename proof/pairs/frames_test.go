@@ -115,7 +115,7 @@ func frames() *feature {
 
 // fork makes a world of what was captured.
 func (s *scene) fork(c *snapshot.Captured) *objects {
-	o := newObjects(s.plan, s.workers, s.chaos)
+	o := newProgram(s.plan, s.workers, s.chaos, s.more)
 	err := c.Load(o.World, snapshot.Options{Codecs: o.codecs, Scheduler: o.ticks, Workers: s.workers})
 	s.must(err == nil, "forking: %v", err)
 	return o

@@ -84,6 +84,11 @@ func (o *objects) has(name string) bool { return plan{features: o.features}.has(
 
 // newObjects makes a world for a plan.
 func newObjects(p plan, workers int, chaos uint64) *objects {
+	return newProgram(p, workers, chaos, false)
+}
+
+// newProgram is newObjects of a program that has one more of each kind of thing, if more.
+func newProgram(p plan, workers int, chaos uint64, more bool) *objects {
 	dice := rand.New(rand.NewPCG(p.seed, 1))
 	options := world.Options{
 		Shards: 2 + dice.IntN(6), Seed: p.seed, QueueRequests: 1 << 15, QueueBytes: 1 << 23, OutboxBytes: 1 << 23, PortsMax: 128,
@@ -115,6 +120,9 @@ func newObjects(p plan, workers int, chaos uint64) *objects {
 		if f.prepare != nil {
 			f.prepare(o)
 		}
+	}
+	if more {
+		o.more()
 	}
 	return o
 }
@@ -183,6 +191,7 @@ type scene struct {
 	tape    []*given // what no log of inputs has
 	last    []handle.Handle
 	closes  bool // with requests under way
+	more    bool // it goes on in another program
 	quiet   bool // nobody does anything, and little is compared
 	chain   snapshot.Chain
 	links   [][]byte // what the chain has written

@@ -4,12 +4,18 @@ import (
 	"bytes"
 	"io"
 
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/names"
+	"github.com/atoll-sim/atoll/prefab"
 	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/timer"
 	"github.com/atoll-sim/atoll/world"
 )
 
 // snapshots goes on with another world, between any two ticks: one that was loaded from what the
-// world before it was saved as, or with frames a fork of it. The model knows nothing of it.
+// world before it was saved as, or with frames a fork of it. Sometimes it is the world of another
+// program, with one more of each kind of thing. The model knows nothing of it.
 func snapshots() *feature {
 	return &feature{name: "snapshots", options: func(_ randomNumbers, o *world.Options) {
 		if o.VersionMax == 0 { // each world that was loaded may be the next incarnation
@@ -18,10 +24,11 @@ func snapshots() *feature {
 	}}
 }
 
-// mayReload reports whether the world is to be exchanged before a tick. Owners are of one world,
-// and a log begins with a new one.
+// mayReload reports whether the world is to be exchanged before a tick. Owners are of one world, a
+// log begins with a new one, and no snapshot has what is in the queue of a port. Who goes on in
+// another program stays there.
 func (s *scene) mayReload(tick int) bool {
-	return tick > 0 && s.plan.has("snapshots") && !s.plan.has("references") && !s.plan.has("inputs") && s.n(3) > 0
+	return tick > 0 && !s.more && s.plan.has("snapshots") && !s.plan.has("references") && !s.plan.has("inputs") && !s.plan.has("during") && s.n(3) > 0
 }
 
 // reload makes a world of what this one is saved as, and takes its place.
@@ -54,6 +61,10 @@ func (s *scene) reload() {
 		err := o.Reincarnate(o.Incarnation() + 1)
 		s.must(err == nil, "Reincarnate: %v", err)
 	}
+	if way == 0 && s.n(3) == 0 {
+		o = s.loadInto(newProgram(s.plan, s.workers, s.chaos, true), image)
+		s.more = true
+	}
 	s.objects = o
 	clear(s.model.outcomes[:]) // counts are not saved
 	for i := range s.ports {
@@ -66,9 +77,49 @@ func (s *scene) reload() {
 	}
 }
 
+// More is what another program has.
+type (
+	More   struct{ N int64 }
+	Other  struct{ N int64 }
+	larger struct {
+		More
+		Other
+	}
+)
+
+// more registers one more of each kind of thing that does nothing.
+func (o *objects) more() {
+	w := o.World
+	of := world.Register[More](w, "more")
+	world.Register[Other](w, "other")
+	world.NewBundle[larger](w)
+	world.NewBundle[struct{ More }](w)
+	m := world.RegisterMessage[More](w, "more")
+	world.RegisterResource(w, "more", More{1})
+	world.RegisterAccumulator(w, "other", func(total, part *Other) { total.N += part.N })
+	world.RegisterFunc(w, "more", func(*world.EntityContext, More) {})
+	world.RegisterQuestion(w, "other", func(*world.EntityContext, More) int { return 0 })
+	timer.New(w, "more timers", m, timer.Options{})
+	names.New[string](w, "more names", names.Options{})
+	hierarchy.New(w, "more relation", hierarchy.Options{})
+	prefab.New(w, "more", prefab.With(of, More{}))
+	w.Observe("more", anything, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
+		return func(*world.Context, world.Event, []handle.Handle) {}
+	}, of)
+	o.ticks.MustAdd("more", func(b *world.Build) func(*world.Context) {
+		world.Write[More](b)
+		return func(*world.Context) {}
+	})
+	w.Pin(of)
+}
+
 // load makes a world of what another was saved as.
 func (s *scene) load(image []byte) *objects {
-	o := newObjects(s.plan, s.workers, s.chaos)
+	return s.loadInto(newProgram(s.plan, s.workers, s.chaos, s.more), image)
+}
+
+// loadInto loads into a new world.
+func (s *scene) loadInto(o *objects, image []byte) *objects {
 	err := snapshot.Load(bytes.NewReader(image), o.World, snapshot.Options{Codecs: o.codecs, Scheduler: o.ticks, Workers: s.workers})
 	s.must(err == nil, "loading: %v", err)
 	return o

@@ -35,7 +35,7 @@ func timers() *feature {
 				if e == nil {
 					return world.Gone
 				}
-				m.timed[n] = timed{e.h, due}
+				m.timed[n] = timed{e.h, max(due, m.tick+1)} // what is sent during a refresh comes one later
 				return world.Applied
 			})
 			a.own, a.away = true, true
