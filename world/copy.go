@@ -111,10 +111,10 @@ func sharesWithin(t reflect.Type) bool {
 }
 
 // mayShareAll returns an error, and refuses the call, if two of the values of a SetN share
-// something. values is a slice of the component's type.
+// something. values is a slice of the component's type. The world's inputs are logged.
 func (c *component) mayShareAll(by Actor, values any) error {
 	w := c.w
-	if of := w.space.TypeOf(c.id); !w.logged.Load() || of.Plain || w.space.Cloned(c.id) {
+	if of := w.space.TypeOf(c.id); of.Plain || w.space.Cloned(c.id) {
 		return nil
 	}
 	var err error
