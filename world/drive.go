@@ -322,7 +322,7 @@ func (d *driven) Publish(actor any) {
 
 func (d *driven) Run(extension any) { d.engine.Extensions.Running(extension) }
 
-func (d *driven) Scatter(run int) { d.runLeast, d.run = run, run }
+func (d *driven) Scatter(run int) { d.runLeast, d.run, d.begun.run = run, run, 0 }
 
 func (d *driven) Survey() drive.Survey {
 	d.w().mustIdle("a survey")

@@ -14,7 +14,7 @@ import (
 // there are too few numbers for chunks, none.
 func TestNeeds(t *testing.T) {
 	r := newRand(t, 1)
-	for range iterations(40) {
+	for range 8 {
 		s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
 		sh := s.shards[0]
 		s.mustCreate(sh, 1+r.IntN(500))
@@ -38,7 +38,7 @@ func TestNeeds(t *testing.T) {
 // is said to take.
 func TestRetagNeeds(t *testing.T) {
 	r := newRand(t, 2)
-	for range iterations(100) {
+	for range 20 {
 		s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
 		sh, all := s.shards[0], &store.Filter{}
 		s.mustCreate(sh, 1+r.IntN(600))
