@@ -44,29 +44,33 @@ func (r *Relation) AddChildAt(by world.Actor, parent, child handle.Handle, place
 	return r.do(by, child, change{op: opAddChildAt, to: parent, place: clamp(place)})
 }
 
-// AddChildren is AddChild for each in turn. A *Context or a *Port sends a request for
-// each. On an error the children before it are added or sent; the error says how many.
+// AddChildren is AddChild for each in turn, all or none. Other actors than a *World send a request
+// for each: all are accepted, or none, and then the refresh refuses each on its own. A Completion of
+// Port.Notify learns of the first.
 func (r *Relation) AddChildren(by world.Actor, parent handle.Handle, children ...handle.Handle) error {
 	w, ok := by.(*world.World)
-	atOnce := ok && w.Err() == nil
-	if atOnce {
-		r.requests.Check(by)
-		r.mustIdle("AddChildren")
-		if r.options.Places == 0 && w.Locate(parent) != 0 {
-			if err := r.tree.expect(parent, len(children)); err != nil {
-				return err
-			}
-		}
+	if !ok {
+		return r.requests.SendN(by, children, change{op: opAddChild, to: parent})
 	}
+	r.requests.Check(by)
+	if err := w.Err(); err != nil {
+		return err
+	}
+	r.mustIdle("AddChildren")
+	r.mustNotCompare("AddChildren")
 	if len(children) == 0 {
-		return r.requests.Refuse(by, nil)
+		return nil
+	}
+	had := r.tree.own(parent) != 0
+	if r.options.Places == 0 && w.Locate(parent) != 0 {
+		if err := r.tree.expect(parent, len(children)); err != nil {
+			return err
+		}
 	}
 	for i, child := range children {
 		if err := r.AddChild(by, parent, child); err != nil {
-			if atOnce {
-				r.tree.trimList(r.tree.own(parent))
-			}
-			return fmt.Errorf("%w (after %d of %d)", err, i, len(children))
+			r.tree.takeBack(parent, had, children[:i])
+			return fmt.Errorf("%w (child %d of %d; none is added)", err, i+1, len(children))
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package hierarchy_test
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -20,6 +21,14 @@ func newNaive() *naive {
 		parent: map[handle.Handle]handle.Handle{}, lists: map[handle.Handle][]handle.Handle{},
 		added: map[handle.Handle]bool{}, fixed: map[handle.Handle]bool{},
 	}
+}
+
+func (n *naive) clone() naive {
+	lists := maps.Clone(n.lists)
+	for h, l := range lists {
+		lists[h] = slices.Clone(l)
+	}
+	return naive{maps.Clone(n.parent), lists, maps.Clone(n.added), maps.Clone(n.fixed)}
 }
 
 func (n *naive) has(h handle.Handle) bool {

@@ -51,7 +51,7 @@ func TestSourceMemory(t *testing.T) {
 				all[i] = h(10 + i)
 			}
 			require.Zero(t, allocs.Least(100, func() {
-				if _, err := x.AddChildren(h(1), all); err != nil {
+				if err := x.AddChildren(h(1), all); err != nil {
 					panic(err)
 				}
 				for _, child := range all {

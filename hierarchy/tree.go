@@ -212,19 +212,37 @@ func (t *Tree) AddChildAt(parent, child handle.Handle, place int) error {
 	return t.do(child, change{op: opAddChildAt, to: parent, place: clamp(place)})
 }
 
-// AddChildren is AddChild for each in turn, with room made once. On an error the children before it
-// are added; it returns how many.
-func (t *Tree) AddChildren(parent handle.Handle, children []handle.Handle) (int, error) {
+// AddChildren is AddChild for each in turn, all or none, with room made once.
+func (t *Tree) AddChildren(parent handle.Handle, children []handle.Handle) error {
+	if len(children) == 0 {
+		return nil
+	}
+	had := t.own(parent) != 0
 	if err := t.expect(parent, len(children)); err != nil {
-		return 0, err
+		return err
 	}
 	for i, child := range children {
 		if err := t.AddChild(parent, child); err != nil {
-			t.trimList(t.own(parent))
-			return i, err
+			t.takeBack(parent, had, children[:i])
+			return err
 		}
 	}
-	return len(children), nil
+	return nil
+}
+
+// takeBack removes the children that were added last, and the parent's list, unless it had one
+// before.
+func (t *Tree) takeBack(parent handle.Handle, had bool, added []handle.Handle) {
+	for _, child := range slices.Backward(added) {
+		t.detach(child, Hole)
+	}
+	switch number := t.own(parent); {
+	case number == 0:
+	case had:
+		t.trimList(number)
+	default: // even a fixed one
+		t.dropList(number)
+	}
 }
 
 // RemoveChild removes a child from its parent. If the child has children, or

@@ -16,7 +16,7 @@ import (
 // init. It is the fastest way to create many entities. It does not use PlaceBy, and is not for a
 // *Port, which has no rows: use CreateN.
 //
-// On an error the entities before it are made; the error says how many.
+// On an error nothing is made; see CreateN.
 func (b *Bundle[T]) CreateRows(by Actor, n int, init func(rows Chunk)) error {
 	return b.core.createRows(by, n, init)
 }
@@ -76,6 +76,10 @@ func (f *fill) values(at mem.Address, n int) {
 // spread makes n entities in the shards of parts. Many are spread evenly; few are placed like
 // single entities.
 func (b *bundle) spread(dst []handle.Handle, by Actor, parts []bundlePart, n int, f *fill) ([]handle.Handle, error) {
+	few := len(parts) > 1 && n < len(parts)*b.w.runLeast
+	if err := b.mayMake(parts, n, few); err != nil {
+		return dst, err
+	}
 	idle := false
 	switch by := by.(type) {
 	case *World:
@@ -88,7 +92,6 @@ func (b *bundle) spread(dst []handle.Handle, by Actor, parts []bundlePart, n int
 		s := parts[0].shard
 		s.Loop = max(s.Loop, b.w.loop) // an idle world may be in a loop
 	}
-	few := len(parts) > 1 && n < len(parts)*b.w.runLeast
 	made, full := 0, 0 // how many shards in a row had no index left
 	for i := 0; made < n; i = (i + 1) % len(parts) {
 		end := n
@@ -104,7 +107,7 @@ func (b *bundle) spread(dst []handle.Handle, by Actor, parts []bundlePart, n int
 			i, end = b.w.cursor, min(n, made+b.w.run)
 			b.w.run -= end - made // before the calls below, which may create, too
 		default:
-			end = int(int64(n) * int64(i+1) / int64(len(parts)))
+			end = share(n, i+1, len(parts))
 		}
 		p := &parts[i]
 		if idle {
@@ -124,9 +127,42 @@ func (b *bundle) spread(dst []handle.Handle, by Actor, parts []bundlePart, n int
 	return dst, nil
 }
 
-// make makes n entities in the shard, and returns how many it could make.
+// share is how many of n entities are in the first i of that many shards, if they are spread evenly.
+func share(n, i, shards int) int { return int(int64(n) * int64(i) / int64(shards)) }
+
+// mayMake returns an error unless there is room for n entities wherever spread will make them. Where
+// that depends on what there is in each shard, it counts chunks for the worst case.
+func (b *bundle) mayMake(parts []bundlePart, n int, few bool) error {
+	left, even := 0, !few
+	for i := range parts {
+		have := parts[i].shard.Left()
+		left, even = left+have, even && have >= share(n, i+1, len(parts))-share(n, i, len(parts))
+	}
+	switch {
+	case len(parts) == 1 && left < n:
+		return parts[0].shard.CheckLeft(n)
+	case left < n:
+		return fmt.Errorf("%w: all shards have %d left, of IndexMax = %d for each; %d are wanted", ErrIndexes, left, b.w.options.IndexMax, n)
+	case len(parts) == 1: // making them begins with room for all
+		return nil
+	}
+	chunks := 0
+	for i := range parts {
+		p, most := &parts[i], share(n, i+1, len(parts))-share(n, i, len(parts))
+		if !even {
+			most = min(n, p.shard.Left())
+		}
+		chunks += p.table.Needs(most)
+	}
+	return b.w.space.CheckChunks(chunks)
+}
+
+// make makes n entities in the shard, and returns how many it could make: fewer only if init has
+// used up the room.
 func (p *bundlePart) make(dst []handle.Handle, n int, f *fill) (to []handle.Handle, made int, err error) {
-	_ = p.shard.Prepare(p.table, n)        // if there is no room, creating returns the error at the right place
+	if err := p.shard.Prepare(p.table, n); errors.Is(err, ErrChunks) {
+		return dst, 0, err
+	}
 	zero := f.init == nil && f.rows == nil // alive at once
 	for made < n {
 		rows, err := p.shard.CreateRows(p.table, n-made, zero)
@@ -215,7 +251,8 @@ func (q *Query) Destroy() int {
 // some entities of a table change, because of their flags or a Limit, they are moved one by one.
 // For an idle world; within a system use Add.
 //
-// It returns ErrChunks if the world is full; then some entities have not changed.
+// It returns ErrChunks, and changes nothing, if the world may have too few chunks left. If init
+// creates entities, it may use them up: then some entities have not changed.
 func (c *Component[T]) AddTo(q *Query, init func(rows Chunk)) error {
 	return q.addTo("Component.AddTo", init, c, nil)
 }
@@ -249,6 +286,17 @@ func (q *Query) exchange(call string, init func(rows Chunk), plus, minus store.S
 	if err := w.idle(call); err != nil {
 		return err
 	}
+	q.mean()
+	chunks := 0
+	_ = q.eachMeant(func(t *store.Table, most int) error {
+		set := t.Set()
+		set.Exchange(&minus, &plus)
+		chunks += t.RetagNeeds(set, most)
+		return nil
+	})
+	if err := w.space.CheckChunks(chunks); err != nil {
+		return err
+	}
 	w.outdate()
 	w.open++ // init must not move rows
 	defer w.closeLoop()
@@ -257,7 +305,7 @@ func (q *Query) exchange(call string, init func(rows Chunk), plus, minus store.S
 			init(Chunk(rows))
 		}
 	}
-	return q.eachTable(func(t *store.Table, most int) error {
+	return q.eachMeant(func(t *store.Table, most int) error {
 		w.touched = true
 		set := t.Set()
 		set.Exchange(&minus, &plus)
@@ -296,11 +344,10 @@ func (w *World) has(call string, l slots.Loc, x ComponentSet) bool {
 	return x.in(w, w.space.Set(l))
 }
 
-// eachTable calls f with the tables that match now, and how many of their first matching rows the
-// call is about. It does not visit tables that f makes, nor count rows again that f moves.
-func (q *Query) eachTable(f func(t *store.Table, most int) error) error {
+// mean finds the tables that match now, and how many of their first matching rows a call is about.
+func (q *Query) mean() {
 	left, filter := q.limit, q.matching()
-	for i := range q.parts { // count all shards first: f may create
+	for i := range q.parts { // count all shards first: what is done with them may create
 		p := &q.parts[i]
 		p.look(q)
 		p.meant = p.meant[:0]
@@ -317,6 +364,11 @@ func (q *Query) eachTable(f func(t *store.Table, most int) error) error {
 			p.meant = p.meant[:0]
 		}
 	}
+}
+
+// eachMeant calls f with what mean has found. It does not visit tables that f makes, nor count rows
+// again that f moves.
+func (q *Query) eachMeant(f func(t *store.Table, most int) error) error {
 	for i := range q.parts {
 		p := &q.parts[i]
 		for k, n := range p.meant {

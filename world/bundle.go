@@ -189,8 +189,12 @@ func (b *bundle) createPlainBy(by Actor, v mem.Address, place func() int) (handl
 		defer p.shard.Leave()
 	}
 	h, err := p.shard.CreatePlain(p.table, p.fields, v)
-	if err != nil && how&inTurn != 0 {
+	switch {
+	case err == nil:
+	case how&inTurn != 0:
 		return b.elsewhere(v, p.shard.ID(), how, err)
+	case how&byWorld != 0:
+		b.w.giveBack()
 	}
 	return h, err
 }
@@ -256,8 +260,12 @@ func (b *bundle) createFrom(p *bundlePart, how creatingHow) (handle.Handle, erro
 		defer p.shard.Leave()
 	}
 	h, err := p.store(p.scratch)
-	if err != nil && how&inTurn != 0 {
+	switch {
+	case err == nil:
+	case how&inTurn != 0:
 		h, err = b.elsewhere(nil, p.shard.ID(), how, err)
+	case how&byWorld != 0:
+		b.w.giveBack()
 	}
 	p.forget()
 	return h, err
@@ -287,6 +295,7 @@ func (b *bundle) elsewhere(plain mem.Address, full int, how creatingHow, err err
 			return h, nil
 		}
 	}
+	w.giveBack()
 	return handle.None, err
 }
 

@@ -155,8 +155,8 @@ func (c *component) set(by Actor, h handle.Handle) (sending, error) {
 // SetN is Set for several entities, with values in the order of the handles. A *Port sends the
 // requests in one step, all or none; its queue and limits count a request for each handle. A
 // Completion of Port.Notify gets Applied if all were applied, otherwise the first other outcome in
-// their order. With any other actor, the values before an error are set, and the error says how
-// many. It returns ErrFull if a port's queue has no room for all, and ErrTooLarge if it can never
+// their order. With any other actor, too, all values are set or requested, or none. It returns
+// ErrFull if a queue has no room for all requests, and ErrTooLarge if it can never
 // have. It panics if the slices differ in length. SetN keeps neither slice. If two of the values
 // share a map, slice or pointer, the entities share it: SetN refuses that while the world's inputs
 // are recorded or replayed, as Copy does.
@@ -177,7 +177,7 @@ func (c *Component[T]) SetN(by Actor, hs []handle.Handle, values []T) error {
 	}
 	for i, h := range hs {
 		if err := c.Set(by, h, values[i]); err != nil {
-			return after(err, i, len(hs))
+			panic(fmt.Sprintf("world: Component.SetN of %q sets what was looked at before: %v", c.core.name(), err))
 		}
 	}
 	return nil
@@ -195,10 +195,57 @@ func (c *component) setN(by Actor, hs []handle.Handle, values int) (x sending, s
 		x, err = p.sendN(&c.setting, hs)
 		return x, true, err
 	}
-	if len(hs) == 0 {
-		err = c.mayAct(by, "Component.SetN")
+	return sending{}, false, c.maySetN(by, hs)
+}
+
+// maySetN returns the error of the first handle that an actor other than a *Port cannot set, or
+// send a request for.
+func (c *component) maySetN(by Actor, hs []handle.Handle) error {
+	if err := c.mayAct(by, "Component.SetN"); err != nil {
+		return err
 	}
-	return sending{}, false, err
+	requests := 0
+	for i, h := range hs {
+		if request, err := c.maySet(by, h); err != nil {
+			return fmt.Errorf("%w (handle %d of %d; none is set)", err, i+1, len(hs))
+		} else if request {
+			requests++
+		}
+	}
+	if requests == 0 {
+		return nil
+	}
+	_, err := roomFor(by, "Component.SetN", &c.setting, requests)
+	return err
+}
+
+// maySet returns the error that Set would, except one about room, and whether Set sends a request.
+func (c *component) maySet(by Actor, h handle.Handle) (request bool, err error) {
+	l := c.w.space.Locate(h)
+	switch by := by.(type) {
+	case *Context:
+		if l != 0 && !by.owns(l) {
+			return true, nil
+		}
+		if l != 0 {
+			by.mustWrite(c.id, "Component.SetN")
+		}
+	case *EntityContext:
+		if h != by.h {
+			if !by.Alive(h) {
+				err = ErrStale
+			}
+			return true, err
+		}
+		l = by.l
+	}
+	switch {
+	case l == 0:
+		return false, ErrStale
+	case c.column.At(l) == nil:
+		return false, ErrMissing
+	}
+	return false, nil
 }
 
 // after is the error of a call that did some of what it was asked to do.

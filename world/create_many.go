@@ -9,10 +9,11 @@ import (
 
 // CreateN makes n entities; init, if not nil, fills in each from the zero T. init is called by the
 // calling goroutine, in the order of i. A *World places few entities as Create does, and spreads
-// many evenly over its shards, unless there is a PlaceBy. A *Port sends them in one step, all or
-// none, in runs of 16 or more for a shard; init must not use the port. With any other actor, the
-// entities before an error are made, and the error says how many. The errors are those of Create,
-// and for a *Port ErrTooLarge if a queue never has room for n. It panics if n is negative.
+// many evenly over its shards, unless there is a PlaceBy. A *Port sends them in one step, in runs of
+// 16 or more for a shard; init must not use the port. On an error nothing is made or sent: there
+// must be room for all n. The errors are those of Create, and for a *Port ErrTooLarge if a queue
+// never has room for n. It panics if n is negative. If init creates entities itself, it may use up
+// that room: then those before the error are made, and the error says how many.
 //
 // For many entities CreateN costs half as much as n calls of Create, and without init a sixth.
 // CreateRows costs a third.
@@ -64,20 +65,44 @@ func (b *bundle) appendN(dst []handle.Handle, by Actor, n int, f *fill) ([]handl
 // appendPlaced is appendN if PlaceBy chooses the shard of each entity: for an actor that has all
 // shards, the idle world or a global system.
 func (b *bundle) appendPlaced(dst []handle.Handle, by Actor, n int, f *fill) ([]handle.Handle, error) {
-	v := b.of.New(1)
+	values, to, due := b.of.New(n), make([]int32, n), make([]int, len(b.parts))
 	for i := range n {
+		v := b.of.At(values, i)
 		f.values(v, 1)
-		h := handle.None
-		p, how, err := b.where(by, func() int { return b.place(v) })
+		shard, err := b.placed(func() int { return b.place(v) })
+		if err != nil {
+			return dst, fmt.Errorf("%w (entity %d of %d; none is made)", err, i+1, n)
+		}
+		to[i] = int32(shard)
+		due[shard]++
+	}
+	chunks := 0
+	for i, n := range due {
+		p := &b.parts[i]
+		if err := p.shard.CheckLeft(n); err != nil {
+			return dst, err
+		}
+		chunks += p.table.Needs(n)
+	}
+	if err := b.w.space.CheckChunks(chunks); err != nil {
+		return dst, err
+	}
+	for i, n := range due {
+		if err := b.parts[i].shard.Prepare(b.parts[i].table, n); err != nil {
+			return dst, err
+		}
+	}
+	for i, shard := range to {
+		p, how, err := b.where(by, func() int { return int(shard) })
 		if err == nil {
-			b.of.Copy(p.scratch.Address, v, 1)
-			h, err = b.createFrom(p, how)
+			b.of.Copy(p.scratch.Address, b.of.At(values, i), 1)
+			var h handle.Handle
+			if h, err = b.createFrom(p, how); f.want {
+				dst = append(dst, h)
+			}
 		}
 		if err != nil {
-			return dst, after(err, i, n)
-		}
-		if f.want {
-			dst = append(dst, h)
+			panic(fmt.Sprintf("world: bundle %s has less room than there was: %v", b.name, err))
 		}
 	}
 	return dst, nil

@@ -237,21 +237,30 @@ func (d *driven) MustActOn(actor any, extension string) {
 }
 
 func (d *driven) Open(actor any, extension string, h handle.Handle, size uint32) (q *queue.Queue, epoch uint32, done queue.Finisher, err error) {
+	return d.openFor(actor, extension, h, nil, size)
+}
+
+func (d *driven) OpenN(actor any, extension string, hs []handle.Handle, size uint32) (q *queue.Queue, epoch uint32, done queue.Finisher, err error) {
+	return d.openFor(actor, extension, hs[0], hs[1:], size)
+}
+
+// openFor makes sure that there is room for requests about h and others.
+func (d *driven) openFor(actor any, extension string, h handle.Handle, others []handle.Handle, size uint32) (q *queue.Queue, epoch uint32, done queue.Finisher, err error) {
 	epoch = d.engine.Epoch.Load()
 	var s *sender
 	switch by := actor.(type) {
 	case *Port:
-		q, done, err = by.openFor(size)
+		q, done, err = by.openFor(1+len(others), size)
 		return q, epoch, done, err
 	case *Context:
 		by.mustRun(extension)
-		if !d.space.Alive(h) {
+		if !d.space.Alive(h) || !d.allAlive(others) {
 			return nil, 0, nil, ErrStale
 		}
 		s = &by.out
 	case *EntityContext:
 		by.mustRun(extension)
-		if !by.Alive(h) {
+		if !by.Alive(h) || !d.allAlive(others) {
 			return nil, 0, nil, ErrStale
 		}
 		s = &by.c.out
@@ -260,15 +269,24 @@ func (d *driven) Open(actor any, extension string, h handle.Handle, size uint32)
 	default:
 		panic(embedded(by.(Actor), extension))
 	}
-	if q = s.open(); !q.Room(1, size) {
-		return nil, 0, nil, s.refuse(q, 1, size)
+	if q = s.open(); !q.Room(1+len(others), size) {
+		return nil, 0, nil, s.refuse(q, 1+len(others), size)
 	}
 	return q, epoch, nil, nil
 }
 
-// openFor makes sure that there is room for a request of that size, and returns what it is
+func (d *driven) allAlive(hs []handle.Handle) bool {
+	for _, h := range hs {
+		if !d.space.Alive(h) {
+			return false
+		}
+	}
+	return true
+}
+
+// openFor makes sure that there is room for n requests of that size, and returns what they are
 // pushed with.
-func (p *Port) openFor(size uint32) (q *queue.Queue, done queue.Finisher, err error) {
+func (p *Port) openFor(n int, size uint32) (q *queue.Queue, done queue.Finisher, err error) {
 	if check.Enabled {
 		p.enter()
 		defer func() {
@@ -277,8 +295,8 @@ func (p *Port) openFor(size uint32) (q *queue.Queue, done queue.Finisher, err er
 			}
 		}()
 	}
-	if p.unusual() || !p.out.Room(1, size) {
-		if err := p.ready(1, size); err != nil {
+	if p.unusual() || !p.out.Room(n, size) {
+		if err := p.ready(n, size); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -304,7 +322,7 @@ func (d *driven) Publish(actor any) {
 
 func (d *driven) Run(extension any) { d.engine.Extensions.Running(extension) }
 
-func (d *driven) Scatter(run int) { d.runLeast, d.run = run, run }
+func (d *driven) Scatter(run int) { d.runLeast, d.run, d.begun.run = run, run, 0 }
 
 func (d *driven) Survey() drive.Survey {
 	d.w().mustIdle("a survey")

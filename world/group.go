@@ -271,6 +271,9 @@ func (g *group) reserve(m *drive.Making, dst []handle.Handle) (to []handle.Handl
 			break
 		}
 	}
+	if err != nil {
+		w.giveBack()
+	}
 	return to, err
 }
 

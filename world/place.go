@@ -24,7 +24,7 @@ const (
 // world.
 func runLeast(shards int) int { return max(64, smallWorld/shards&^7) }
 
-// next is the shard of a new entity, which is a change of the world even if creating fails.
+// next is the shard of a new entity. If creating it fails, giveBack must follow.
 func (w *World) next() int {
 	w.touched = true
 	if w.run == 0 {
@@ -32,6 +32,13 @@ func (w *World) next() int {
 	}
 	w.run--
 	return w.cursor
+}
+
+// giveBack undoes next.
+func (w *World) giveBack() {
+	if w.run++; w.run == w.begun.run {
+		w.cursor, w.run = w.begun.after, 0
+	}
 }
 
 // nextShard begins the next run. In a small world it fills up the first shard that has less than
@@ -44,6 +51,8 @@ func (w *World) next() int {
 //
 //go:noinline
 func (w *World) nextShard() {
+	w.begun.after = w.cursor
+	defer func() { w.begun.run = w.run }()
 	n := 0
 	for _, s := range w.shards {
 		n += s.Alive()

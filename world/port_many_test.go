@@ -225,8 +225,8 @@ func TestSetN(t *testing.T) {
 	require.Zero(t, *world.Read[Health](f.World).Get(hs[9]))
 	err := f.health.SetN(f.World, []handle.Handle{hs[0], handle.None, hs[1]}, []Health{{1}, {2}, {3}})
 	require.ErrorIs(t, err, world.ErrStale)
-	require.ErrorContains(t, err, "(after 1 of 3)")
-	require.Equal(t, Health{1}, *world.Read[Health](f.World).Get(hs[0]))
+	require.ErrorContains(t, err, "(handle 2 of 3; none is set)")
+	require.Zero(t, *world.Read[Health](f.World).Get(hs[0]))
 	require.Zero(t, *world.Read[Health](f.World).Get(hs[1]))
 }
 

@@ -41,7 +41,7 @@ type queryPart struct {
 	// tables had been taken out by then. Their sum is the version of the shard's list of
 	// tables.
 	made, removals uint64
-	meant          []int // by table: how many of its rows eachTable is about
+	meant          []int // by table: how many of its rows a call is about
 }
 
 // Query selects all entities that match the terms, for use between ticks. It panics if a

@@ -42,18 +42,21 @@ type World struct {
 	resources   []anyResource
 	sealed      string // the call after which nothing more is registered; empty: not sealed. The owner of the idle world writes it.
 
-	contexts []*Context  // by shard; the last is that of the global systems
-	cursor   int         // shard of the next new entity
-	run      int         // how many more are created there
-	runLeast int         // the least length of a run
-	user     *check.User // of what is asked of the idle world; nil except in the check build
-	turn     check.Turn  // for the check build
-	open     int         // how many query loops, and functions, run on the idle world
-	loops    []loop      // those loops, in the order in which they began
-	filling  int         // how many of those of open may have rows that are not alive yet: an init
-	calling  string      // the function that it runs
-	within   string      // what the extension is doing that a refresh would disturb
-	loop     uint64      // number of the newest loop on the idle world
+	contexts []*Context // by shard; the last is that of the global systems
+	cursor   int        // shard of the next new entity
+	run      int        // how many more are created there
+	runLeast int        // the least length of a run
+	begun    struct {   // the run under way as it began
+		after, run int // the shard of the one before, and its length
+	}
+	user    *check.User // of what is asked of the idle world; nil except in the check build
+	turn    check.Turn  // for the check build
+	open    int         // how many query loops, and functions, run on the idle world
+	loops   []loop      // those loops, in the order in which they began
+	filling int         // how many of those of open may have rows that are not alive yet: an init
+	calling string      // the function that it runs
+	within  string      // what the extension is doing that a refresh would disturb
+	loop    uint64      // number of the newest loop on the idle world
 
 	phase     atomic.Uint32               // what the world is in use for: see phaseIdle
 	cause     atomic.Pointer[BrokenError] // nil unless the world is broken

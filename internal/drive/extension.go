@@ -183,6 +183,8 @@ type requester interface {
 	// returns no error the caller pushes, and then calls Publish.
 	Open(actor any, extension string, h handle.Handle, size uint32) (q *queue.Queue, epoch uint32, done queue.Finisher, err error)
 	Publish(actor any)
+	// OpenN is Open for requests about several entities, at least one. done is for one of them.
+	OpenN(actor any, extension string, hs []handle.Handle, size uint32) (q *queue.Queue, epoch uint32, done queue.Finisher, err error)
 	// Refuse ends a call by a world.Actor that sends nothing, and returns err. What Port.Notify and
 	// Port.Within set is used up by the call. Unless err is nil, a batch is refused.
 	Refuse(actor any, err error) error
@@ -246,6 +248,26 @@ func (r *Requests[T]) Refuse(by any, err error) error {
 // returns world.ErrStale if a system knows that the entity is not alive, and world.ErrFull if the
 // request was not accepted.
 func (r *Requests[T]) Send(by any, h handle.Handle, v T) error { return r.send(by, h, 0, v) }
+
+// SendN is Send of the same value about several entities: all requests are accepted, or none. A
+// Completion of Port.Notify learns the outcome of the first.
+func (r *Requests[T]) SendN(by any, hs []handle.Handle, v T) error {
+	if len(hs) == 0 {
+		return r.Refuse(by, nil)
+	}
+	r.Check(by)
+	q, epoch, done, err := r.w.OpenN(by, r.name, hs, r.kind.Size())
+	if err != nil {
+		return err
+	}
+	for _, h := range hs {
+		_, at := r.kind.Push(q, h, epoch, 0, done)
+		*mem.As[T](at) = v
+		done = nil
+	}
+	r.w.Publish(by)
+	return nil
+}
 
 // SendShard sends a request of NewDirect to a shard, by a *world.Port. It returns world.ErrFull if
 // it was not accepted.

@@ -138,8 +138,7 @@ type stillCall struct {
 	do   func(x *still, by world.Actor, a, b handle.Handle) error
 }
 
-// stillCalls returns the calls. What is documented as done in part before an error is not here:
-// Relation.AddChildren, and CreateN but by a port.
+// stillCalls returns the calls. Prefab.CreateN is not here: it says how many it made before an error.
 func stillCalls() []stillCall {
 	type H = handle.Handle
 	calls := []stillCall{
@@ -182,6 +181,7 @@ func stillCalls() []stillCall {
 			{"Add", func(r *hierarchy.Relation, by world.Actor, a, _ H) error { return r.Add(by, a) }},
 			{"Remove", func(r *hierarchy.Relation, by world.Actor, a, _ H) error { return r.Remove(by, a) }},
 			{"AddChild", func(r *hierarchy.Relation, by world.Actor, a, b H) error { return r.AddChild(by, a, b) }},
+			{"AddChildren", func(r *hierarchy.Relation, by world.Actor, a, b H) error { return r.AddChildren(by, b, a, a) }},
 			{"AddChildAt", func(r *hierarchy.Relation, by world.Actor, a, b H) error { return r.AddChildAt(by, a, b, 1) }},
 			{"RemoveChild", func(r *hierarchy.Relation, by world.Actor, a, _ H) error { return r.RemoveChild(by, a, hierarchy.Swap) }},
 			{"RemoveHoles", func(r *hierarchy.Relation, by world.Actor, a, _ H) error { return r.RemoveHoles(by, a) }},

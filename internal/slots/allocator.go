@@ -90,9 +90,12 @@ func (h *Allocator) recycle(dead handle.Handle) {
 	}
 }
 
+// Left returns how many handles are left.
+func (h *Allocator) Left() int { return len(h.free) + int(int64(h.dir.indexMax)+1-int64(h.given)) }
+
 // CheckLeft returns ErrIndexes if there are fewer than n handles left.
 func (h *Allocator) CheckLeft(n int) error {
-	if left := int64(len(h.free)) + int64(h.dir.indexMax) + 1 - int64(h.given); int64(n) > left {
+	if left := h.Left(); n > left {
 		return fmt.Errorf("%w: home %d has %d left, of IndexMax = %d", ErrIndexes, h.id, left, h.dir.indexMax)
 	}
 	return nil

@@ -72,6 +72,22 @@ func (t *Table) Retag(set Set, added func(Rows)) error {
 	return t.moveRest(e, added)
 }
 
+// RetagNeeds returns how many chunks it can take at most to move n of the table's rows.
+func (t *Table) RetagNeeds(set Set, n int) (chunks int) {
+	if set == t.set {
+		return 0
+	}
+	to := t.edgeTo(set).to
+	if n == t.Rows() && n > fewRows && to.growth == t.growth { // whole chunks go, but for the last
+		n = t.cur.n
+	}
+	for rows := to.nextCap(); n > 0; rows = to.growth.next(rows) {
+		n -= rows
+		chunks++
+	}
+	return chunks
+}
+
 // cut removes the chunks from a position on, which have no rows, for another table, and returns
 // them.
 func (t *Table) cut(from int, to *Table) []*Chunk {

@@ -98,6 +98,23 @@ func (s *Space) lengthen(n int) {
 	}
 }
 
+// CheckChunks returns ErrChunks if there are fewer than n numbers left for chunks.
+func (s *Space) CheckChunks(n int) error {
+	if n == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n > len(s.mu.vacant)+slots.ChunksMax-s.mu.chunks {
+		return s.errChunks()
+	}
+	return nil
+}
+
+func (s *Space) errChunks() error {
+	return fmt.Errorf("%w: the world has %d; with a higher ChunkRowsMax each holds more", ErrChunks, s.mu.chunks)
+}
+
 // add numbers a chunk and gives it its rows, here and in the columns of its table; see
 // Column.add.
 func (s *Space) add(c *Chunk, rows, before, parts int) error {
@@ -107,7 +124,7 @@ func (s *Space) add(c *Chunk, rows, before, parts int) error {
 	if last := len(s.mu.vacant) - 1; last >= 0 {
 		n, s.mu.vacant = s.mu.vacant[last], s.mu.vacant[:last]
 	} else if n > slots.ChunksMax {
-		return fmt.Errorf("%w: the world has %d; with a higher ChunkRowsMax each holds more", ErrChunks, s.mu.chunks)
+		return s.errChunks()
 	}
 	s.mu.chunks = max(s.mu.chunks, n)
 	if n >= len(*s.chunks.Load()) {

@@ -208,10 +208,10 @@ func (t *Table) enter() {
 // reserve makes room for n more rows. Rows that do not fit in the present chunks get chunks of the
 // largest size, or one chunk that holds them all and is not smaller than the next would be.
 func (t *Table) reserve(n int) error {
-	room := 0
-	for _, c := range t.chunks[max(t.cur.order, 0):] { // those before it are full
-		room += c.Cap() - c.n
+	if err := t.shard.space.CheckChunks(t.Needs(n)); err != nil {
+		return err
 	}
+	room := t.room()
 	for room < n {
 		rows := max(t.growth.holding(n-room), t.nextCap())
 		if err := t.add(rows, n-room); err != nil {
@@ -220,6 +220,24 @@ func (t *Table) reserve(n int) error {
 		room += rows
 	}
 	return nil
+}
+
+// room returns how many rows fit in the chunks that there are.
+func (t *Table) room() (n int) {
+	for _, c := range t.chunks[max(t.cur.order, 0):] { // those before it are full
+		n += c.Cap() - c.n
+	}
+	return n
+}
+
+// Needs returns how many chunks room for n more rows takes.
+func (t *Table) Needs(n int) (chunks int) {
+	next := t.nextCap()
+	for room := t.room(); room < n; chunks++ {
+		rows := max(t.growth.holding(n-room), next)
+		room, next = room+rows, t.growth.next(rows)
+	}
+	return chunks
 }
 
 // keep makes those empty chunks stay that n more rows need.

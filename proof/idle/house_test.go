@@ -59,6 +59,7 @@ type shape struct {
 	workers int
 	chaos   uint64
 	more    bool // a program with one more of everything
+	tight   bool // limits are low, so that calls often fail in the middle; not the same world
 }
 
 // house is a world with everything in it, and a scheduler.
@@ -104,7 +105,12 @@ var systemNames = [systemsN]string{"drift", "fight", "trade"}
 // newHouse makes a house. Worlds of one seed are the same.
 func newHouse(seed uint64, s shape) *house {
 	dice := rand.New(rand.NewPCG(seed, 1))
+	limits := limits{indexes: handle.IndexMax, outbox: 1 << 16, places: 64, label: 12, fuses: 200}
+	if s.tight {
+		limits.draw(dice)
+	}
 	w := world.MustNew(world.Options{
+		IndexMax: limits.indexes, OutboxRequests: limits.outbox,
 		Shards: 1 + dice.IntN(4), Seed: seed, VersionsEach: 1 << 12, KeepOrder: dice.IntN(3) == 0, ChunkRowsFirst: 1 << dice.IntN(5), ChunkRowsFactor: 2,
 		ChunkRowsMax: 64,
 	})
@@ -125,9 +131,9 @@ func newHouse(seed uint64, s shape) *house {
 	world.RegisterAccumulator(w, "sum", func(total, part *Sum) { *total += *part })
 	h.repair = world.RegisterFunc(w, "repair", h.repairs)
 	h.crews = hierarchy.New(w, "crew", hierarchy.Options{})
-	h.holds = hierarchy.New(w, "hold", hierarchy.Options{Places: 3, PlacesMax: 64, OnParentDeath: hierarchy.Orphan, OnChildDeath: hierarchy.Hole})
-	h.labels = names.New[string](w, "label", names.Options{LengthMax: 12})
-	h.fuses = timer.New(w, "fuse", h.hits, timer.Options{Max: 200})
+	h.holds = hierarchy.New(w, "hold", hierarchy.Options{Places: 3, PlacesMax: limits.places, OnParentDeath: hierarchy.Orphan, OnChildDeath: hierarchy.Hole})
+	h.labels = names.New[string](w, "label", names.Options{LengthMax: limits.label})
+	h.fuses = timer.New(w, "fuse", h.hits, timer.Options{Max: limits.fuses})
 	h.asks = async.New(w, "ask", world.RegisterMessage[Reply](w, "reply"), func(context.Context, int32) (int32, error) { return 0, nil }, async.Options{Ticks: 3, Again: true})
 	h.near = near.New(w, func(p Position) near.Point { return near.Point{X: p.X, Y: p.Y} }, near.Options{Min: near.Point{X: -50, Y: -50}, Max: near.Point{X: 50, Y: 50}, Cell: 10})
 	h.camp = prefab.New(w, "camp", prefab.With(h.hulls, Hull{9}),
@@ -152,6 +158,31 @@ func newHouse(seed uint64, s shape) *house {
 	h.position, h.hull, h.bag = world.Write[Position](w), world.Write[Hull](w), world.Write[Bag](w)
 	h.all, h.afloat, h.carrying = w.Query(), w.Query(h.position, world.Without[Anchored](w)), w.Query(h.bag)
 	return h
+}
+
+// limits are options that a call may run into.
+type limits struct {
+	indexes                      uint32
+	outbox, places, label, fuses int
+}
+
+// draw makes some of the limits low.
+func (l *limits) draw(dice *rand.Rand) {
+	if dice.IntN(3) > 0 {
+		l.indexes = 3 + dice.Uint32N(30)
+	}
+	if dice.IntN(2) == 0 {
+		l.outbox = 3 + dice.IntN(6) // a camp takes two
+	}
+	if dice.IntN(2) == 0 {
+		l.places = 3 + dice.IntN(2)
+	}
+	if dice.IntN(2) == 0 {
+		l.label = 2 + dice.IntN(3)
+	}
+	if dice.IntN(2) == 0 {
+		l.fuses = 1 + dice.IntN(5)
+	}
 }
 
 // Extra is what a program with more in it has registered, too.

@@ -167,7 +167,7 @@ func (h *house) follow(dice *rand.Rand, more bool, chain *snapshot.Chain, links 
 	if err != nil {
 		return nil, err
 	}
-	f := &follower{house: newHouse(h.seed, shape{[]int{1, 2, 5}[dice.IntN(3)], dice.Uint64() >> (dice.IntN(2) * 64), more}), left: 1 + dice.IntN(30)}
+	f := &follower{house: newHouse(h.seed, shape{workers: []int{1, 2, 5}[dice.IntN(3)], chaos: dice.Uint64() >> (dice.IntN(2) * 64), more: more}), left: 1 + dice.IntN(30)}
 	ways := []func() error{
 		func() error {
 			f.way = "from a file"

@@ -93,7 +93,7 @@ func (h *house) onTick(tick uint64) {
 
 // replay plays the log in another world.
 func (s *segment) replay(seed uint64, dice *rand.Rand) error {
-	h := newHouse(seed, shape{[]int{1, 2, 5}[dice.IntN(3)], dice.Uint64(), false})
+	h := newHouse(seed, shape{workers: []int{1, 2, 5}[dice.IntN(3)], chaos: dice.Uint64()})
 	defer h.close()
 	if err := snapshot.Load(&s.image, h.World, h.options(1)); err != nil {
 		return err

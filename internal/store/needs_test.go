@@ -1,0 +1,62 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// TestNeeds asks how many chunks room for more rows takes, and makes that room: all of it, or if
+// there are too few numbers for chunks, none.
+func TestNeeds(t *testing.T) {
+	r := newRand(t, 1)
+	for range 8 {
+		s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+		sh := s.shards[0]
+		s.mustCreate(sh, 1+r.IntN(500))
+		table := sh.Table(set(number))
+		n, before := r.IntN(30_000), len(table.Chunks())
+		needs := table.Needs(n)
+		if needs > 0 {
+			s.space.SetChunks(slots.ChunksMax - needs + 1)
+			require.ErrorIs(t, s.space.CheckChunks(needs), store.ErrChunks)
+			require.ErrorIs(t, sh.Prepare(table, n), store.ErrChunks)
+			require.Len(t, table.Chunks(), before)
+			s.space.SetChunks(slots.ChunksMax - needs)
+		}
+		require.NoError(t, s.space.CheckChunks(needs))
+		require.NoError(t, sh.Prepare(table, n))
+		require.Len(t, table.Chunks(), before+needs)
+	}
+}
+
+// TestRetagNeeds moves rows to another table when there are just as many numbers for chunks as that
+// is said to take.
+func TestRetagNeeds(t *testing.T) {
+	r := newRand(t, 2)
+	for range 20 {
+		s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+		sh, all := s.shards[0], &store.Filter{}
+		s.mustCreate(sh, 1+r.IntN(600))
+		for range r.IntN(2) * r.IntN(100) {
+			_, err := s.create(sh, set(number, text), 1)
+			require.NoError(t, err)
+		}
+		table, to := sh.Table(set(number)), set(number, text)
+		n := table.Rows()
+		if r.IntN(2) == 0 {
+			n = r.IntN(n + 1)
+		}
+		s.space.SetChunks(slots.ChunksMax - table.RetagNeeds(to, n))
+		if n == table.Rows() {
+			require.NoError(t, table.Retag(to, func(store.Rows) {}))
+			require.Zero(t, table.Rows())
+		} else {
+			require.NoError(t, table.RetagMatching(all, n, to, func(store.Rows) {}))
+		}
+	}
+}
