@@ -245,7 +245,7 @@ func (d *driven) Open(actor any, extension string, h handle.Handle, size uint32)
 		return q, epoch, done, err
 	case *Context:
 		by.mustRun(extension)
-		if !d.space.Alive(h) {
+		if !by.Alive(h) {
 			return nil, 0, nil, ErrStale
 		}
 		s = &by.out
