@@ -185,7 +185,7 @@ func (c *Call[A, R]) Go(by world.Actor, to handle.Handle, args A) (ID, error) {
 	if idle {
 		at = int(c.owner(to))
 	}
-	if at < 0 || !c.driver.Space().Present(to) {
+	if at < 0 || !by.Alive(to) {
 		return None, world.ErrStale
 	}
 	h := &c.homes[at]

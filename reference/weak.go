@@ -40,12 +40,12 @@ func To(by world.Actor, h handle.Handle) Weak {
 func find(by world.Actor, h handle.Handle) (*drive.Liveness, bool) {
 	d := driver.Of(by)
 	liveness := d.Liveness()
+	switch by.(type) {
+	case *world.Context, *world.EntityContext:
+		return liveness, by.Alive(h)
+	}
 	state, ok := liveness.State(h)
 	if ok && state == slots.StatePending {
-		switch by.(type) {
-		case *world.Context, *world.EntityContext:
-			return liveness, false
-		}
 		ok = d.Given(h)
 	}
 	return liveness, ok

@@ -218,7 +218,7 @@ func (t *Timers[M]) start(by world.Actor, call string, to handle.Handle, due, pe
 	if idle {
 		home = int(t.owner(to))
 	}
-	if home < 0 || !t.driver.Space().Present(to) {
+	if home < 0 || !by.Alive(to) {
 		return None, world.ErrStale
 	}
 	id, err := t.set(home, to, due, period, body)

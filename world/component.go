@@ -135,7 +135,7 @@ func (c *component) set(by Actor, h handle.Handle) (sending, error) {
 		return to, err
 	case *Context:
 		by.mustRun("Component.Set")
-		l := by.w.space.Locate(h)
+		l := by.locate(h)
 		switch {
 		case l == 0:
 			return sending{}, ErrStale

@@ -28,6 +28,8 @@ type Context struct {
 	w      *World
 	shard  *store.Shard // nil for global systems
 	lookup slots.Lookup
+	home   uint32 // the shard, or for global systems no home
+	ports  uint32 // the home of ports; those below are shards
 	out    sender
 	acting drive.Acting
 	random random
@@ -47,10 +49,11 @@ type Context struct {
 // the Context of the global systems.
 func newContext(w *World, owner int, s *store.Shard) *Context {
 	c := &Context{
-		w: w, shard: s, lookup: w.space.Lookup,
+		w: w, shard: s, lookup: w.space.Lookup, home: uint32(owner), ports: uint32(len(w.shards)),
 		out: sender{w: w, maxRequests: w.options.OutboxRequests, maxBytes: w.options.OutboxBytes},
 	}
 	c.random.init()
+	c.acting.Reveal = func() { w.space.Reveal(w.shards) }
 	c.acting.Enter, c.acting.Leave, c.acting.Unwritten = c.enter, c.leave, c.mustBeUnwritten
 	return c
 }
@@ -101,19 +104,26 @@ func (c *Context) Count() int {
 	return n
 }
 
-// Alive reports whether the entity is alive, in whichever shard. A marked one
-// is alive until the refresh.
-func (c *Context) Alive(h handle.Handle) bool { return c.w.space.Alive(h) }
+// Alive reports whether the entity is alive, in whichever shard. A marked one is alive until the
+// refresh. What another shard creates in this tick is not alive here before the next tick, unless a
+// global system that has all shards to itself runs in between: to all calls of a Context its handle
+// is what it was before. The refresh hides in the same way from a hook what hooks create on other
+// shards.
+func (c *Context) Alive(h handle.Handle) bool {
+	return func() bool { // inlined, as Writer.Get is
+		return c.lookup.Alive(h) && (!c.isElsewhere(h) || c.locate(h) != 0)
+	}()
+}
 
 // Status returns what a handle stands for. It returns Dying only for entities of the own shard;
 // a marked entity elsewhere is Alive. What ports were given since the last refresh is Forged, and
 // what they may be given of the slots that they had before is Pending.
 func (c *Context) Status(h handle.Handle) Status {
 	c.mustRun("Context.Status")
-	if l := c.w.space.Locate(h); l != 0 && c.owns(l) && c.w.space.Marked(l) {
+	if l := c.lookup.Locate(h); l != 0 && c.owns(l) && c.w.space.Marked(l) {
 		return Dying
 	}
-	return statusInTick(c.w, h)
+	return c.status(h)
 }
 
 // Owns reports whether the entity is in the shard the system runs on.
@@ -127,10 +137,16 @@ func (c *Context) Owns(h handle.Handle) bool {
 // This shard's accessors do not find an entity of another shard. A release build does not check
 // that the system is running.
 func (c *Context) Locate(h handle.Handle) shard.Loc {
-	if check.Enabled {
-		c.mustRun("Context.Locate")
-	}
-	return c.lookup.Locate(h)
+	return func() slots.Loc { // inlined, as Writer.Get is
+		if check.Enabled {
+			c.mustRun("Context.Locate")
+		}
+		l := c.lookup.Locate(h)
+		if c.isElsewhere(h) {
+			l = c.seen(l)
+		}
+		return l
+	}()
 }
 
 // Has reports whether the entity is in the shard and has all of the components.
@@ -148,7 +164,7 @@ func (c *Context) Has(h handle.Handle, x ComponentSet) bool {
 // returns ErrStale for a handle that is not alive, and ErrFull if the request was not accepted.
 func (c *Context) Destroy(h handle.Handle) error {
 	c.mustRun("Context.Destroy")
-	l := c.w.space.Locate(h)
+	l := c.locate(h)
 	switch {
 	case l == 0:
 		return ErrStale

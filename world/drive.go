@@ -254,13 +254,13 @@ func (d *driven) openFor(actor any, extension string, h handle.Handle, others []
 		return q, epoch, done, err
 	case *Context:
 		by.mustRun(extension)
-		if !d.space.Alive(h) || !d.allAlive(others) {
+		if !by.Alive(h) || !allAlive(by, others) {
 			return nil, 0, nil, ErrStale
 		}
 		s = &by.out
 	case *EntityContext:
 		by.mustRun(extension)
-		if !by.Alive(h) || !d.allAlive(others) {
+		if !by.Alive(h) || !allAlive(by, others) {
 			return nil, 0, nil, ErrStale
 		}
 		s = &by.c.out
@@ -275,9 +275,9 @@ func (d *driven) openFor(actor any, extension string, h handle.Handle, others []
 	return q, epoch, nil, nil
 }
 
-func (d *driven) allAlive(hs []handle.Handle) bool {
+func allAlive(by Actor, hs []handle.Handle) bool {
 	for _, h := range hs {
-		if !d.space.Alive(h) {
+		if !by.Alive(h) {
 			return false
 		}
 	}

@@ -77,9 +77,15 @@ func (s *EntityContext) Tick() uint64 { return s.c.Tick() }
 // Shard returns the number of the shard the function runs on.
 func (s *EntityContext) Shard() int { return s.c.Shard() }
 
-// Alive reports whether an entity is alive. That includes one that this refresh has created,
-// and, until the refresh ends, one that it destroys.
-func (s *EntityContext) Alive(h handle.Handle) bool { return s.c.w.space.Present(h) }
+// Alive reports whether an entity is alive. That includes one that a port's request or a function of
+// this shard has created in this refresh, and, until the refresh ends, one that it destroys. What a
+// function creates on another shard is not alive here in the same refresh.
+func (s *EntityContext) Alive(h handle.Handle) bool {
+	if s.c.isElsewhere(h) { // staged ones were created by functions there
+		return s.c.w.space.Alive(h)
+	}
+	return s.c.w.space.Present(h)
+}
 
 // Status returns what a handle stands for. It returns Dying only for the function's own entity.
 // Handles of ports are as for Context.Status.
@@ -90,7 +96,10 @@ func (s *EntityContext) Status(h handle.Handle) Status {
 	case s.Alive(h):
 		return Alive
 	}
-	return statusInTick(s.c.w, h)
+	if status := statusInTick(s.c.w, h); status != Pending || !s.c.isElsewhere(h) {
+		return status
+	}
+	return Unused // another shard has just created it
 }
 
 // Destroy marks the function's entity, or requests that another entity be destroyed. It returns

@@ -126,6 +126,10 @@ func (m *model) accept(by world.Actor, err error, sender int, do func() world.Ou
 // bySystem operates as a system on its shard.
 func (m *model) bySystem(c *world.Context, h handle.Handle, v int64) {
 	e, sender := m.naive.alive(h), len(m.ports)+c.Shard()
+	hidden := e != nil && e.hidden && e.shard != c.Shard()
+	if hidden {
+		e = nil
+	}
 	switch op := m.r.IntN(11); {
 	case op == 0:
 		m.create(c, v)
@@ -138,6 +142,9 @@ func (m *model) bySystem(c *world.Context, h handle.Handle, v int64) {
 			}
 			if want == world.Pending && c.Status(h) == world.Forged { // drawn since the last refresh
 				want = world.Forged
+			}
+			if hidden {
+				want = world.Unused
 			}
 			m.mustSay(c.Status(h), want)
 		}

@@ -211,6 +211,7 @@ func (m *model) create(by world.Actor, v int64) {
 		}).Owner(h)
 	}
 	require.True(m.t, m.naive.create(h, shard, pending, components), "handle %v was given before", h)
+	_, m.naive.entities[h].hidden = by.(*world.Context)
 	m.known = append(m.known, h)
 	if pending {
 		p := by.(*world.Port)

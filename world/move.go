@@ -40,7 +40,7 @@ func Move(by Actor, h handle.Handle, to int) error {
 		return by.move(h, by.shards[to])
 	case *Context:
 		by.mustRun("world.Move")
-		if !w.space.Alive(h) {
+		if !by.Alive(h) {
 			return ErrStale
 		}
 		return by.out.sendBare(q, h)
@@ -80,7 +80,10 @@ func (w *World) Owner(h handle.Handle) (shard int, ok bool) {
 // Owner is World.Owner. The answer is good until the refresh.
 func (c *Context) Owner(h handle.Handle) (shard int, ok bool) {
 	c.mustRun("Context.Owner")
-	return c.w.owner(h)
+	if l := c.locate(h); l != 0 {
+		return c.w.space.Owner(l), true
+	}
+	return 0, false
 }
 
 func (w *World) owner(h handle.Handle) (shard int, ok bool) {

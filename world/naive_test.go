@@ -25,6 +25,7 @@ type naive struct {
 type naiveEntity struct {
 	components map[string]any
 	pending    bool
+	hidden     bool // from all shards but its own, until the refresh
 	marked     bool
 	shard      int
 	to         int // where it moves to at the refresh, or -1
@@ -196,6 +197,7 @@ func (n *naive) refresh() {
 	}
 	n.requests = n.requests[:0]
 	for _, e := range n.entities {
+		e.hidden = false
 		if !e.marked {
 			e.settle(n)
 		}

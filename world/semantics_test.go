@@ -75,6 +75,9 @@ the table says marked, or applied for Destroy.
   handle that a free slot would give next.
 - That an entity is dying is known to its owner alone, and to the idle World: elsewhere and to a
   Port it is alive until the refresh.
+- What another shard creates is Unused to a Context elsewhere until the tick ends, or a global system
+  has had all shards to itself: whether it is there yet depends on time. ReadForeign does find it,
+  after the systems that create it, because its system waits for them.
 - A Context's own Get finds the entities of its own shard. For those of other shards it gives nil;
   ReadForeign gives a copy.
 - A Port has no Get: it asks, and the refresh fills in the answer.
@@ -86,6 +89,7 @@ the table says marked, or applied for Destroy.
   create from, and no caller was given it.
 - An EntityContext, in a function, does at once what concerns its own entity (Set, Flag, Destroy)
   and what it creates; its other requests are the next refresh's, and are answered as a Context's.
+  What functions and hooks create on other shards in the same refresh is Unused to it, and to hooks.
 `
 
 const (

@@ -99,7 +99,7 @@ func request(by Actor, call string, k *queue.Kind, h handle.Handle) (sending, er
 		return by.request(k, h)
 	case *Context:
 		by.mustRun(call)
-		if !by.w.space.Alive(h) {
+		if !by.Alive(h) {
 			return sending{}, ErrStale
 		}
 		return by.out.send(k, h)

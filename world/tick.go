@@ -12,6 +12,7 @@ func (d *driven) BeginTick() drive.Tick[*PanicError] {
 	w.enterPhase(beginTick, phaseTick)
 	w.engine.By(drive.ByTick)
 	w.engine.Mail.Forward()
+	w.space.Reveal(w.shards)
 	begun := false
 	defer w.guard(&begun)
 	w.engine.Extensions.Begin()

@@ -11,8 +11,9 @@ type Acting struct {
 	Access *Access // of the running system; nil outside of one
 	System string
 	Delta  float64
-	Seeded bool // its random stream has begun
-	Hook   bool // it is a hook
+	Seeded bool   // its random stream has begun
+	Hook   bool   // it is a hook
+	Reveal func() // shows all shards what was created until now
 
 	// For the check build: the rest of Start and Stop, and what Returned calls.
 	Enter, Leave, Unwritten func()
@@ -35,8 +36,12 @@ func (a *Acting) Returned() {
 	}
 }
 
-// Stop undoes Start.
+// Stop undoes Start. After a system that had all shards to itself, all of them see what was created
+// before.
 func (a *Acting) Stop() {
+	if a.Access != nil && a.Access.Exclusive {
+		a.Reveal()
+	}
 	if check.Enabled {
 		a.Leave()
 	}

@@ -150,6 +150,7 @@ func (e *Engine) Init(owner Owner) {
 		for _, x := range e.active {
 			e.Shards[i].Commit(x.Creates[i])
 		}
+		e.Shards[i].CommitStaged()
 	})
 	e.observe = owner.CallHooks // without in: the Context of a hook enters the shard
 	e.collectOutgoing = e.in("collect outgoing", func(i int) {

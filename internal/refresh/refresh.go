@@ -57,6 +57,7 @@ func (e *Engine) Run(parallel drive.Parallel, all bool) {
 	}
 	if e.Hooked {
 		events := e.owner.GatherEvents()
+		e.Space.Reveal(e.Shards)
 		e.step(drive.StepObserve, parallel, n, events, e.observe)
 	}
 	if moves > 0 {
@@ -124,12 +125,14 @@ func (e *Engine) requests(parallel drive.Parallel, sent int) (moves int) {
 	}
 	moves, e.transferred = moves+e.transferred, 0
 	for _, s := range e.Shards {
-		s.InMigration = moves > 0
+		s.BeginRequests(moves > 0)
 	}
 	e.step(drive.StepCreate, parallel, n, created, e.create)
 	e.step(drive.StepRoute, parallel, len(e.active), waiting, e.route)
 	if e.calls {
+		e.stage(true)
 		e.step(drive.StepApply, parallel, n, others, e.applyAside)
+		e.stage(false)
 	} else {
 		e.step(drive.StepApply, parallel, n, others, e.apply)
 	}
@@ -137,9 +140,16 @@ func (e *Engine) requests(parallel drive.Parallel, sent int) (moves int) {
 		e.MarkAll()
 	}
 	if e.staged {
-		e.step(drive.StepCommit, parallel, n, created, e.commit)
+		e.step(drive.StepCommit, parallel, n, created+e.sum((*store.Shard).Staged), e.commit)
 	}
 	return moves
+}
+
+// stage begins or ends the time in which functions run.
+func (e *Engine) stage(on bool) {
+	for _, s := range e.Shards {
+		s.Stage(on)
+	}
 }
 
 // move migrates atoms: their shards give up the atoms and the messages for them, then other shards

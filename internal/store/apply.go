@@ -69,6 +69,27 @@ func (s *Shard) Commit(creates []queue.PendingRequest) {
 	}
 }
 
+// BeginRequests is for the beginning of a refresh with requests, and tells whether some move atoms.
+func (s *Shard) BeginRequests(moves bool) { s.InMigration, s.tally.staged = moves, s.tally.staged[:0] }
+
+// Stage begins or ends the time in which functions run: what the shard creates then is staged.
+func (s *Shard) Stage(on bool) {
+	s.tally.staging, s.tally.watched = 0, s.tally.hooked
+	if on {
+		s.applying.staged, s.tally.staging, s.tally.watched = slots.StagedBit, slots.StagedBit, true
+	}
+}
+
+// Staged returns how many atoms functions have created in this refresh.
+func (s *Shard) Staged() int { return len(s.tally.staged) }
+
+// CommitStaged is Commit for what functions have created.
+func (s *Shard) CommitStaged() {
+	for _, h := range s.tally.staged {
+		s.commit(h)
+	}
+}
+
 func (s *Shard) commit(h handle.Handle) {
 	slot := s.space.Slot(h)
 	if slot.Load() == uint32(h)^slots.StagedBit && !s.space.Marked(slot.Loc) {

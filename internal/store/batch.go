@@ -27,7 +27,7 @@ func (s *Shard) CreateRows(t *Table, n int, alive bool) (Rows, error) {
 		handles[i] = h
 		slot.Loc = l + slots.Loc(i)
 		if alive {
-			slot.StoreBatched(uint32(h)) // publishes loc and the row
+			slot.StoreBatched(uint32(h) ^ s.tally.staging) // publishes loc and the row
 		}
 	}
 	s.tally.createAll(handles)
@@ -42,7 +42,7 @@ func (r Rows) Atom(i int) Atom {
 // PublishRows makes the atoms of rows alive to all goroutines.
 func (s *Shard) PublishRows(r Rows) {
 	for _, h := range r.Handles() {
-		s.space.Slot(h).StoreBatched(uint32(h)) // publishes loc and the row
+		s.space.Slot(h).StoreBatched(uint32(h) ^ s.tally.staging) // publishes loc and the row
 	}
 }
 

@@ -58,7 +58,7 @@ func (s *Space) SetWatch(w Watch, shards []*Shard) {
 		c.watched = w.Stored.Has(id)
 	}
 	for _, sh := range shards {
-		sh.tally.watched = w.Created
+		sh.tally.watched, sh.tally.hooked = w.Created, w.Created
 		for _, t := range sh.bySet {
 			for _, e := range t.edges {
 				e.watched = w.changes(&t.set, &e.to.set)

@@ -277,5 +277,5 @@ func (s *Shard) Unload() {
 	s.arrange(nil)
 	s.dirty, s.fragmented, s.flagged = nil, nil, nil
 	s.changes = changeLog{}
-	s.tally = tally{watched: s.tally.watched}
+	s.tally = tally{watched: s.tally.hooked, hooked: s.tally.hooked}
 }

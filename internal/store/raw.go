@@ -298,7 +298,7 @@ func (s *Shard) CreatePlain(t *Table, fields []Field, src unsafe.Pointer) (handl
 		copyPlain(dst, src, f.size)
 	}
 	slot.Loc = c.base + slots.Loc(row)
-	slot.Store(uint32(h)) // publishes loc and the row
+	slot.Store(uint32(h) ^ s.tally.staging) // publishes loc and the row
 	return h, nil
 }
 

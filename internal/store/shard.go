@@ -146,7 +146,9 @@ func (s *Shard) Create(t *Table) (Atom, error) {
 		}
 	}
 	h, _ := s.Next(s.Pop())
-	return s.atom(t, h), nil
+	a := s.atom(t, h)
+	a.generation ^= s.tally.staging
+	return a, nil
 }
 
 // hasRoom reports whether there is a free index and a free row.

@@ -31,6 +31,7 @@ type Space struct {
 	moves     uint32                       // how often atoms were moved to other shards, by the idle world and by refreshes
 	gathered  uint32                       // the value of moves when notes were last gathered
 	writes    []writes                     // by owner of views; see View.note
+	reveals   atomic.Uint64                // how often Reveal was called, and 1; written by the coordinator
 	viewEpoch int                          // of views of rows, for the check build; see Outdate
 
 	mu struct {
@@ -45,6 +46,7 @@ type Space struct {
 // NewSpace makes a space; see Directory.Init.
 func NewSpace(homes int, indexMax, versionMax, versionsEach uint32) *Space {
 	s := &Space{Growth: DefaultGrowth}
+	s.reveals.Store(1) // no chunk has hidden rows
 	s.Directory.Init(homes, indexMax, versionMax, versionsEach, &s.Memory)
 	s.writes = make([]writes, homes)
 	s.Registry = queue.NewRegistry(s.Lookup)

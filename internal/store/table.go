@@ -140,8 +140,8 @@ func (t *Table) ensureRow() error {
 	return t.nextRow()
 }
 
-// nextRow records the number of rows for a loop that began since the last time, and goes to the
-// next chunk if the present one is full.
+// nextRow records the number of rows for a loop, or a Reveal, that began since the last time, and
+// goes to the next chunk if the present one is full.
 func (t *Table) nextRow() error {
 	if t.lastLoop != t.shard.Loop {
 		t.lastLoop = t.shard.Loop
@@ -150,9 +150,17 @@ func (t *Table) nextRow() error {
 			t.shard.grown = append(t.shard.grown, t)
 		}
 	}
-	if t.cur.n < len(t.cur.handles) {
-		return nil
+	if t.cur.n == len(t.cur.handles) {
+		if err := t.nextChunk(); err != nil {
+			return err
+		}
 	}
+	t.cur.hide()
+	return nil
+}
+
+// nextChunk goes to the chunk behind the present one.
+func (t *Table) nextChunk() error {
 	next := t.cur.order + 1
 	if t.gone {
 		panic("world: a row for a table that was given back; ask the shard for the table of the components again")

@@ -18,21 +18,24 @@ type hostile struct {
 var errGuess = errors.New("taken back")
 
 // guesses has systems look at handles of ports that nobody was given, and that are given later,
-// while a port draws beside them.
+// while a port draws beside them, and at handles that shards give in this tick.
 func guesses() *feature {
 	return &feature{
 		name: "guesses",
 		prepare: func(o *objects) {
 			look := func(c *world.Context, what string) {
-				home := uint32(c.Shards())
-				for i := range uint32(40) {
+				for i := range uint32(60) {
+					home := uint32(c.Shards())
 					n := (i*i*i*7 + uint32(c.Tick())*13) % 12_000
 					if i%4 == 0 {
 						n = uint32(c.Tick())*97 + i // about where the next ones come from
 					}
+					if i >= 40 { // what the systems of another shard give about now
+						home, n = i%home, uint32(c.Tick())*3+i/2
+					}
 					h := handle.New(home, n, 1+i%3)
 					owner, weak := reference.Own(c, h, nil), reference.To(c, h)
-					o.note(c, what, h, int64(c.Status(h))<<8|int64(owner.Shares())<<1|int64(bit(weak.Alive())))
+					o.note(c, what, h, int64(bit(c.Alive(h) && !c.Owns(h)))<<16|int64(c.Status(h))<<8|int64(owner.Shares())<<1|int64(bit(weak.Alive())))
 				}
 			}
 			o.ticks.MustAdd("guess", func(*world.Build) func(*world.Context) {

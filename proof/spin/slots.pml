@@ -22,6 +22,8 @@
  *   - Of the stale handles any does as well as another in a request to destroy.
  *   - No port decides by what the steps from store to release write: those are one
  *     transition.
+ *   - What systems see of the home of ports follows from settled and the words of slots,
+ *     which nobody writes while they run: so they are not in the model.
  *   - A batch that is taken back is one create, told of and not sent.
  *   - The staging over what a refresh creates and destroys at once is left out: from store
  *     to sweep is one transition to whoever asks.
@@ -57,6 +59,7 @@
 #define TOLD_TOO_EARLY    10 /* outcomes are told before the slots are freed */
 #define RECALLED_AS_IS    11 /* what is recalled goes into the pool as it is */
 #define CLOSED_TOO_EARLY  12 /* a closed port is forgotten with requests in its queue */
+#define SETTLED_TOO_EARLY 13 /* what was drawn is settled before the epoch is over */
 
 /* A handle is slot * VERSIONS + version - 1; a set of them has a bit for each. */
 #define HANDLES (SLOTS * VERSIONS)
@@ -233,7 +236,8 @@ byte creates[ALL], createsN;
 byte others[ALL], sender[ALL], othersN;
 bool look[PORTS];                  /* the port had its bit set */
 bool marked[SLOTS];
-short due;                         /* of the recalled, when the epoch was raised */
+short due;                         /* of the recalled, when what was drawn was settled */
+byte settled;                      /* fresh, at that moment */
 
 /* mark_some marks whom the systems of the tick like, of those that are alive. */
 inline mark_some() {
@@ -272,6 +276,15 @@ inline raise() {
 		od
 	}
 	p = 0; i = 0; h = 0
+}
+
+/* settle is PortAllocator.Cut: what was drawn by now is pending to systems, and what was recalled
+   by now is freed by this refresh. */
+inline settle() {
+#if BROKEN != SETTLED_TOO_EARLY
+	settled = fresh;
+#endif
+	due = recalled; recalled = 0
 }
 
 /* collect takes the bits of all ports at once. */
@@ -343,6 +356,7 @@ inline store() {
 		h = creates[createsN];
 		creates[createsN] = 0;
 		assert(TO_COME(h));            /* no create is lost, and none is done twice */
+		assert(SLOT(h) < settled);     /* what is created was settled */
 		assert(!(dead & BIT(h)));      /* a stale handle is never valid again */
 		gen[SLOT(h)] = WORD(ALIVE, VERSION(h))
 	:: else -> break
@@ -483,7 +497,13 @@ proctype refresh() {
 	bool found;
 end:
 	do
+#if BROKEN == SETTLED_TOO_EARLY
+	:: atomic { mark_some(); settled = fresh };
+		atomic { raise() };
+#else
 	:: atomic { mark_some(); raise() };
+#endif
+		d_step { settle() };
 		d_step { collect() };
 		do
 		:: d_step { p < PORTS && OFFERS(NTH(p)) -> take(NTH(p)) }
@@ -492,7 +512,6 @@ end:
 				p = 0;
 				store();
 				apply();
-				due = recalled; recalled = 0;
 #if BROKEN == TOLD_TOO_EARLY
 				tell();
 #endif
