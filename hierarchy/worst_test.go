@@ -95,14 +95,18 @@ var worstShapes = []struct {
 	{"MoveBefore", "at random within a list", false, worstList, hierarchy.Options{}, func(x *worst) func(int) error {
 		x.add(x.h[0], x.h[1:]...)
 		r := rand.New(rand.NewPCG(1, 1))
-		return func(i int) error { return x.rel.MoveBefore(x.p, x.h[1+r.IntN(worstList-1)], x.h[1+r.IntN(worstList-1)]) }
+		return func(i int) error {
+			return x.rel.MoveBefore(x.p, x.h[1+r.IntN(worstList-1)], x.h[1+r.IntN(worstList-1)])
+		}
 	}},
 	{"MoveBefore", "between lists of 1,000", false, worstList, hierarchy.Options{}, func(x *worst) func(int) error {
 		for i := 0; i < len(x.h); i += 1000 {
 			x.add(x.h[i], x.h[i+1:i+1000]...)
 		}
 		r := rand.New(rand.NewPCG(1, 1))
-		return func(i int) error { return x.rel.MoveBefore(x.p, x.h[r.IntN(100)*1000+1+r.IntN(999)], x.h[r.IntN(100)*1000+1]) }
+		return func(i int) error {
+			return x.rel.MoveBefore(x.p, x.h[r.IntN(100)*1000+1+r.IntN(999)], x.h[r.IntN(100)*1000+1])
+		}
 	}},
 	{"RemoveChild", "Close and AddChildAt in turns", false, worstList, hierarchy.Options{}, func(x *worst) func(int) error {
 		x.add(x.h[0], x.h[1:]...)
