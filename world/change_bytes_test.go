@@ -105,7 +105,7 @@ func TestChangeBytes(t *testing.T) {
 		require.NoError(t, err)
 		ports[i] = p
 	}
-	const sent, few, table = 4000, 100, (8 + 4) << 10 // at least, and with at most 14 columns 8 KB more
+	const sent, few, table = 4000, 100, (32 + 4) << 10 // at least, and with at most 14 columns 8 KB more
 	for round := range 2 {
 		from := x.turns(x.h[0])
 		for i := from + 1; i <= sent; i++ {

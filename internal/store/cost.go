@@ -10,9 +10,9 @@ const ChangeBytesMax = 16 << 20
 // move and are no smaller than rowBytesMin. Each is about what takes as long as it takes to move as
 // many bytes.
 const (
-	tableBytes  = 8 << 10 // for a table that comes into the list
-	chunkBytes  = 4 << 10 // for a chunk
-	columnBytes = 512     // for each of its columns
+	tableBytes  = 32 << 10 // for a table that comes into the list
+	chunkBytes  = 4 << 10  // for a chunk
+	columnBytes = 512      // for each of its columns
 	rowBytesMin = 4 << 10
 )
 
