@@ -14,7 +14,7 @@ import (
 )
 
 // TestLimits holds docs/limits.md to the code: each test that it names is there, and each
-// row is complete.
+// row is complete. Each table has columns for bytes and work.
 func TestLimits(t *testing.T) {
 	page, err := os.ReadFile("docs/limits.md")
 	require.NoError(t, err)
@@ -42,6 +42,8 @@ func TestLimits(t *testing.T) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 		if columns == 0 {
 			columns = len(cells)
+			require.Contains(t, line, "| bytes")
+			require.Contains(t, line, "| work")
 		}
 		require.Len(t, cells, columns, line)
 		for _, cell := range cells {

@@ -108,6 +108,16 @@ var worstShapes = []struct {
 			return x.rel.MoveBefore(x.p, x.h[r.IntN(100)*1000+1+r.IntN(999)], x.h[r.IntN(100)*1000+1])
 		}
 	}},
+	{"MoveAfter", "at random within a list", false, worstList, hierarchy.Options{}, func(x *worst) func(int) error {
+		x.add(x.h[0], x.h[1:]...)
+		r := rand.New(rand.NewPCG(1, 1))
+		return func(i int) error { return x.rel.MoveAfter(x.p, x.h[1+r.IntN(worstList-1)], x.h[1+r.IntN(worstList-1)]) }
+	}},
+	{"Transfer", "to the first place of the other of two lists, and back", false, worstList, hierarchy.Options{}, func(x *worst) func(int) error {
+		x.add(x.h[0], x.h[2:worstList/2]...)
+		x.add(x.h[1], x.h[worstList/2:]...)
+		return func(i int) error { return x.rel.Transfer(x.p, x.h[2], x.h[i%2], x.h[1-i%2], 0) }
+	}},
 	{"RemoveChild", "Close and AddChildAt in turns", false, worstList, hierarchy.Options{}, func(x *worst) func(int) error {
 		x.add(x.h[0], x.h[1:]...)
 		return func(i int) error {

@@ -40,6 +40,8 @@ type changer struct{ b *bundle }
 //
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the
 // request was not accepted, ErrChunks if the world is full.
+// What the requests of one port take to add and remove components in a refresh has a limit, beyond
+// which their outcome is Refused; see docs/limits.md.
 func (c *Component[T]) Add(by Actor, h handle.Handle, v T) error {
 	x, err := c.core.add(by, h)
 	if err != nil {
@@ -133,16 +135,27 @@ func (c *component) components(w *World) (set store.Set) {
 	return set
 }
 
-func (a adder) Apply(_ *store.Shard, h handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
+func (a adder) Apply(s *store.Shard, h handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
+	if s.Spent() {
+		return queue.Refused
+	}
+	was := s.Cost()
 	to, err := a.c.addAt(h, l)
+	s.Charge(was)
 	if err == nil {
 		a.c.adding.Type().Copy(to.Address, v.Address, 1)
 	}
 	return outcomeOf(err)
 }
 
-func (r remover) Apply(_ *store.Shard, h handle.Handle, l slots.Loc, _ mem.Pointer) queue.Outcome {
-	return outcomeOf(r.c.removeAt(h, l))
+func (r remover) Apply(s *store.Shard, h handle.Handle, l slots.Loc, _ mem.Pointer) queue.Outcome {
+	if s.Spent() {
+		return queue.Refused
+	}
+	was := s.Cost()
+	err := r.c.removeAt(h, l)
+	s.Charge(was)
+	return outcomeOf(err)
 }
 
 // outcomeOf is the outcome of a request whose apply returned err.
@@ -226,5 +239,11 @@ func (b *bundle) change(s *store.Shard, l slots.Loc, v mem.Pointer, remove *stor
 }
 
 func (c changer) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, p mem.Pointer) queue.Outcome {
-	return outcomeOf(c.b.change(s, l, p, c.b.removeOf(p)))
+	if s.Spent() {
+		return queue.Refused
+	}
+	was := s.Cost()
+	err := c.b.change(s, l, p, c.b.removeOf(p))
+	s.Charge(was)
+	return outcomeOf(err)
 }

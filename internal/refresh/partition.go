@@ -13,12 +13,6 @@ type producer struct {
 	begins []uint32  // of a replay: the counters of the queue at which each port's requests begin
 }
 
-// joint is where the requests of one sender end among those to extensions.
-type joint struct {
-	end  int
-	port bool
-}
-
 // partition is a run of neighbouring producers that one worker reads.
 //
 //	producers  p0 p1 p2 │ p3 … p9 │ s0 s1 │ s2 s3      ports by number, then shards
@@ -45,7 +39,8 @@ type partition struct {
 	to        [][]uint32 // by shard
 	targets   [][]store.Target
 	opened    []int          // by shard: where in targets those of the last record of many begin
-	joints    []joint        // by sender
+	joints    []store.Sender // of the requests to extensions
+	senders   []store.Sender // of Others
 	lost      queue.Outcomes // outcomes of requests that no shard decides
 	_         [64]byte       // other partitions are read by other workers
 }
@@ -89,10 +84,13 @@ func (x *partition) read(cut uint32) {
 
 // take takes the requests of one sender.
 func (x *partition) take(from producer, sent, cut uint32, port bool) {
-	had := len(x.Joint)
+	joint, others := len(x.Joint), len(x.Others)
 	x.created += from.queue.Drain(sent, cut, &x.Drained)
-	if len(x.Joint) > had {
-		x.joints = append(x.joints, joint{len(x.Joint), port})
+	if n := len(x.Joint); n > joint {
+		x.joints = append(x.joints, store.Sender{End: n, Port: port})
+	}
+	if n := len(x.Others); n > others {
+		x.senders = append(x.senders, store.Sender{End: n, Port: port})
 	}
 }
 
@@ -178,7 +176,7 @@ func (x *partition) create(s *store.Shard, staged bool) {
 func (x *partition) apply(s *store.Shard) {
 	if to := &x.to[s.ID()]; len(*to) > 0 {
 		targets := &x.targets[s.ID()]
-		s.ApplyRequests(x.Others, *to, *targets, x.number)
+		s.ApplyRequests(x.Others, *to, *targets, x.senders, x.number)
 		*to, *targets = (*to)[:0], (*targets)[:0]
 	}
 }
@@ -186,7 +184,7 @@ func (x *partition) apply(s *store.Shard) {
 // release gives the room in the queues back.
 func (x *partition) release() {
 	x.Forget()
-	x.joints = x.joints[:0]
+	x.joints, x.senders = x.joints[:0], x.senders[:0]
 	x.created, x.routed, x.arrived = 0, 0, 0
 	for _, from := range x.producers {
 		from.queue.Release()

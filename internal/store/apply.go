@@ -105,8 +105,10 @@ func (s *Space) Apply(r queue.PendingRequest) queue.Outcome {
 // ApplyRequests applies those requests of a partition whose indexes are given. The first request to
 // destroy an entity marks it; later requests find it gone. share is the number of the partition. If
 // a function ended the goroutine in the middle of ApplyRequests, the next call continues after that
-// function's request. targets are those of the records of many requests among them.
-func (s *Shard) ApplyRequests(requests []queue.PendingRequest, indexes []uint32, targets []Target, partition int) {
+// function's request. targets are those of the records of many requests among them. senders are those
+// of the partition's requests, in order.
+func (s *Shard) ApplyRequests(requests []queue.PendingRequest, indexes []uint32, targets []Target, senders []Sender, partition int) {
+	s.spending.senders = senders
 	if s.applying.begun > 0 {
 		s.Decide(requests[indexes[s.applying.begun-1]].Request, queue.Failed)
 	}
@@ -132,7 +134,7 @@ func (s *Shard) ApplyRequests(requests []queue.PendingRequest, indexes []uint32,
 		}
 		s.Decide(r.Request, o)
 	}
-	s.applying.begun, s.applying.target = 0, 0
+	s.applying.begun, s.applying.target, s.spending = 0, 0, spending{}
 }
 
 // applyMany applies those of many requests that are for this shard. The targets were found before

@@ -13,6 +13,7 @@ import (
 // Ownership: the shard's owner.
 type edge struct {
 	to      *Table
+	cost    uint64       // see Shard.Cost: the size of the rows that it moves, or 0 if they are small
 	watched bool         // the rows that it moves are recorded
 	plain   []columnPair // the columns of both tables that may be copied as bytes
 	typed   []columnPair // the other columns of both tables
@@ -50,6 +51,9 @@ func (t *Table) newEdge(to *Table) edge {
 				e.typed = append(e.typed, p)
 			}
 		}
+	}
+	if n := t.rowBytes; n >= rowBytesMin {
+		e.cost = n
 	}
 	return e
 }
@@ -156,6 +160,7 @@ func (c *Chunk) change(row int, h handle.Handle, e *edge) (Atom, error) {
 	if e.watched {
 		t.shard.logChange(h, c.table)
 	}
+	t.shard.cost += e.cost
 	c.table.swapRemove(c, row)
 	return Atom{Handle: h, Chunk: to, Row: at}, nil
 }

@@ -101,7 +101,7 @@ func (o *office) apply(between func()) {
 		}
 	}
 	for i, s := range o.shards {
-		s.ApplyRequests(o.drained.Others, to[i], nil, 0)
+		s.ApplyRequests(o.drained.Others, to[i], nil, nil, 0)
 	}
 	between()
 	for i, s := range o.shards {
@@ -250,7 +250,7 @@ func TestRoutedNobody(t *testing.T) {
 		require.Equal(t, []int{-1, -1, -1, 1}[i], r.For())
 	}
 	sh.HoldDestroys = true
-	sh.ApplyRequests(o.drained.Others, []uint32{0, 1, 2, 3}, nil, 0)
+	sh.ApplyRequests(o.drained.Others, []uint32{0, 1, 2, 3}, nil, nil, 0)
 	sh.DecideHeld()
 	require.Zero(t, sh.Migrating())
 	o.drained.Forget()
@@ -273,7 +273,7 @@ func TestRoutedEnded(t *testing.T) {
 	o.queue.Drain(o.queue.Sent(), 0, &o.drained)
 	for range 3 {
 		var wg sync.WaitGroup
-		wg.Go(func() { o.shards[0].ApplyRequests(o.drained.Others, []uint32{0, 1, 2, 3}, nil, 0) })
+		wg.Go(func() { o.shards[0].ApplyRequests(o.drained.Others, []uint32{0, 1, 2, 3}, nil, nil, 0) })
 		wg.Wait()
 	}
 	o.drained.Forget()

@@ -44,6 +44,8 @@ type Shard struct {
 	changes    changeLog
 	notifying  changeLog // what hooks are being notified of
 	applying   applying
+	spending   spending
+	cost       uint64 // see Cost
 	migration  migration
 	compaction compaction
 	retagging  retagging
@@ -87,6 +89,7 @@ func (s *Shard) Table(set Set) *Table {
 		col := s.space.Columns[c]
 		t.ids, t.columns = append(t.ids, c), append(t.columns, col)
 		t.sizes, t.plain = append(t.sizes, col.of.Size), append(t.plain, col.of.Plain)
+		t.rowBytes += uint64(col.of.Size)
 		t.pointers = t.pointers || !col.of.Plain
 	}
 	t.same = t.newEdge(t)

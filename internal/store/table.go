@@ -38,6 +38,7 @@ type Table struct {
 	ids         []int // the components, ascending
 	columns     []*Column
 	sizes       []uintptr // of the columns' rows
+	rowBytes    uint64    // their sum
 	growth      Growth
 	plain       []bool // by column: it may be copied as bytes
 	same        edge   // to the table itself
@@ -196,6 +197,7 @@ func (t *Table) add(rows, needs int) error {
 		return err
 	}
 	t.chunks = append(t.chunks, c)
+	t.shard.cost += chunkBytes + columnBytes*uint64(len(t.ids)) + uint64(rows)*(t.rowBytes+8)
 	t.enter()
 	return nil
 }
@@ -209,6 +211,7 @@ func (t *Table) enter() {
 	s := t.shard
 	s.tables = append(s.tables, t)
 	s.made++
+	s.cost += tableBytes
 	t.serial, t.in = s.made, true
 	t.noteSpare()
 }

@@ -37,6 +37,7 @@ type (
 	T9   struct{ _ [8]byte }
 	T10  struct{ _ [8]byte }
 	T11  struct{ _ [8]byte }
+	Big  struct{ _ [64 << 10]byte }
 	Unit struct{ A }
 	Both struct {
 		A
@@ -54,6 +55,7 @@ type crowd struct {
 	a      *world.Component[A]
 	b      *world.Component[B]
 	tag    []func(h handle.Handle, add bool) error
+	big    *world.Component[Big]
 	units  *world.Bundle[Unit]
 	both   *world.Bundle[Both]
 	hit    *world.Message[A]
@@ -92,6 +94,7 @@ func newCrowd(b *testing.B) *crowd {
 	addTag[T9](x, "t9")
 	addTag[T10](x, "t10")
 	addTag[T11](x, "t11")
+	x.big = world.Register[Big](w, "big")
 	x.units, x.both = world.NewBundle[Unit](w), world.NewBundle[Both](w)
 	x.hit = world.RegisterMessage[A](w, "hit")
 	x.poke = world.RegisterFunc(w, "poke", func(*world.EntityContext, A) {})
@@ -120,6 +123,12 @@ func newCrowd(b *testing.B) *crowd {
 	}
 	w.Refresh()
 	return x
+}
+
+// turn is the n-th of 4,095 changes, each of which makes a set of components that no other makes.
+func (x *crowd) turn(h handle.Handle, n int) error {
+	at := bits.TrailingZeros(uint(n)) % len(x.tag)
+	return x.tag[at](h, (n^n>>1)>>at&1 == 1)
 }
 
 func long(i int) string { return fmt.Sprint(i) + strings.Repeat("x", 240) }
@@ -151,8 +160,23 @@ var shapes = []struct {
 		return x.b.Add(x.p, x.h[0], B{})
 	}},
 	{"add", "and remove, so that each makes a table", func(x *crowd, i int) error {
-		n := i + 1
-		return x.tag[bits.TrailingZeros(uint(n))%12](x.h[0], (n^n>>1)>>bits.TrailingZeros(uint(n))&1 == 1)
+		return x.turn(x.h[0], i+1)
+	}},
+	{"add", "and remove, so that each makes a table, in four shards", func(x *crowd, i int) error {
+		if i < 4 {
+			if err := world.Move(x.World, x.h[i], i); err != nil {
+				return err
+			}
+		}
+		return x.turn(x.h[i%4], i/4+1)
+	}},
+	{"add", "and remove, of entities with 64 KB, in four shards", func(x *crowd, i int) error {
+		if i < 4 {
+			if err := errors.Join(world.Move(x.World, x.h[i], i), x.big.Add(x.World, x.h[i], Big{})); err != nil {
+				return err
+			}
+		}
+		return x.tag[0](x.h[i%4], i/4%2 == 0)
 	}},
 	{"bundle add", "at random", func(x *crowd, i int) error { return x.both.Add(x.p, x.h[i], Both{}) }},
 	{"move", "at random", func(x *crowd, i int) error { return world.Move(x.p, x.h[i], i%4) }},
@@ -163,6 +187,17 @@ var shapes = []struct {
 			return world.Move(x.p, x.h[i/2], i/2%4)
 		}
 		return x.hit.Send(x.p, x.h[i/2], A{})
+	}},
+	{"send", "to a shard", func(x *crowd, i int) error { return x.hit.SendShard(x.p, 0, A{}) }},
+	{"batch", "of 64 that set at random", func(x *crowd, i int) error {
+		return x.p.Batch(func() error {
+			for k := range 64 {
+				if err := x.a.Set(x.p, x.h[i*64+k], A{}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}},
 	{"broadcast", "", func(x *crowd, i int) error { return x.hit.Broadcast(x.p, A{}) }},
 	{"call", "at random", func(x *crowd, i int) error { return x.poke.Call(x.p, x.h[i], A{}) }},

@@ -1,0 +1,159 @@
+package world_test
+
+import (
+	"math/bits"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// sets is a world in which a client gives an entity one set of components after the other.
+type sets struct {
+	*world.World
+	h    []handle.Handle
+	tags []tag
+	big  *world.Component[Big]
+}
+
+type Big [1 << 20]byte
+
+// tag is a component of any type.
+type tag struct {
+	add, remove func(by world.Actor, h handle.Handle) error
+	has         func(h handle.Handle) bool
+}
+
+func addTag[T any](x *sets, name string) {
+	c, r := world.Register[T](x.World, name), world.Read[T](x.World)
+	x.tags = append(x.tags, tag{
+		func(by world.Actor, h handle.Handle) error { return c.Add(by, h, *new(T)) },
+		func(by world.Actor, h handle.Handle) error { return c.Remove(by, h) },
+		func(h handle.Handle) bool { return r.Get(h) != nil },
+	})
+}
+
+func newSets(t *testing.T) *sets {
+	type (
+		Base   struct{ Shard int }
+		entity struct{ Base }
+	)
+	x := &sets{World: world.MustNew(world.Options{Shards: 2})}
+	addTag[[1]byte](x, "1")
+	addTag[[2]byte](x, "2")
+	addTag[[3]byte](x, "3")
+	addTag[[4]byte](x, "4")
+	addTag[[5]byte](x, "5")
+	addTag[[6]byte](x, "6")
+	addTag[[7]byte](x, "7")
+	addTag[[8]byte](x, "8")
+	addTag[[9]byte](x, "9")
+	addTag[[10]byte](x, "10")
+	addTag[[11]byte](x, "11")
+	addTag[[12]byte](x, "12")
+	world.Register[Base](x.World, "base")
+	x.big = world.Register[Big](x.World, "big")
+	b := world.NewBundle[entity](x.World)
+	b.PlaceBy(func(e entity) int { return e.Shard })
+	for i := range 4 {
+		h, err := b.Create(x.World, entity{Base{i % 2}})
+		require.NoError(t, err)
+		x.h = append(x.h, h)
+	}
+	return x
+}
+
+// turn is the n-th of 4,095 changes, each of which makes a set of components that no other makes.
+func (x *sets) turn(by world.Actor, h handle.Handle, n int) error {
+	at := bits.TrailingZeros(uint(n))
+	if (n^n>>1)>>at&1 == 1 {
+		return x.tags[at].add(by, h)
+	}
+	return x.tags[at].remove(by, h)
+}
+
+// turns returns how many turns an entity has made.
+func (x *sets) turns(h handle.Handle) (n int) {
+	for i, t := range x.tags {
+		if t.has(h) {
+			n ^= 1<<(i+1) - 1
+		}
+	}
+	return n
+}
+
+// refresh returns how many requests were applied and refused.
+func (x *sets) refresh() (applied, refused int) {
+	var was, is world.Stats
+	x.Stats(&was)
+	x.Refresh()
+	x.Stats(&is)
+	return int(is.Applied - was.Applied), int(is.Refused - was.Refused)
+}
+
+// TestChangeBytes: what the requests of one port to add and remove components take and move in a
+// shard has a limit; what exceeds it is refused and changes nothing. Other ports, other shards and
+// the next refresh are not concerned.
+func TestChangeBytes(t *testing.T) {
+	x := newSets(t)
+	var ports [2]*world.Port
+	for i := range ports {
+		p, err := x.OpenPort()
+		require.NoError(t, err)
+		ports[i] = p
+	}
+	const sent, few, table = 4000, 100, (32 + 4) << 10 // at least, and with at most 14 columns 8 KB more
+	for round := range 2 {
+		from := x.turns(x.h[0])
+		for i := from + 1; i <= sent; i++ {
+			require.NoError(t, x.turn(ports[0], x.h[0], i))
+		}
+		far := new(world.Completion)
+		require.NoError(t, x.tags[0].add(ports[0].Notify(far), x.h[1]))
+		for i := range few {
+			require.NoError(t, x.turn(ports[1], x.h[2], round*few+i+1))
+		}
+		applied, refused := x.refresh()
+		require.Equal(t, world.Applied, far.Outcome())
+		require.Equal(t, (round+1)*few, x.turns(x.h[2]))
+		made := applied - 1 - few
+		require.Equal(t, made, x.turns(x.h[0])-from, "what was refused has changed something")
+		require.Equal(t, sent-from-made, refused)
+		require.LessOrEqual(t, made, store.ChangeBytesMax/table)
+		require.GreaterOrEqual(t, made, store.ChangeBytesMax/(table+8<<10))
+	}
+}
+
+// TestChangeBytesLargeRows: rows that move count by their size, also between tables that are there.
+// So few requests are read by one worker, and still count for their own port alone.
+func TestChangeBytesLargeRows(t *testing.T) {
+	x := newSets(t)
+	require.NoError(t, x.big.Add(x.World, x.h[0], Big{}))
+	toggle := func(by world.Actor, h handle.Handle, times int) {
+		for i := range times {
+			if i%2 == 0 {
+				require.NoError(t, x.tags[0].add(by, h))
+			} else {
+				require.NoError(t, x.tags[0].remove(by, h))
+			}
+		}
+	}
+	const small = 20
+	for range 2 {
+		p, err := x.OpenPort()
+		require.NoError(t, err)
+		toggle(p, x.h[0], 24)
+		toggle(p, x.h[1], small) // in the other shard
+	}
+	p, err := x.OpenPort()
+	require.NoError(t, err)
+	toggle(p, x.h[2], small)
+	applied, refused := x.refresh()
+	require.Equal(t, 2*24+3*small, applied+refused)
+	require.LessOrEqual(t, applied, 2*16+3*small)
+	require.GreaterOrEqual(t, applied, 2*10+3*small)
+	toggle(x.World, x.h[0], 200) // the world has no limit
+}
