@@ -369,15 +369,6 @@ func (l *loading) mail(c *drive.Cursor, from int) error {
 	return nil
 }
 
-// value reads a value, and returns the rest.
-func (l *loading) value(src []byte, form drive.Form, to mem.Cells) ([]byte, error) {
-	if form.ByCodec() {
-		l.codecs.Lock()
-		defer l.codecs.Unlock()
-	}
-	return form.Read(src, to)
-}
-
 // finish ends the load after all sections were read.
 func (l *loading) finish() error {
 	for _, put := range l.put {

@@ -298,3 +298,12 @@ func (l *loading) values(c *drive.Cursor, form drive.Form, values mem.Cells) (er
 	c.Rest, err = form.ReadAll(c.Rest, values)
 	return err
 }
+
+// value reads a value, and returns the rest.
+func (l *loading) value(src []byte, form drive.Form, to mem.Cells) ([]byte, error) {
+	if form.ByCodec() {
+		l.codecs.Lock()
+		defer l.codecs.Unlock()
+	}
+	return form.Read(src, to)
+}
