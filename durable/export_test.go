@@ -1,5 +1,7 @@
 package durable
 
+import "github.com/atoll-sim/atoll/internal/driver"
+
 // Crash ends a Store as the death of its process would: nothing is written any more.
 func (d *Store) Crash() {
 	d.closed.Store(true)
@@ -8,5 +10,6 @@ func (d *Store) Crash() {
 	d.saving <- struct{}{} // nobody saves any more
 	d.log.stop(ErrClosed)
 	d.log.done.Wait()
+	driver.Of(d.w).KeepIncarnation(nil)
 	_ = d.lock.Close()
 }

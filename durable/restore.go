@@ -97,10 +97,15 @@ func (d *Store) believe(wrong error) error {
 	if err := d.lose(fmt.Errorf("%w: it has the last incarnation, and which files there were", wrong)); err != nil {
 		return err
 	}
-	// Each process begins a segment before it gives a handle, and saves a snapshot if more than
-	// segmentsMost have done so since the last.
-	x.Incarnation = max(x.Incarnation, d.w.Incarnation()) + uint32(d.number-known) + 2*segmentsMost
+	x.Incarnation = max(x.Incarnation, d.w.Incarnation()) + uint32(d.number-known) + d.beyond()
 	return nil
+}
+
+// beyond is by how much a number of an incarnation that nobody knows is put above those that are
+// known: a sixteenth of all there are. So many processes can have ended since without a trace.
+func (d *Store) beyond() uint32 {
+	o := d.w.Options()
+	return max(1, o.VersionMax/o.VersionsEach/16)
 }
 
 // playAll plays segments that follow one another, and looks whether that makes up for the snapshots
@@ -138,6 +143,10 @@ func (d *Store) playAll(ctx context.Context, all []*segment) error {
 // statement.
 func (d *Store) fresh(wrong error) error {
 	x, said := &d.recovered, &d.found.said
+	unknown := uint32(0)
+	if wrong != nil {
+		unknown = d.beyond()
+	}
 	if wrong == nil && said.snapshot > 0 || said.old {
 		wrong = errors.New("the directory had a world, and its snapshots are missing")
 	}
@@ -165,6 +174,7 @@ func (d *Store) fresh(wrong error) error {
 	if d.w.Tick() > 0 { // New has loaded another world
 		x.Incarnation++
 	}
+	x.Incarnation += unknown
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/atoll-sim/atoll/inputlog"
 	"github.com/atoll-sim/atoll/internal/aside"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/snapshot"
@@ -355,6 +356,7 @@ func (d *Store) Close() error {
 		err = fmt.Errorf("durable: Store.Close saved no snapshot, and there is no log of what came after tick %d: %w", d.saves.Load(), wrong)
 	}
 	d.log.end(saved && err == nil)
+	driver.Of(d.w).KeepIncarnation(nil)
 	return errors.Join(err, d.lock.Close())
 }
 

@@ -68,6 +68,8 @@ func (d *driven) MustName(call, name string) {
 
 func (d *driven) Seal(by string) { d.sealed = by }
 
+func (d *driven) KeepIncarnation(keep func(n uint32) error) { d.keepNumber = keep }
+
 func (d *driven) MustBeWhole(call string) { d.w().mustBeWhole(call) }
 
 func (d *driven) Replayed(f func()) {

@@ -20,11 +20,12 @@ func (w *World) Incarnation() uint32 { return w.space.Incarnation() }
 // between saving the state and the crash is lost, but clients or databases may still have handles
 // from that time. If no process has used the number n before, none of these handles is ever given
 // again: they are stale, and stay so. So write the number to a file, and sync it, before
-// Reincarnate, whatever the snapshot says. Package durable does that.
+// Reincarnate, whatever the snapshot says. Package durable does that, also
+// for this call while it keeps the world.
 //
 // Living entities keep their handles. Slots that were retired are used again. The number must not
 // be lower than Incarnation. If Reincarnate returns ErrVersions, ErrClosed, or an error because
-// ports are open, it has changed nothing. It looks at each slot that was ever used. The world must
+// ports are open, or of the disk of a durable.Store, it has changed nothing. It looks at each slot that was ever used. The world must
 // be idle.
 func (w *World) Reincarnate(n uint32) error {
 	if err := w.idle("World.Reincarnate"); err != nil {
@@ -38,7 +39,7 @@ func (w *World) Reincarnate(n uint32) error {
 		if n < now {
 			return fmt.Errorf("world: Reincarnate with %d, while the world is incarnation %d; take a higher number", n, now)
 		}
-		err := w.engine.PortSlots.Reincarnate(n)
+		err := w.engine.PortSlots.Reincarnate(n, w.keepNumber)
 		w.touched = w.touched || err == nil && n > now
 		return err
 	})

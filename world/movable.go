@@ -29,10 +29,12 @@ var fixedTypes = map[string]bool{
 	"time.Timer": true, "time.Ticker": true,
 }
 
+var locker = reflect.TypeFor[sync.Locker]()
+
 // fixed returns the path to a part of a type that must stay where it is, and the part's type, or
 // nil. These are fixedTypes; what package sync has, because who waits for a lock, or sleeps, waits
-// at its address; and fields without a size that have the methods Lock and Unlock, by which a type
-// says that it must not be copied.
+// at its address; and fields without a size whose pointers have the methods Lock and Unlock, by which
+// a type says that it must not be copied.
 //
 // The types of sync/atomic say so, too, and are allowed all the same: nobody waits at their
 // addresses, and no system runs while rows move, so nothing is lost. The goroutines that one system
@@ -43,7 +45,7 @@ func fixed(t reflect.Type, path string, field bool) (string, reflect.Type) {
 		return "", nil
 	case fixedTypes[pkg+"."+t.Name()],
 		pkg == "sync" && t.Kind() == reflect.Struct,
-		field && t.Size() == 0 && reflect.PointerTo(t).Implements(reflect.TypeFor[sync.Locker]()):
+		field && t.Size() == 0 && reflect.PointerTo(t).Implements(locker) && !t.Implements(locker):
 		return path, t
 	}
 	switch t.Kind() {

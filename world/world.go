@@ -41,6 +41,7 @@ type World struct {
 	messages    []anyMessage
 	resources   []anyResource
 	sealed      string // the call after which nothing more is registered; empty: not sealed. The owner of the idle world writes it.
+	keepNumber  func(n uint32) error // keeps the number of the next incarnation, or nil. Owned as sealed is.
 
 	contexts []*Context // by shard; the last is that of the global systems
 	cursor   int        // shard of the next new entity

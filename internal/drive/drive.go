@@ -204,6 +204,9 @@ type Tools interface {
 	NewGroup(x Grouping) (Group, error)
 	// Seal makes registering panic from now on; by is the call that messages name.
 	Seal(by string)
+	// KeepIncarnation makes World.Reincarnate call a function before it takes a number, which keeps
+	// that number, and to return its error; nil ends that. The world must be idle.
+	KeepIncarnation(keep func(n uint32) error)
 	// RecordInputs sets the Recorder that receives the world's inputs, from the next refresh on;
 	// nil removes it. It returns an error if another Recorder is set. changed, if not nil, is
 	// called when the idle world was changed by something that is no input. It is called on the

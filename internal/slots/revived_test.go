@@ -50,7 +50,7 @@ func TestRevivedAreGivenLast(t *testing.T) {
 		h, slot := a.Next(a.Pop())
 		slot.Store(uint32(h))
 	}
-	require.NoError(t, out.Reincarnate(2))
+	require.NoError(t, out.Reincarnate(2, nil))
 	for i := range 20 {
 		h, _ := a.Next(a.Pop())
 		require.Equal(t, i >= 10, retired[h.Index()], "%d: %v", i, h)
