@@ -102,6 +102,19 @@ func (k adapter) Place(by any, child, parent handle.Handle, place int) error {
 	return k.do(by.(world.Actor), child, change{op: opPut, to: parent, place: clamp(place)})
 }
 
+// Link is Put, or with a negative place AddChild, of an entity that the idle world is about to create.
+func (k adapter) Link(child, parent handle.Handle, place int) error {
+	c := change{op: opAddChild, to: parent}
+	if place >= 0 {
+		c = change{op: opPut, to: parent, place: k.limit(place)}
+	}
+	k.mustNotCompare(c.op.String())
+	return k.tree.named(k.change(child, &c))
+}
+
+// Unlink removes an entity, which is not created, and all below it.
+func (k adapter) Unlink(h handle.Handle) { _ = k.tree.RemoveBranch(h, Hole) }
+
 // move is a child that gets another parent.
 type move struct{ child, to handle.Handle }
 

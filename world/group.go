@@ -169,8 +169,11 @@ func (g *group) Begin(actor any, call string, shard int, dst []handle.Handle) (m
 		turnDownBy(x)
 		panic(fmt.Sprintf("world: %s of prefab %q in shard %d, want 0 to %d", call, g.name, shard, len(g.w.shards)-1))
 	}
-	if p, ok := actor.(*Port); ok {
-		return g.beginByPort(p, call, m, dst)
+	switch by := actor.(type) {
+	case *Port:
+		return g.beginByPort(by, call, m, dst)
+	case *World:
+		m.Cursor, m.Run = g.w.cursor, g.w.run
 	}
 	own, out, err := g.admit(actor, call)
 	if err != nil {
@@ -288,13 +291,33 @@ func (g *group) reserveIn(m *drive.Making, i int, dst []handle.Handle) ([]handle
 		s.Loop = max(s.Loop, g.w.loop) // an idle world may be in a loop
 	}
 	to, err := s.AppendNext(dst, len(g.of))
-	for _, x := range g.each {
-		if err != nil {
-			return dst, err
-		}
-		err = s.Prepare(x.of.part(s).table, x.n)
+	if err != nil {
+		return dst, err
 	}
-	return to, err
+	chunks := 0
+	for _, x := range g.each {
+		chunks += x.of.part(s).table.Needs(x.n)
+	}
+	if err := g.w.space.CheckChunks(chunks); err != nil {
+		return dst, err
+	}
+	if _, ok := m.Actor.(*World); ok {
+		return to, nil // room that is made is a change, and a relation may refuse the group
+	}
+	if err := g.prepare(s); err != nil {
+		return dst, err
+	}
+	return to, nil
+}
+
+// prepare makes room in a shard.
+func (g *group) prepare(s *store.Shard) error {
+	for _, x := range g.each {
+		if err := s.Prepare(x.of.part(s).table, x.n); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (g *group) Create(m *drive.Making, i int, v mem.Address) {
@@ -304,8 +327,11 @@ func (g *group) Create(m *drive.Making, i int, v mem.Address) {
 		b.createFor(by, m.Shard, v)
 		return
 	case *World:
+		s := b.parts[m.Shard].shard
+		if i == 0 {
+			_ = g.prepare(s) // Begin has checked it
+		}
 		if check.Enabled {
-			s := b.parts[m.Shard].shard
 			s.Enter(&creating)
 			defer s.Leave()
 		}
@@ -316,6 +342,9 @@ func (g *group) Create(m *drive.Making, i int, v mem.Address) {
 }
 
 func (g *group) End(m *drive.Making, err error) error {
+	if w, ok := m.Actor.(*World); ok && err != nil {
+		w.cursor, w.run = m.Cursor, m.Run
+	}
 	if m.Batch {
 		return m.Actor.(*Port).finish(err)
 	}

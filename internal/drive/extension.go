@@ -75,6 +75,11 @@ type Family interface {
 	// lists from elsewhere may.
 	Fix(by any, parent handle.Handle, places int) error
 	Place(by any, child, parent handle.Handle, place int) error
+	// Link makes a child take a place, or with a negative one come after the others, at once, for
+	// the idle world. Both may be entities that it is about to create. Unlink takes an entity and
+	// all below it out again, if it is not created.
+	Link(child, parent handle.Handle, place int) error
+	Unlink(h handle.Handle)
 }
 
 // Naming is an Extension that gives entities names.
