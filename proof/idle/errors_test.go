@@ -1,9 +1,12 @@
 package idle_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/atoll-sim/atoll/hierarchy"
 )
 
 // TestErrors does deeds on an idle world, and those that fail must leave its hash as it was.
@@ -25,7 +28,10 @@ func TestErrors(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if what.name == "make camps" { // it says how many it made before an error
+			if what.name == "copy a crew" && errors.Is(what.err, hierarchy.ErrRoom) { // as prefab.Copy says
+				continue
+			}
+			if made := what.answer; what.name == "make camps" && made != "0" && made != "<nil>" { // so many before an error
 				continue
 			}
 			if d := differing(before, after, false); what.err != nil && d != "" {
