@@ -94,13 +94,36 @@ func (k adapter) Parent(h handle.Handle) handle.Handle { return k.tree.parent(h)
 
 // Fix is SetPlaces without the limit.
 func (k adapter) Fix(by any, parent handle.Handle, places int) error {
-	return k.do(by.(world.Actor), parent, change{op: opSetPlaces, place: clamp(places)})
+	c := change{op: opSetPlaces, place: clamp(places)}
+	if _, ok := by.(*world.World); ok {
+		return k.early(parent, &c)
+	}
+	return k.do(by.(world.Actor), parent, c)
 }
 
 // Place is Put without the limit.
 func (k adapter) Place(by any, child, parent handle.Handle, place int) error {
 	return k.do(by.(world.Actor), child, change{op: opPut, to: parent, place: clamp(place)})
 }
+
+// Link is Put without the limit, or with a negative place AddChild, of an entity that the idle world
+// is about to create.
+func (k adapter) Link(child, parent handle.Handle, place int) error {
+	c := change{op: opAddChild, to: parent}
+	if place >= 0 {
+		c = change{op: opPut, to: parent, place: clamp(place)}
+	}
+	return k.early(child, &c)
+}
+
+// early makes a change of an entity that the idle world is about to create.
+func (k adapter) early(h handle.Handle, c *change) error {
+	k.mustNotCompare(c.op.String())
+	return k.tree.named(k.change(h, c))
+}
+
+// Unlink removes an entity, which is not created, and all below it.
+func (k adapter) Unlink(h handle.Handle) { _ = k.tree.RemoveBranch(h, Hole) }
 
 // move is a child that gets another parent.
 type move struct{ child, to handle.Handle }

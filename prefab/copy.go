@@ -30,19 +30,19 @@ import (
 //
 // Copy copies nothing and returns an error if an entity is not alive or not of the system's shard
 // (ErrStale), the world is full (ErrIndexes, ErrChunks), the outbox has no room (ErrFull), or a
-// component has a reference.Owner. With a *World it can also fail later, by hierarchy.ErrRoom,
-// ErrLimit or a value that contains itself: the next refresh destroys what was copied. Lists longer
-// than PlacesMax are copied, too. It costs about 300 ns an entity, and a change of a relation for
+// component has a reference.Owner, or a relation has no room with a *World (hierarchy.ErrRoom,
+// ErrLimit). After an error for a value that contains itself, the next refresh destroys what was
+// copied. Lists longer than PlacesMax are copied, too. It costs about 300 ns an entity, and a change of a relation for
 // each child.
 func Copy(by world.Actor, root handle.Handle, rs ...*hierarchy.Relation) (handle.Handle, error) {
 	if by == nil {
 		panic("prefab: Copy by a nil Actor; pass a *world.World or a *world.Context")
 	}
 	x := copiers.Get().(*copier)
-	x.driver = driver.Of(by)
+	x.driver, x.by = driver.Of(by), by
 	err := x.find(by, root, rs)
 	if err == nil {
-		err = x.driver.CopyAll(by, &x.Copying)
+		err = x.driver.CopyAll(by, &x.Copying, x.linking)
 	}
 	if err == nil {
 		err = x.complete(by)
@@ -59,6 +59,7 @@ func Copy(by world.Actor, root handle.Handle, rs ...*hierarchy.Relation) (handle
 // copiers keeps what Copy needs for the next call.
 var copiers = sync.Pool{New: func() any {
 	x := &copier{at: map[handle.Handle]int{}}
+	x.linking = x.link
 	x.mapper = remap.New(nil, ownerType, func(h handle.Handle) (handle.Handle, bool) {
 		if i, ok := x.at[h]; ok {
 			return x.Made[i], true
@@ -72,6 +73,8 @@ var copiers = sync.Pool{New: func() any {
 type copier struct {
 	drive.Copying
 	driver    driver.World
+	by        world.Actor
+	linking   func() error // link
 	relations []copiedRelation
 	at        map[handle.Handle]int // in Of
 	mapper    *remap.Mapper
@@ -96,7 +99,7 @@ func (x *copier) reset() {
 	x.Reset()
 	clear(x.at)
 	clear(x.relations)
-	x.driver, x.relations = nil, x.relations[:0]
+	x.driver, x.by, x.relations = nil, nil, x.relations[:0]
 }
 
 // typeOf returns what is known of a component's type.
@@ -196,6 +199,28 @@ func (x *copier) complete(by world.Actor) (err error) {
 			}
 		}
 	}
+	if _, atOnce := by.(*world.World); !atOnce {
+		err = x.placeAll(by)
+	}
+	done = err == nil
+	return err
+}
+
+// link gives the copies that the idle world is about to make their places, all or none.
+func (x *copier) link() error {
+	err := x.placeAll(x.by)
+	if err != nil {
+		for _, h := range x.Made {
+			for _, r := range x.relations {
+				r.family.Unlink(h)
+			}
+		}
+	}
+	return err
+}
+
+// placeAll gives the copies their places.
+func (x *copier) placeAll(by world.Actor) error {
 	for i := range x.Of {
 		for _, r := range x.relations {
 			if err := x.place(by, r, i); err != nil {
@@ -203,7 +228,6 @@ func (x *copier) complete(by world.Actor) (err error) {
 			}
 		}
 	}
-	done = true
 	return nil
 }
 
@@ -228,9 +252,14 @@ func (x *copier) place(by world.Actor, r copiedRelation, i int) error {
 			continue
 		}
 		child, err := x.Made[x.at[all[at]]], error(nil)
-		if hole {
+		switch _, atOnce := by.(*world.World); {
+		case atOnce && hole:
+			err = r.family.Link(child, parent, at)
+		case atOnce:
+			err = r.family.Link(child, parent, -1)
+		case hole:
 			err = r.family.Place(by, child, parent, at)
-		} else {
+		default:
 			err = r.AddChild(by, parent, child)
 		}
 		if err != nil {

@@ -21,9 +21,8 @@ import (
 // parent is gone by then has none. A system declares the prefab with Build.Creates.
 //
 // It returns ErrIndexes or ErrChunks if the world is full, and ErrFull if a port's queue, or the
-// outbox of a system, has no room for the whole instance. Nothing is made then. Only a *World gets
-// the errors of Relation.Put; the next refresh destroys what was made. Port.Within waits for room;
-// Port.Notify learns the outcome of the root. An instance costs as much as creating its entities by
+// outbox of a system, has no room for the whole instance. Only a *World gets the errors of
+// Relation.Put. With an error nothing is made. Port.Within waits for room; Port.Notify learns the outcome of the root. An instance costs as much as creating its entities by
 // Bundle.Create, and a Relation.AddChild for each child.
 func (p *Prefab) Create(by world.Actor, with ...Part) (handle.Handle, error) {
 	x := p.take(by, "Prefab.Create")
@@ -102,11 +101,20 @@ func (x *Instance) create(by world.Actor) (err error) {
 		}
 	}()
 	x.complete()
+	_, atOnce := by.(*world.World)
+	if atOnce { // before anything is created, because a relation may have no room
+		if err = x.link(); err != nil {
+			return err
+		}
+	}
 	for i := range p.nodes {
 		p.group.Create(m, i, x.row(i))
 		made++
 	}
 	for i := range p.nodes[1:] {
+		if atOnce {
+			break
+		}
 		n := &p.nodes[i+1]
 		parent, child := hs[n.parent], hs[i+1]
 		if n.place < 0 {
@@ -120,6 +128,28 @@ func (x *Instance) create(by world.Actor) (err error) {
 	}
 	done = true
 	return p.group.End(m, nil)
+}
+
+// link gives the children their parents, all or none, before they are created.
+func (x *Instance) link() (err error) {
+	linked := 0
+	defer func() {
+		if linked == len(x.handles)-1 {
+			return
+		}
+		for i := linked; i > 0; i-- {
+			n := &x.of.nodes[i]
+			n.family.Unlink(x.handles[n.parent])
+		}
+	}()
+	for i := range x.of.nodes[1:] {
+		n := &x.of.nodes[i+1]
+		if err = n.family.Link(x.handles[i+1], x.handles[n.parent], n.place); err != nil {
+			return err
+		}
+		linked++
+	}
+	return nil
 }
 
 // mayShare returns an error if instances would share something.

@@ -211,6 +211,9 @@ func (x *draft) finish(name string) (*Prefab, error) {
 // node makes an entity of the prefab.
 func (x *draft) node(n *draftNode, rows drive.Rows) (to node, err error) {
 	to = node{parent: n.parent, relation: n.relation, place: n.place, rows: rows, value: rows.Type().New(1), copied: !rows.Type().Plain}
+	if n.relation != nil {
+		to.family = x.driver.Extension(n.relation).(drive.Family)
+	}
 	component := 0
 	defer func() {
 		switch v := recover(); v {

@@ -37,6 +37,7 @@ type part = world.ComponentSet
 type node struct {
 	parent   int
 	relation *hierarchy.Relation // nil for the root
+	family   drive.Family        // what the world has of it
 	place    int                 // or -1: after the others
 	rows     drive.Rows
 	value    mem.Address // of the type of rows

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/atoll-sim/atoll/prefab"
 	"github.com/atoll-sim/atoll/reference"
 	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -238,20 +240,48 @@ func TestOutOfIndexes(t *testing.T) {
 	require.Equal(t, 6, f.holds.Links())
 }
 
-// TestRelationFull makes an instance for which a relation has no room: by the idle world it is gone
-// with the next refresh.
+// TestRelationFull makes instances by the idle world until a relation has no room, which is at each
+// of their links: the world stays as it was, and the handles are given to what is created next.
 func TestRelationFull(t *testing.T) {
-	f := newFixture(t, world.Options{})
-	tight := hierarchy.New(f.w, "tight", hierarchy.Options{Tree: hierarchy.TreeOptions{ManualGrowth: true}})
-	two := prefab.New(f.w, "two", prefab.Child(f.holds, -1), prefab.Child(tight, -1))
-	_, err := two.Create(f.w)
-	require.ErrorIs(t, err, hierarchy.ErrRoom)
-	f.w.Refresh()
-	require.Zero(t, f.w.Count())
-	require.Zero(t, f.holds.Links())
-	tight.Reserve(hierarchy.Room{Entities: 16, Parents: 4, Buckets: []int{4}})
-	_, err = two.Create(f.w)
-	require.NoError(t, err)
+	failed := map[int]bool{}
+	for buckets := range 12 {
+		f := newFixture(t, world.Options{Shards: 2})
+		tight := hierarchy.New(f.w, "tight", hierarchy.Options{Tree: hierarchy.TreeOptions{ManualGrowth: true}})
+		tight.Reserve(hierarchy.Room{Entities: 64, Parents: 16, Buckets: slices.Repeat([]int{1}, buckets)})
+		camp := prefab.New(f.w, "camp", prefab.With(f.health, health{1, 1}),
+			prefab.Child(f.holds, -1, prefab.Child(tight, -1, prefab.Child(f.carries, 2))),
+			prefab.Child(f.carries, 3, prefab.Child(tight, 2)),
+			prefab.Child(tight, -1, prefab.Child(f.holds, 4), prefab.Child(tight, -1)),
+		)
+		hash := func() state.Hash {
+			h, err := state.StateHash(f.w, nil)
+			require.NoError(t, err)
+			return h
+		}
+		for made := 0; ; made++ {
+			before, links := hash(), tight.Links()
+			if made%2 == 0 {
+				f.tick()
+				before = hash()
+			}
+			_, err := camp.Create(f.w)
+			if err == nil {
+				continue
+			}
+			require.ErrorIs(t, err, hierarchy.ErrRoom)
+			require.Equal(t, before, hash(), "a call that failed has changed the world")
+			require.Equal(t, camp.Len()*made, f.w.Count())
+			require.Equal(t, []int{4 * made, 2 * made, 2 * made}, []int{links, f.holds.Links(), f.carries.Links()})
+			failed[buckets%4] = true
+			tight.Reserve(hierarchy.Room{Entities: 64, Parents: 16, Buckets: slices.Repeat([]int{1}, 12)})
+			_, err = camp.Create(f.w)
+			require.NoError(t, err)
+			f.tick()
+			require.Equal(t, camp.Len()*(made+1), f.w.Count())
+			break
+		}
+	}
+	require.Len(t, failed, 4)
 }
 
 // TestCreateMisused passes what is wrong to the calls: nothing is made, and they work afterwards.

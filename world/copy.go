@@ -198,13 +198,18 @@ func (d *driven) MayCopy(actor any, call string, h handle.Handle) (*store.Set, e
 	return d.space.Set(l), nil
 }
 
-func (d *driven) CopyAll(actor any, x *drive.Copying) error {
+func (d *driven) CopyAll(actor any, x *drive.Copying, link func() error) error {
 	w := d.w()
 	for _, h := range x.Of { // before there is room, because a CloneBy may create
 		x.Clones = append(x.Clones, w.clone(actor, w.space.Locate(h)))
 	}
 	if err := d.roomFor(actor, x); err != nil {
 		return err
+	}
+	if actor == any(w) {
+		if err := d.link(x, link); err != nil {
+			return err
+		}
 	}
 	w.copies(actor)
 	for i, h := range x.Of {
@@ -225,7 +230,30 @@ func (d *driven) CopyAll(actor any, x *drive.Copying) error {
 	return nil
 }
 
-// roomFor makes sure that there is room for copies.
+// link has the copies linked that the idle world is about to make, and then makes room for them: room
+// is a change, too.
+func (d *driven) link(x *drive.Copying, link func() error) error {
+	w := d.w()
+	for len(x.Next) < len(w.shards) {
+		x.Next = append(x.Next, nil)
+	}
+	for i, n := range x.Shards {
+		x.Next[i], _ = w.shards[i].AppendNext(x.Next[i][:0], n) // roomFor has checked it
+		x.Shards[i] = 0                                         // from here on: how many are given
+	}
+	for _, h := range x.Of {
+		i := w.space.Owner(w.space.Locate(h))
+		x.Made = append(x.Made, x.Next[i][x.Shards[i]])
+		x.Shards[i]++
+	}
+	if err := link(); err != nil {
+		return err
+	}
+	x.Made = x.Made[:0]
+	return d.prepare(x)
+}
+
+// roomFor makes sure that there is room for copies. The idle world only looks.
 func (d *driven) roomFor(actor any, x *drive.Copying) error {
 	w := d.w()
 	if c, ok := actor.(*Context); ok && x.Requests > 0 {
@@ -250,6 +278,19 @@ func (d *driven) roomFor(actor any, x *drive.Copying) error {
 			return err
 		}
 	}
+	if actor == any(w) {
+		chunks := 0
+		for t, n := range x.Tables {
+			chunks += t.Needs(n)
+		}
+		return w.space.CheckChunks(chunks)
+	}
+	return d.prepare(x)
+}
+
+// prepare makes room for copies.
+func (d *driven) prepare(x *drive.Copying) error {
+	w := d.w()
 	for _, h := range x.Of { // in this order, because the order of a map varies
 		c, _ := w.space.At(w.space.Locate(h))
 		t := c.Table()

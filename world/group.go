@@ -169,8 +169,11 @@ func (g *group) Begin(actor any, call string, shard int, dst []handle.Handle) (m
 		turnDownBy(x)
 		panic(fmt.Sprintf("world: %s of prefab %q in shard %d, want 0 to %d", call, g.name, shard, len(g.w.shards)-1))
 	}
-	if p, ok := actor.(*Port); ok {
-		return g.beginByPort(p, call, m, dst)
+	switch by := actor.(type) {
+	case *Port:
+		return g.beginByPort(by, call, m, dst)
+	case *World:
+		m.Cursor, m.Run = g.w.cursor, g.w.run
 	}
 	own, out, err := g.admit(actor, call)
 	if err != nil {
@@ -288,13 +291,33 @@ func (g *group) reserveIn(m *drive.Making, i int, dst []handle.Handle) ([]handle
 		s.Loop = max(s.Loop, g.w.loop) // an idle world may be in a loop
 	}
 	to, err := s.AppendNext(dst, len(g.of))
-	for _, x := range g.each {
-		if err != nil {
-			return dst, err
-		}
-		err = s.Prepare(x.of.part(s).table, x.n)
+	if err != nil {
+		return dst, err
 	}
-	return to, err
+	chunks := 0
+	for _, x := range g.each {
+		chunks += x.of.part(s).table.Needs(x.n)
+	}
+	if err := g.w.space.CheckChunks(chunks); err != nil {
+		return dst, err
+	}
+	if _, ok := m.Actor.(*World); ok {
+		return to, nil // room that is made is a change, and a relation may refuse the group
+	}
+	if err := g.prepare(s); err != nil {
+		return dst, err
+	}
+	return to, nil
+}
+
+// prepare makes room in a shard.
+func (g *group) prepare(s *store.Shard) error {
+	for _, x := range g.each {
+		if err := s.Prepare(x.of.part(s).table, x.n); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (g *group) Create(m *drive.Making, i int, v mem.Address) {
@@ -304,8 +327,11 @@ func (g *group) Create(m *drive.Making, i int, v mem.Address) {
 		b.createFor(by, m.Shard, v)
 		return
 	case *World:
+		s := b.parts[m.Shard].shard
+		if i == 0 {
+			_ = g.prepare(s) // Begin has checked it
+		}
 		if check.Enabled {
-			s := b.parts[m.Shard].shard
 			s.Enter(&creating)
 			defer s.Leave()
 		}
@@ -316,70 +342,11 @@ func (g *group) Create(m *drive.Making, i int, v mem.Address) {
 }
 
 func (g *group) End(m *drive.Making, err error) error {
+	if w, ok := m.Actor.(*World); ok && err != nil {
+		w.cursor, w.run = m.Cursor, m.Run
+	}
 	if m.Batch {
 		return m.Actor.(*Port).finish(err)
 	}
 	return err
-}
-
-// beginByPort begins a batch, unless one is under way, in which there is room for the group.
-func (g *group) beginByPort(p *Port, call string, m drive.Making, dst []handle.Handle) (drive.Making, []handle.Handle, error) {
-	g.check(p, call)
-	if p.batch == nil {
-		if err := p.begin(call); err != nil {
-			return m, dst, err
-		}
-		m.Batch = true
-	}
-	over := false
-	defer func() {
-		if !over && m.Batch { // false: a Completion was not free
-			p.rollback()
-		}
-	}()
-	to, err := p.reserve(g, dst)
-	over = true
-	if err != nil {
-		return m, dst, g.End(&m, err)
-	}
-	if m.Shard < 0 {
-		m.Shard = p.next()
-		p.run = max(0, p.run-int32(len(g.of))+1)
-	}
-	return m, to, nil
-}
-
-// reserve makes sure that there is room and enough handles, and returns the handles in the order of
-// take.
-func (p *Port) reserve(g *group, dst []handle.Handle) ([]handle.Handle, error) {
-	if check.Enabled {
-		p.enter()
-		defer p.leave()
-	}
-	if p.unusual() || !p.out.Room(g.requests, g.average) {
-		if err := p.ready(g.requests, g.average); err != nil {
-			return dst, err
-		}
-	}
-	if p.endpoint.Hand.Len() < len(g.of) {
-		if err := p.draw(len(g.of)); err != nil {
-			return dst, err
-		}
-	}
-	for i := range g.of {
-		dst = append(dst, p.endpoint.Hand.Next(i))
-	}
-	return dst, nil
-}
-
-// createFor sends the create of a bundle at v, for which there is room and a handle.
-func (b *bundle) createFor(p *Port, shard int, v mem.Address) {
-	if check.Enabled {
-		p.enter()
-		defer p.leave()
-	}
-	done := p.finisher() // may panic, so before the handle is taken
-	r, to := b.creating.Push(p.out, p.take(), p.w.engine.Epoch.Load(), queue.Create, done)
-	r.Place(shard)
-	b.of.Copy(to.Address, v, 1)
 }

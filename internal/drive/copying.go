@@ -17,7 +17,8 @@ type Copying struct {
 
 	Tables map[*store.Table]int // how many are in each
 	Shards []int
-	Clones [][]mem.Address // by entity of Of: its components that have a CloneBy
+	Next   [][]handle.Handle // by shard: the handles to come
+	Clones [][]mem.Address   // by entity of Of: its components that have a CloneBy
 }
 
 // Reset empties it.
@@ -25,5 +26,5 @@ func (c *Copying) Reset() {
 	clear(c.Tables)
 	clear(c.Shards)
 	clear(c.Clones)
-	*c = Copying{Of: c.Of[:0], Made: c.Made[:0], Tables: c.Tables, Shards: c.Shards[:0], Clones: c.Clones[:0]}
+	*c = Copying{Of: c.Of[:0], Made: c.Made[:0], Tables: c.Tables, Shards: c.Shards[:0], Next: c.Next, Clones: c.Clones[:0]}
 }

@@ -198,7 +198,9 @@ type Tools interface {
 	// is the name for messages. CopyAll copies such entities with their flags, all or none, if
 	// there is room for them and for the requests.
 	MayCopy(actor any, call string, h handle.Handle) (*store.Set, error)
-	CopyAll(actor any, c *Copying) error
+	// For the idle world it calls link before it copies, when c.Made has the handles that the
+	// copies are going to have; an error of link is its own.
+	CopyAll(actor any, c *Copying, link func() error) error
 	// NewGroup makes a Group, which is a world.ComponentSet. It returns world.ErrTooLarge if no
 	// queue can ever hold the group. The world must be idle.
 	NewGroup(x Grouping) (Group, error)

@@ -72,9 +72,14 @@ type Family interface {
 	Parent(h handle.Handle) handle.Handle
 	// Fix fixes the number of a parent's places, or with 0 makes them not fixed. Place makes a
 	// child take one of them. Both act for a world.Actor, and may exceed the user's limits, because
-	// lists from elsewhere may.
+	// lists from elsewhere may. For the idle world Fix takes what Link does.
 	Fix(by any, parent handle.Handle, places int) error
 	Place(by any, child, parent handle.Handle, place int) error
+	// Link makes a child take a place, or with a negative one come after the others, at once, for
+	// the idle world. Both may be entities that it is about to create. Unlink takes an entity and
+	// all below it out again, if it is not created.
+	Link(child, parent handle.Handle, place int) error
+	Unlink(h handle.Handle)
 }
 
 // Naming is an Extension that gives entities names.

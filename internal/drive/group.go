@@ -51,8 +51,9 @@ type Group interface {
 	Begin(actor any, call string, shard int, dst []handle.Handle) (Making, []handle.Handle, error)
 	// Create makes an entity from the components at v, which is on the heap. It does not fail.
 	Create(m *Making, i int, v mem.Address)
-	// End ends the group. With an error a port sends nothing. End returns the error of the batch.
-	// Other actors have already made the entities.
+	// End ends the group. With an error a port sends nothing, and the world, which has created
+	// nothing, is as before Begin. End returns the error of the batch. Other actors have already
+	// made the entities.
 	End(m *Making, err error) error
 }
 
@@ -61,4 +62,6 @@ type Making struct {
 	Actor any
 	Shard int
 	Batch bool // End must end the batch
+	// For the idle world: whose turn it was, and for how many entities.
+	Cursor, Run int
 }

@@ -25,7 +25,7 @@ func TestErrors(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if what.name == "make camps" { // it says how many it made before an error
+			if made := what.answer; what.name == "make camps" && made != "0" && made != "<nil>" { // so many before an error
 				continue
 			}
 			if d := differing(before, after, false); what.err != nil && d != "" {

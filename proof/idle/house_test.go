@@ -130,7 +130,7 @@ func newHouse(seed uint64, s shape) *house {
 	h.era = world.RegisterResource(w, "era", Era(0))
 	world.RegisterAccumulator(w, "sum", func(total, part *Sum) { *total += *part })
 	h.repair = world.RegisterFunc(w, "repair", h.repairs)
-	h.crews = hierarchy.New(w, "crew", hierarchy.Options{})
+	h.crews = hierarchy.New(w, "crew", hierarchy.Options{Tree: limits.crews})
 	h.holds = hierarchy.New(w, "hold", hierarchy.Options{Places: 3, PlacesMax: limits.places, OnParentDeath: hierarchy.Orphan, OnChildDeath: hierarchy.Hole})
 	h.labels = names.New[string](w, "label", names.Options{LengthMax: limits.label})
 	h.fuses = timer.New(w, "fuse", h.hits, timer.Options{Max: limits.fuses})
@@ -164,6 +164,7 @@ func newHouse(seed uint64, s shape) *house {
 type limits struct {
 	indexes                      uint32
 	outbox, places, label, fuses int
+	crews                        hierarchy.TreeOptions
 }
 
 // draw makes some of the limits low.
@@ -182,6 +183,10 @@ func (l *limits) draw(dice *rand.Rand) {
 	}
 	if dice.IntN(2) == 0 {
 		l.fuses = 1 + dice.IntN(5)
+	}
+	if dice.IntN(2) == 0 { // a camp has one list
+		l.crews.ManualGrowth = true
+		l.crews.Reserve = hierarchy.Room{Entities: 64, Parents: 1 + dice.IntN(8), Buckets: []int{1 + dice.IntN(6)}, Homes: 5}
 	}
 }
 
