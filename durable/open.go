@@ -26,7 +26,7 @@ import (
 // The log is for the program that wrote it, and for machines that compute the same floats; see
 // docs/determinism.md. After Close there is no log to play.
 //
-// It returns ErrInUse, ErrDamaged, world.ErrVersions when no incarnation is left, the errors of
+// It returns ErrInUse, ErrDamaged, snapshot.ErrNotNew, world.ErrVersions when no incarnation is left, the errors of
 // snapshot.Load, inputlog.Log.Play, Options.New and Options.Upgrade, or that of ctx. Then the world
 // must not be used. The files are unchanged, but there may be an empty segment of the log, and a
 // snapshot of what was restored. A log whose end was never told durable is no error; see
@@ -47,6 +47,9 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	var now world.Stats
 	if w.Stats(&now); now.Ports > 0 {
 		return nil, fmt.Errorf("durable: %d ports are open; open ports, and attach a Pool of package async, after Open", now.Ports)
+	}
+	if err := w.Err(); err == nil && (w.Tick() > 0 || now.Entities > 0) { // also if the directory is new: the next start would be refused
+		return nil, fmt.Errorf("durable: %w: it is at tick %d and has %d entities; fill it in Options.New, which Open calls if the directory has no world yet", snapshot.ErrNotNew, w.Tick(), now.Entities)
 	}
 	began := time.Now()
 	d := &Store{w: w, s: s, o: o, dir: snapshot.Dir{Path: path, Keep: o.Keep, Increments: o.Increments}, files: files.Of(path), saving: make(chan struct{}, 1), captures: make(chan *capture), again: make(chan struct{}, 1), marks: map[string]uint64{}}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/world"
@@ -11,9 +12,10 @@ import (
 
 // Plan compares the newest intact snapshot of a directory with the world. It returns what Open
 // would do about each difference, and what Open would refuse. It changes neither: use it before
-// another version of a program is started. It does not read the log. Open refuses the log of
-// another version, so stop the program by Close first. Errors are snapshot.ErrNone and those of
-// snapshot.PlanLoad.
+// another version of a program is started. It does not read the log, which is for the program that
+// wrote it. So if the directory was not closed, as after a crash, that is a difference too, of the
+// Kind "directory". It is refused if there are others: then start the program that wrote the log,
+// and stop it by Close. Errors are snapshot.ErrNone and those of snapshot.PlanLoad.
 func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snapshot.Plan, error) {
 	if w == nil || s == nil {
 		panic("durable: Plan with a nil World or Scheduler; pass those of world.New and scheduler.New")
@@ -31,5 +33,17 @@ func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snaps
 		return snapshot.Plan{}, fmt.Errorf("durable: %w", err)
 	}
 	defer in.Close()
-	return snapshot.PlanLoad(in, w, o.snapshot(s, new(mark)))
+	p, err := snapshot.PlanLoad(in, w, o.snapshot(s, new(mark)))
+	if err != nil || o.NoLog {
+		return p, err
+	}
+	all, err := segments(files.Of(path))
+	if err != nil {
+		return snapshot.Plan{}, err
+	}
+	if last := len(all) - 1; last >= 0 && all[last].number >= snapshotNumber(filepath.Base(found.Path)) {
+		p.Differences = append(p.Differences, snapshot.Difference{Kind: "directory", Refused: len(p.Differences) > 0,
+			Text: "was not closed, so it has a log, which only the program that wrote it can play: start that program, and stop it by Close, before another version"})
+	}
+	return p, nil
 }

@@ -77,7 +77,8 @@ const markName = "durable"
 
 func (m *mark) also() snapshot.Also {
 	return snapshot.Also{
-		Name: markName,
+		Name:     markName,
+		Optional: true, // a backup is loaded without a Store
 		Save: func(dst []byte) []byte {
 			flags := byte(linkedFlag)
 			if m.clean {

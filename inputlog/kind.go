@@ -30,7 +30,9 @@ func learn(all []kind, kinds store.Kinds, codecs *state.Codecs) ([]kind, error) 
 				continue
 			}
 			k.form = form
-			k.shape = fmt.Sprintf("%s, %v, as%s", d.Name, t, form.Shape())
+			// The name of a type says nothing more. That of a generic type has import paths, which
+			// differ between a program and the tests of its package main.
+			k.shape = fmt.Sprintf("%s, as%s", d.Name, form.Shape())
 		}
 		all = append(all, k)
 	}

@@ -121,7 +121,7 @@ func TestOtherWorld(t *testing.T) {
 			x.step(t)
 			return x.World
 		},
-		`@0 in the log, set of component "extra", inputlog_test.Extra, as {N int32@0;4}`: func() *world.World {
+		`@0 in the log, set of component "extra", as {N int32@0;4}`: func() *world.World {
 			w := world.MustNew(options())
 			world.Register[Extra](w, "extra")
 			return w

@@ -48,6 +48,9 @@ func (x *catalogue) lists() map[string]*[]named {
 // accumulates is in the hash of the form of a resource that has parts.
 const accumulates = 1 << 63
 
+// optional is the hash of an Also that a world may lack; that of others is 0.
+const optional = 1
+
 // listed is the order of the lists in a snapshot.
 var listed = []string{"component", "message", "resource", "request", "hook", "extension", "also", "system", "balancer"}
 
@@ -100,7 +103,11 @@ func catalogueOf(w *world.World, v drive.Survey, o *Options) (x *catalogue, err 
 		x.extensions = append(x.extensions, n)
 	}
 	for i, a := range o.Also {
-		x.also = append(x.also, named{name: a.Name, at: i})
+		n := named{name: a.Name, at: i}
+		if a.Optional {
+			n.hash = optional
+		}
+		x.also = append(x.also, n)
 	}
 	if o.Scheduler != nil {
 		for i, name := range o.Scheduler.Systems() {

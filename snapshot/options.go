@@ -46,6 +46,9 @@ type Also struct {
 	Save func(dst []byte) []byte
 	// Load restores the state that Save wrote. It must not keep src.
 	Load func(src []byte) error
+	// Optional makes Save note that Load may leave this out, if its Options have no Also of that
+	// name. Otherwise it refuses.
+	Optional bool
 }
 
 // Compression is how a snapshot is compressed.

@@ -142,7 +142,7 @@ func (m *matching) note(what, name, is string, refused bool, text string, args .
 }
 
 // all matches everything, and sets at and form of what the snapshot has to the world's. It
-// reports whether both have the same in the same order: then it has noted nothing.
+// reports whether both have the same in the same order, so that their hashes must be equal.
 func (m *matching) all() (same bool, err error) {
 	same = true
 	saved, own := m.saved.lists(), m.own.lists()
@@ -160,7 +160,7 @@ func (m *matching) all() (same bool, err error) {
 		if m.own.hashed[what] {
 			m.order(what, *saved[what])
 		}
-		same = same && len(*m.list) == before
+		same = same && (what == "also" || len(*m.list) == before) // no hash depends on an Also
 	}
 	m.systems()
 	return same, nil
@@ -277,6 +277,10 @@ func (m *matching) missing(what string, n *named, name string) {
 			return
 		}
 	}
+	if what == "also" && n.hash == optional {
+		m.note(what, n.name, "", false, "is optional, and left out")
+		return
+	}
 	if what == "also" && m.files {
 		m.note(what, n.name, "", false, "is in the old one alone; Load needs it in Options.Also")
 		return
@@ -309,7 +313,7 @@ func (m *matching) same(what string, n, own *named) error {
 		m.note(what, n.name, "", false, "is an accumulator in one of both alone: what shards have added and was not merged is left out")
 		return nil
 	}
-	if n.hash == own.hash && (n.typ == "") == (own.typ == "") {
+	if what == "also" || n.hash == own.hash && (n.typ == "") == (own.typ == "") {
 		return nil
 	}
 	about := Difference{Kind: what, Name: n.name}

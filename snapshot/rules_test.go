@@ -60,15 +60,49 @@ func TestDroppedNames(t *testing.T) {
 func TestPlanFilesOptions(t *testing.T) {
 	w := world.MustNew(world.Options{})
 	var old, now bytes.Buffer
-	also := []snapshot.Also{{Name: "moon", Save: func(dst []byte) []byte { return dst }, Load: func([]byte) error { return nil }}}
+	also := []snapshot.Also{
+		{Name: "moon", Save: func(dst []byte) []byte { return dst }, Load: func([]byte) error { return nil }},
+		{Name: "tide", Save: func(dst []byte) []byte { return dst }, Load: func([]byte) error { return nil }, Optional: true},
+	}
 	require.NoError(t, snapshot.Save(&old, w, snapshot.Options{Also: also, Scheduler: scheduler.New(w, scheduler.Options{})}))
 	require.NoError(t, snapshot.Save(&now, w, snapshot.Options{}))
 	plan, err := snapshot.PlanFiles(&old, &now, snapshot.Options{})
 	require.NoError(t, err)
 	require.Equal(t, `loads    also "moon": is in the old one alone; Load needs it in Options.Also
+loads    also "tide": is optional, and left out
 loads    scheduler: is in the old one alone; Load needs one in Options.Scheduler
-2 differences, 0 refused
+3 differences, 0 refused
 `, plan.String())
+}
+
+// TestOptionalAlso loads an optional Also where there is one, and leaves it out where there is
+// none. Where it is saved and loaded as another kind of Also, it is still loaded.
+func TestOptionalAlso(t *testing.T) {
+	for _, optional := range []bool{true, false} {
+		var image bytes.Buffer
+		moon := func(optional bool, loaded *string) snapshot.Options {
+			return snapshot.Options{Also: []snapshot.Also{{Name: "moon", Optional: optional, Save: func(dst []byte) []byte { return append(dst, "full"...) }, Load: func(src []byte) error {
+				*loaded = string(src)
+				return nil
+			}}}}
+		}
+		loaded := ""
+		require.NoError(t, snapshot.Save(&image, world.MustNew(world.Options{}), moon(optional, &loaded)))
+		require.NoError(t, snapshot.Load(bytes.NewReader(image.Bytes()), world.MustNew(world.Options{}), moon(!optional, &loaded)))
+		require.Equal(t, "full", loaded)
+		err := snapshot.Load(bytes.NewReader(image.Bytes()), world.MustNew(world.Options{}), snapshot.Options{})
+		if optional {
+			require.NoError(t, err)
+		} else {
+			require.ErrorIs(t, err, snapshot.ErrOtherWorld)
+		}
+		var text, again bytes.Buffer
+		_, err = snapshot.Export(bytes.NewReader(image.Bytes()), &text, snapshot.Options{})
+		require.NoError(t, err)
+		_, err = snapshot.Import(&text, &again, snapshot.Options{})
+		require.NoError(t, err)
+		require.Equal(t, image.Bytes(), again.Bytes())
+	}
 }
 
 // TestFieldsChangePlaces reads fields by their names where others are strings, too.

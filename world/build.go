@@ -38,6 +38,7 @@ type Build struct {
 	access *drive.Access
 	user   *check.User // nil but in the check build
 	closed bool
+	hook   bool // it is for a hook
 }
 
 // newBuild starts the construction of a system for one shard, or, with AllShards as the shard,

@@ -160,6 +160,8 @@ func WriteResource[T any](b *Build) *T {
 	switch {
 	case r.parts != nil:
 		panic(fmt.Sprintf("world: %s: resource %q is an accumulator, which is merged from what the shards add; ask for Accumulate in a system that is not global", bound.call, r.name))
+	case b.hook:
+		panic(fmt.Sprintf("world: %s: resource %q is written by global systems alone; let the hook send a message to a global system", bound.call, r.name))
 	case b.shard != nil:
 		panic(fmt.Sprintf("world: %s: resource %q is written by global systems alone; make the system global, or register an accumulator", bound.call, r.name))
 	}

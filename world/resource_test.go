@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -92,6 +93,12 @@ func TestResourceMisuse(t *testing.T) {
 		{"read unknown", func() { world.ReadResource[other](shard) }, []string{`system "serf", world.ReadResource`, "call world.RegisterResource[world_test.other]"}},
 		{"write unknown", func() { world.WriteResource[other](global) }, []string{`system "lord", world.WriteResource`}},
 		{"write in a shard", func() { world.WriteResource[Weather](shard) }, []string{`"serf"`, `"weather" is written by global systems alone`, "make the system global"}},
+		{"write in a hook", func() {
+			f.Observe("toll", world.OnDestroy, func(b *world.Build) func(*world.Context, world.Event, []handle.Handle) {
+				world.WriteResource[Weather](b)
+				return nil
+			})
+		}, []string{`"hook toll"`, "let the hook send a message to a global system"}},
 		{"write an accumulator", func() { world.WriteResource[Tally](global) }, []string{`"lord"`, `"tally" is an accumulator`}},
 		{"add to a resource", func() { world.Accumulate[Weather](shard) }, []string{`"serf"`, `"weather" is no accumulator`}},
 		{"add in a global system", func() { world.Accumulate[Tally](global) }, []string{`global system "lord" calls world.Accumulate`}},
