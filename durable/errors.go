@@ -5,8 +5,9 @@ import "errors"
 // Errors of this package wrap one of these, or one that the method's text names.
 var (
 	// ErrDamaged is returned by Open if a file in the directory is damaged, missing, or in the
-	// place of another: the error says which. Restore it, or set Options.AcceptLoss, which continues from what is
-	// intact.
+	// place of another: the error says which. Restore it, or set Options.AcceptLoss, which continues
+	// from what is intact. It is also returned with inputlog.ErrDiffers if the log, played again,
+	// gives another world.
 	ErrDamaged = errors.New("durable: damaged")
 	// ErrInUse is returned by Open if another process, or another Store of this one, uses the
 	// directory. Only on Linux, macOS and the BSDs does Open know that: elsewhere, as on Windows,

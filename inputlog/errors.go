@@ -16,7 +16,9 @@ var (
 	ErrAltered = errors.New("inputlog: the log was altered")
 	// ErrOtherWorld means that the log is of a world that was made in another way.
 	ErrOtherWorld = errors.New("inputlog: the log is of another world")
-	// ErrDiffers means that a hash is not the one in the log.
+	// ErrDiffers means that a hash is not the one in the log: something was not deterministic, was
+	// changed between ticks or behind a Reader, is shared by two entities or requests, or is a time
+	// with a monotonic reading.
 	ErrDiffers = errors.New("inputlog: the world differs from the recorded one")
 	// ErrChanged means that the recorded world was changed between two ticks by something that is
 	// not an input, so the log cannot be played beyond that: see Options.OnChange.

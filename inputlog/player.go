@@ -304,7 +304,7 @@ func (p *Player) tick(body []byte) error {
 	case p.settled && p.in.Sum != p.sum && p.turns.Wrong() != nil:
 		return fmt.Errorf("%w: before tick %d, in a part of the state; in the replay: %w", ErrDiffers, p.in.Tick, p.turns.Wrong())
 	case p.settled && p.in.Sum != p.sum:
-		return fmt.Errorf("%w: before tick %d, in a part of the state; a system, function or hook is not deterministic, the world was changed between ticks, or what a request points to, such as a slice, was written again after it was sent", ErrDiffers, p.in.Tick)
+		return fmt.Errorf("%w: before tick %d, in a part of the state; a system, function or hook is not deterministic, the world was changed between ticks, what a request points to, such as a slice, was written again after it was sent, two entities or requests share a map, slice or pointer, or a time has a monotonic reading: see docs/determinism.md", ErrDiffers, p.in.Tick)
 	}
 	err := p.replayer.Draw(p.in.Drawn)
 	if err == nil {

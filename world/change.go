@@ -61,7 +61,7 @@ func (c *component) add(by Actor, h handle.Handle) (sending, error) {
 		if l := w.lookup.Locate(h); l != 0 {
 			w.touched = true
 			to, err := c.addAt(h, l)
-			return sending{to: to}, err
+			return sending{to: to, times: timed(c.adding.Type())}, err
 		}
 		return sending{}, ErrStale
 	}

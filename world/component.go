@@ -278,7 +278,7 @@ func (c *component) row(l slots.Loc) (sending, error) {
 	if c.column.Watched() {
 		c.w.space.NoteStored(l, c.id)
 	}
-	return sending{to: mem.Pointer{Address: p}}, nil
+	return sending{to: mem.Pointer{Address: p}, times: timed(c.setting.Type())}, nil
 }
 
 // setter applies a request to set at the refresh.

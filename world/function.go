@@ -73,6 +73,11 @@ func (f *Func[A]) Call(by Actor, on handle.Handle, arg A) error {
 		w.closeLoop()
 		c.shard.PublishFlags() // at once, even if it panics
 	}()
+	if of := f.calling.Type(); of.HasTimes() {
+		own := arg // so that only this one is on the heap
+		of.DropClocks(mem.PointerTo(&own).Address, 1)
+		arg = own
+	}
 	f.run(&self, arg)
 	return nil
 }

@@ -202,6 +202,9 @@ func (m *Message[M]) put(shard int, to handle.Handle, body M) {
 func (m *Message[M]) add(shard int, to handle.Handle, body M) {
 	box := m.box(shard)
 	box.now = append(box.now, Envelope[M]{to, body})
+	if of := m.sending.Type(); of.HasTimes() {
+		of.DropClocks(mem.PointerTo(&box.now[len(box.now)-1].Body).Address, 1)
+	}
 }
 
 func (m *Message[M]) delivers(w *World) drive.Deliver {

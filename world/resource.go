@@ -120,6 +120,9 @@ func (r *Resource[T]) Set(v T) {
 	r.w.mustIdle("Resource.Set")
 	r.w.touched = true
 	r.value = v
+	if r.of.HasTimes() {
+		r.of.DropClocks(mem.PointerTo(&r.value).Address, 1)
+	}
 }
 
 func (r *Resource[T]) mergeParts() {

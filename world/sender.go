@@ -63,6 +63,7 @@ type sending struct {
 	to    mem.Pointer
 	port  *Port        // the port that sends it
 	queue *queue.Queue // that of the system that sends it, if it goes to shards
+	times *mem.Type    // of a row whose times drop their clocks, as the times in a request do; or nil
 }
 
 // done hands over the request. The refresh publishes those of systems.
@@ -70,6 +71,17 @@ func (x sending) done() {
 	if x.port != nil {
 		x.port.send()
 	}
+	if x.times != nil {
+		x.times.DropClocks(x.to.Address, 1)
+	}
+}
+
+// timed returns the type if it has times, for a sending, or nil.
+func timed(t *mem.Type) *mem.Type {
+	if t.HasTimes() {
+		return t
+	}
+	return nil
 }
 
 // send accepts a request with a payload.

@@ -3,6 +3,7 @@ package mem
 import (
 	"reflect"
 	"slices"
+	"time"
 )
 
 // Type is the type of some values, for code that does not know it. Code that works on values by
@@ -16,13 +17,15 @@ type Type struct {
 	slice   reflect.Type
 	move    func(to, from Address, n int) // copies n values; with a nil from it sets them to zero
 	singles []span                        // the parts that are zero in a copy of an entity, in order; mostly nil
+	times   []uintptr                     // the offsets of each time.Time; mostly nil
 }
 
 // span is a part of a value.
 type span struct{ at, size uintptr }
 
 func newType(of reflect.Type, move func(to, from Address, n int)) *Type {
-	return &Type{Of: of, Size: of.Size(), Plain: !HasPointers(of), slice: reflect.SliceOf(of), move: move, singles: appendSingles(nil, of, 0)}
+	return &Type{Of: of, Size: of.Size(), Plain: !HasPointers(of), slice: reflect.SliceOf(of), move: move,
+		singles: appendSingles(nil, of, 0), times: appendTimes(nil, of, 0)}
 }
 
 // singles are the types that Single was called for.
@@ -62,6 +65,29 @@ func appendSingles(dst []span, t reflect.Type, at uintptr) []span {
 
 // HasSingles reports whether the type has such parts, which ClearSingles clears.
 func (t *Type) HasSingles() bool { return t.singles != nil }
+
+var timeType = reflect.TypeFor[time.Time]()
+
+// appendTimes appends the offsets of each time.Time in a t at an offset: in fields and arrays, but
+// not behind slices, maps, pointers and interfaces.
+func appendTimes(dst []uintptr, t reflect.Type, at uintptr) []uintptr {
+	switch {
+	case t.Kind() == reflect.Struct && t.ConvertibleTo(timeType): // also a type made of it
+		return append(dst, at)
+	case t.Kind() == reflect.Array && t.Len() > 0 && appendTimes(nil, t.Elem(), 0) != nil:
+		for i := range t.Len() {
+			dst = appendTimes(dst, t.Elem(), at+uintptr(i)*t.Elem().Size())
+		}
+	case t.Kind() == reflect.Struct:
+		for i := range t.NumField() {
+			dst = appendTimes(dst, t.Field(i).Type, at+t.Field(i).Offset)
+		}
+	}
+	return dst
+}
+
+// HasTimes reports whether the type has a time.Time that DropClocks finds. It then has pointers.
+func (t *Type) HasTimes() bool { return t.times != nil }
 
 // make allocates n zeroed values.
 func (t *Type) make(n int) reflect.Value { return reflect.MakeSlice(t.slice, n, n) }

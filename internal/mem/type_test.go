@@ -2,6 +2,7 @@ package mem_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -54,4 +55,27 @@ func TestClearSingles(t *testing.T) {
 	for _, of := range []*mem.Type{mem.TypeOf[uint32](), mem.TypeOf[struct{}](), mem.TypeOf[[0]serial](), mem.TypeOf[[1 << 20]byte](), mem.TypeOf[[]serial](), mem.TypeOf[struct{ Not *serial }]()} {
 		require.False(t, of.HasSingles(), of.Of)
 	}
+}
+
+// TestDropClocks finds times in fields and arrays, of types made of time.Time, too.
+func TestDropClocks(t *testing.T) {
+	type stamp time.Time
+	type all struct {
+		N    int
+		At   time.Time
+		In   [2]struct{ Deep stamp }
+		Not  *time.Time
+		Many []time.Time
+		last time.Time
+	}
+	now := time.Now()
+	full := all{N: 1, At: now, In: [2]struct{ Deep stamp }{{stamp(now)}, {stamp(now)}}, Not: &now, Many: []time.Time{now}, last: now}
+	want := full
+	bare := now.Round(0)
+	want.At, want.In, want.last = bare, [2]struct{ Deep stamp }{{stamp(bare)}, {stamp(bare)}}, bare
+	values, of := []all{full, full, full}, mem.TypeOf[all]()
+	require.True(t, of.HasTimes())
+	of.DropClocks(mem.AddressOf(values), 2)
+	require.True(t, values[0].At == bare && values[0].last == bare && values[1].In == want.In && values[2].At == now)
+	require.False(t, mem.TypeOf[struct{ Not *time.Time }]().HasTimes())
 }

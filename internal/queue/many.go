@@ -94,6 +94,9 @@ func (q *Queue) drainMany(r *Request, to *Drained) (n uint32) {
 		r.mark = allApplied
 	}
 	n = p.of.len()
+	if k.times {
+		k.kind.of.DropClocks(p.payload.Address, int(n))
+	}
 	if r.flags&Create == 0 {
 		to.addMany(p)
 		return n

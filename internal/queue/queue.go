@@ -259,7 +259,7 @@ func (q *Queue) eachRing(f func(*Ring)) {
 
 // Drain takes the requests that had been published when Sent returned published and that were sent
 // in epoch cut or before. It adds them to those taken from other queues. It returns the number of
-// creates. Consumer only.
+// creates. Times in payloads lose what a log does not have of them. Consumer only.
 func (q *Queue) Drain(published, cut uint32, to *Drained) (creates int) {
 	kinds, taken, size := q.kinds.kinds, q.taken, q.takenSize
 	q.records.look()
@@ -289,6 +289,9 @@ func (q *Queue) Drain(published, cut uint32, to *Drained) (creates int) {
 		p := PendingRequest{Request: r, payload: r.payload(k.units)}
 		if !k.plain {
 			p.payload = q.nextOf(r.kind)
+			if k.times {
+				k.kind.of.DropClocks(p.payload.Address, 1)
+			}
 		}
 		if r.flags&Create != 0 {
 			at := &to.Creates[r.flags&Shards]

@@ -110,6 +110,7 @@ type kindInfo struct {
 	size  uint32
 	bytes uintptr // of a payload
 	plain bool
+	times bool  // payloads have a time.Time; see mem.Type.DropClocks
 	call  bool  // runs a function of the user
 	joint bool  // may concern entities of several shards
 	kind  *Kind // nil if the kind has no payload
@@ -171,7 +172,7 @@ func NewKind(x *Registry, of *mem.Type) Kind {
 	if k.plain {
 		k.units = k.size
 	}
-	x.kinds = append(x.kinds, kindInfo{units: k.units, size: k.size, bytes: of.Size, plain: k.plain, kind: &k})
+	x.kinds = append(x.kinds, kindInfo{units: k.units, size: k.size, bytes: of.Size, plain: k.plain, times: of.HasTimes(), kind: &k})
 	return k
 }
 

@@ -139,6 +139,9 @@ func Store(a Atom, fields []Field, v mem.Address) {
 			copyPlain(to, from, f.size)
 		} else {
 			f.of.Assign(to, from)
+			if f.of.HasTimes() {
+				f.of.DropClocks(to, 1)
+			}
 		}
 	}
 }
