@@ -170,7 +170,7 @@ func (b *bundle) mayTake(parts []bundlePart, n int, few bool) error {
 // make makes n entities in the shard, and returns how many it could make: fewer only if init has
 // used up the room.
 func (p *bundlePart) make(dst []handle.Handle, n int, f *fill) (to []handle.Handle, made int, err error) {
-	if err := p.shard.Prepare(p.table, n); errors.Is(err, ErrChunks) {
+	if err := p.shard.Prepare(p.table, n); err != nil && errors.Is(err, ErrChunks) {
 		return dst, 0, err
 	}
 	zero := f.init == nil && f.rows == nil // alive at once
