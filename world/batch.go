@@ -130,25 +130,35 @@ func (b *bundle) spread(dst []handle.Handle, by Actor, parts []bundlePart, n int
 // share is how many of n entities are in the first i of that many shards, if they are spread evenly.
 func share(n, i, shards int) int { return int(int64(n) * int64(i) / int64(shards)) }
 
-// mayMake returns an error unless there is room for n entities wherever spread will make them. Where
-// that depends on what there is in each shard, it counts chunks for the worst case.
+// mayMake returns an error unless there is room for n entities wherever spread will make them. In
+// most worlds one comparison of indexes and one of chunks are enough.
 func (b *bundle) mayMake(parts []bundlePart, n int, few bool) error {
-	left, even := 0, !few
-	for i := range parts {
-		have := parts[i].shard.Left()
-		left, even = left+have, even && have >= share(n, i+1, len(parts))-share(n, i, len(parts))
+	left := 0
+	for i := 0; i < len(parts) && left < n; i++ {
+		left += parts[i].shard.Left()
 	}
 	switch {
-	case len(parts) == 1 && left < n:
+	case left < n && len(parts) == 1:
 		return parts[0].shard.CheckLeft(n)
 	case left < n:
 		return fmt.Errorf("%w: all shards have %d left, of IndexMax = %d for each; %d are wanted", ErrIndexes, left, b.w.options.IndexMax, n)
-	case len(parts) == 1: // making them begins with room for all
+	case len(parts) == 1 || b.w.space.HasChunks(n): // making them begins with room for all in the only shard
 		return nil
+	}
+	return b.mayTake(parts, n, few)
+}
+
+// mayTake is mayMake for a world that is almost out of chunks. Where it depends on what there is in
+// each shard how many go there, it counts chunks for the worst case.
+func (b *bundle) mayTake(parts []bundlePart, n int, few bool) error {
+	due := func(i int) int { return share(n, i+1, len(parts)) - share(n, i, len(parts)) }
+	even := !few
+	for i := range parts {
+		even = even && parts[i].shard.Left() >= due(i)
 	}
 	chunks := 0
 	for i := range parts {
-		p, most := &parts[i], share(n, i+1, len(parts))-share(n, i, len(parts))
+		p, most := &parts[i], due(i)
 		if !even {
 			most = min(n, p.shard.Left())
 		}
@@ -160,7 +170,7 @@ func (b *bundle) mayMake(parts []bundlePart, n int, few bool) error {
 // make makes n entities in the shard, and returns how many it could make: fewer only if init has
 // used up the room.
 func (p *bundlePart) make(dst []handle.Handle, n int, f *fill) (to []handle.Handle, made int, err error) {
-	if err := p.shard.Prepare(p.table, n); errors.Is(err, ErrChunks) {
+	if err := p.shard.Prepare(p.table, n); err != nil && errors.Is(err, ErrChunks) {
 		return dst, 0, err
 	}
 	zero := f.init == nil && f.rows == nil // alive at once
@@ -286,16 +296,10 @@ func (q *Query) exchange(call string, init func(rows Chunk), plus, minus store.S
 	if err := w.idle(call); err != nil {
 		return err
 	}
-	q.mean()
-	chunks := 0
-	_ = q.eachMeant(func(t *store.Table, most int) error {
-		set := t.Set()
-		set.Exchange(&minus, &plus)
-		chunks += t.RetagNeeds(set, most)
-		return nil
-	})
-	if err := w.space.CheckChunks(chunks); err != nil {
-		return err
+	if n := q.mean(); !w.space.HasChunks(n) {
+		if err := q.mayExchange(&plus, &minus); err != nil {
+			return err
+		}
 	}
 	w.outdate()
 	w.open++ // init must not move rows
@@ -314,6 +318,18 @@ func (q *Query) exchange(call string, init func(rows Chunk), plus, minus store.S
 		}
 		return t.RetagMatching(&q.filter, most, set, added)
 	})
+}
+
+// mayExchange returns ErrChunks if there may be too few chunks for an exchange.
+func (q *Query) mayExchange(plus, minus *store.Set) error {
+	chunks := 0
+	_ = q.eachMeant(func(t *store.Table, most int) error {
+		set := t.Set()
+		set.Exchange(minus, plus)
+		chunks += t.RetagNeeds(set, most)
+		return nil
+	})
+	return q.w.space.CheckChunks(chunks)
 }
 
 // setOf returns the components of parts, which must belong to the world.
@@ -344,8 +360,9 @@ func (w *World) has(call string, l slots.Loc, x ComponentSet) bool {
 	return x.in(w, w.space.Set(l))
 }
 
-// mean finds the tables that match now, and how many of their first matching rows a call is about.
-func (q *Query) mean() {
+// mean finds the tables that match now, and how many of their first matching rows a call is about. It
+// returns the sum.
+func (q *Query) mean() int {
 	left, filter := q.limit, q.matching()
 	for i := range q.parts { // count all shards first: what is done with them may create
 		p := &q.parts[i]
@@ -364,6 +381,7 @@ func (q *Query) mean() {
 			p.meant = p.meant[:0]
 		}
 	}
+	return q.limit - left
 }
 
 // eachMeant calls f with what mean has found. It does not visit tables that f makes, nor count rows

@@ -53,7 +53,9 @@ func newContext(w *World, owner int, s *store.Shard) *Context {
 		out: sender{w: w, maxRequests: w.options.OutboxRequests, maxBytes: w.options.OutboxBytes},
 	}
 	c.random.init()
-	c.acting.Reveal = func() { w.space.Reveal(w.shards) }
+	if s == nil {
+		c.acting.Reveal = func() { w.space.Reveal(w.shards) }
+	}
 	c.acting.Enter, c.acting.Leave, c.acting.Unwritten = c.enter, c.leave, c.mustBeUnwritten
 	return c
 }

@@ -52,7 +52,6 @@ func (w *World) giveBack() {
 //go:noinline
 func (w *World) nextShard() {
 	w.begun.after = w.cursor
-	defer func() { w.begun.run = w.run }()
 	n := 0
 	for _, s := range w.shards {
 		n += s.Alive()
@@ -60,16 +59,20 @@ func (w *World) nextShard() {
 	if n < smallWorld {
 		for i, s := range w.shards {
 			if have := s.Alive(); have < w.runLeast/2 {
-				w.cursor, w.run = i, w.runLeast-have
+				w.begin(i, w.runLeast-have)
 				return
 			}
 		}
 	}
-	w.run = max(w.runLeast, min(n/(8*len(w.shards))&^7, runMost))
-	if w.cursor++; w.cursor >= len(w.shards) {
-		w.cursor = 0
+	next := w.cursor + 1
+	if next >= len(w.shards) {
+		next = 0
 	}
+	w.begin(next, max(w.runLeast, min(n/(8*len(w.shards))&^7, runMost)))
 }
+
+// begin begins a run in a shard.
+func (w *World) begin(shard, run int) { w.cursor, w.run, w.begun.run = shard, run, run }
 
 // PlaceBy makes place choose the shard of each new entity, 0 to Shards()-1. The default, also for a
 // nil place, is the shards in turn, in runs of up to 1024 entities. Up to 2048 entities the idle

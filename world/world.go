@@ -47,6 +47,7 @@ type World struct {
 	cursor   int        // shard of the next new entity
 	run      int        // how many more are created there
 	runLeast int        // the least length of a run
+	touched  bool       // the idle world was changed since leave, or may have been; see lookForChanges
 	begun    struct {   // the run under way as it began
 		after, run int // the shard of the one before, and its length
 	}
@@ -76,7 +77,6 @@ type World struct {
 		done  bool     // they were
 	}
 	changed     func()      // called if the idle world was changed and a Recorder wants to know; or nil
-	touched     bool        // the idle world was changed since leave, or may have been; see lookForChanges
 	lefts       []uint64    // by component: the hash of its rows at leave, for the check build
 	replayed    bool        // within a function that a replay calls too
 	logged      atomic.Bool // inputs are recorded or replayed; written while the world is idle

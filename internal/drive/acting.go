@@ -13,7 +13,7 @@ type Acting struct {
 	Delta  float64
 	Seeded bool   // its random stream has begun
 	Hook   bool   // it is a hook
-	Reveal func() // shows all shards what was created until now
+	Reveal func() // of global systems: shows all shards what was created until now
 
 	// For the check build: the rest of Start and Stop, and what Returned calls.
 	Enter, Leave, Unwritten func()

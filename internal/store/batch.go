@@ -21,13 +21,13 @@ func (s *Shard) CreateRows(t *Table, n int, alive bool) (Rows, error) {
 		c.clear(from, min(from+n, c.used))
 	}
 	indexes := s.PopN(n)
-	l, handles := c.base+slots.Loc(from), c.extend(n)
+	l, handles, staging := c.base+slots.Loc(from), c.extend(n), s.tally.staging
 	for i := range handles {
 		h, slot := s.Next(indexes[n-1-i])
 		handles[i] = h
 		slot.Loc = l + slots.Loc(i)
 		if alive {
-			slot.StoreBatched(uint32(h) ^ s.tally.staging) // publishes loc and the row
+			slot.StoreBatched(uint32(h) ^ staging) // publishes loc and the row
 		}
 	}
 	s.tally.createAll(handles)
@@ -41,8 +41,9 @@ func (r Rows) Atom(i int) Atom {
 
 // PublishRows makes the atoms of rows alive to all goroutines.
 func (s *Shard) PublishRows(r Rows) {
+	staging := s.tally.staging
 	for _, h := range r.Handles() {
-		s.space.Slot(h).StoreBatched(uint32(h) ^ s.tally.staging) // publishes loc and the row
+		s.space.Slot(h).StoreBatched(uint32(h) ^ staging) // publishes loc and the row
 	}
 }
 

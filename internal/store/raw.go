@@ -288,9 +288,6 @@ func (s *Shard) CreatePlain(t *Table, fields []Field, src unsafe.Pointer) (handl
 	}
 	h, slot := s.Next(s.Pop())
 	c, row := t.push(h)
-	if s.tally.created++; s.tally.watched {
-		s.tally.note(h)
-	}
 	for i := range fields { // storePlain, inlined by hand
 		f := &fields[i]
 		dst, src := unsafe.Add(c.bases[f.column], uintptr(row)*f.size), unsafe.Add(src, f.Offset)
@@ -301,7 +298,7 @@ func (s *Shard) CreatePlain(t *Table, fields []Field, src unsafe.Pointer) (handl
 		copyPlain(dst, src, f.size)
 	}
 	slot.Loc = c.base + slots.Loc(row)
-	slot.Store(uint32(h) ^ s.tally.staging) // publishes loc and the row
+	slot.Store(s.tally.create(h)) // publishes loc and the row
 	return h, nil
 }
 

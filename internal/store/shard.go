@@ -149,9 +149,7 @@ func (s *Shard) Create(t *Table) (Atom, error) {
 		}
 	}
 	h, _ := s.Next(s.Pop())
-	a := s.atom(t, h)
-	a.generation ^= s.tally.staging
-	return a, nil
+	return s.atom(t, h), nil
 }
 
 // hasRoom reports whether there is a free index and a free row.
@@ -172,8 +170,7 @@ func (s *Shard) makeRoom(t *Table, want int) error {
 // atom takes the next row.
 func (s *Shard) atom(t *Table, h handle.Handle) Atom {
 	c, row := t.push(h)
-	s.tally.create(h)
-	return Atom{h, c, row, uint32(h)}
+	return Atom{h, c, row, s.tally.create(h)}
 }
 
 // Adopt takes a row for a pending handle of any home. The caller stores the

@@ -100,9 +100,14 @@ func (s *Space) lengthen(n int) {
 	}
 }
 
+// HasChunks reports whether there are certainly n numbers left for chunks: those that even the list
+// of all chunks has no place for. It is small enough to be inlined. In a world that is far from full
+// it spares the caller counting how many it needs: no more than it has rows to store.
+func (s *Space) HasChunks(n int) bool { return n <= slots.ChunksMax-len(*s.chunks.Load()) }
+
 // CheckChunks returns ErrChunks if there are fewer than n numbers left for chunks.
 func (s *Space) CheckChunks(n int) error {
-	if n == 0 {
+	if s.HasChunks(n) {
 		return nil
 	}
 	s.mu.Lock()

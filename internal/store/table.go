@@ -219,8 +219,10 @@ func (t *Table) enter() {
 // reserve makes room for n more rows. Rows that do not fit in the present chunks get chunks of the
 // largest size, or one chunk that holds them all and is not smaller than the next would be.
 func (t *Table) reserve(n int) error {
-	if err := t.shard.space.CheckChunks(t.Needs(n)); err != nil {
-		return err
+	if space := t.shard.space; !space.HasChunks(n) {
+		if err := space.CheckChunks(t.Needs(n)); err != nil {
+			return err
+		}
 	}
 	room := t.room()
 	for room < n {

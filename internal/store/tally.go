@@ -17,23 +17,26 @@ type tally struct {
 	staged    []handle.Handle // atoms that functions have stored in this refresh
 }
 
-func (r *tally) create(h handle.Handle) {
+// create counts an atom, and returns what its slot is to hold.
+func (r *tally) create(h handle.Handle) (generation uint32) {
 	r.created++
 	if r.watched {
-		r.note(h)
+		return r.note(h)
 	}
+	return uint32(h)
 }
 
-// note is a function of its own, so that the code that creates stays short.
+// note notes an atom, and returns what its slot is to hold. It is a function of its own, so that the code that creates stays short.
 //
 //go:noinline
-func (r *tally) note(h handle.Handle) {
+func (r *tally) note(h handle.Handle) (generation uint32) {
 	if r.hooked {
 		r.fresh = append(r.fresh, h)
 	}
 	if r.staging != 0 {
 		r.staged = append(r.staged, h)
 	}
+	return uint32(h) ^ r.staging
 }
 
 func (r *tally) createAll(hs []handle.Handle) {
