@@ -40,7 +40,7 @@ type World struct {
 	functions   map[string]bool // names that are taken
 	messages    []anyMessage
 	resources   []anyResource
-	sealed      string // the call after which nothing more is registered; empty: not sealed. The owner of the idle world writes it.
+	sealed      string               // the call after which nothing more is registered; empty: not sealed. The owner of the idle world writes it.
 	keepNumber  func(n uint32) error // keeps the number of the next incarnation, or nil. Owned as sealed is.
 
 	contexts []*Context // by shard; the last is that of the global systems
