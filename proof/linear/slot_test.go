@@ -24,6 +24,8 @@ type slot struct {
 	version uint32
 	state   state
 	marked  bool     // by its owner
+	hidden  bool     // from systems of other shards: created in this tick
+	settled bool     // drawn before the last cut, as far as is known: systems see no other slot of ports
 	done    verb     // the last step of the refresh under way, settle if there is none
 	sent    requests // since the last cut
 	taken   requests // by the refresh under way
@@ -99,7 +101,7 @@ func (u rules) step(s slot, r *record) (slot, bool) {
 	case look:
 		return u.look(s, r)
 	case check:
-		return s, r.ok == s.isAlive(r.h)
+		return s, r.ok == (s.isAlive(r.h) && !s.hides(r))
 	default:
 		return u.refresh(s, r.verb)
 	}
@@ -107,12 +109,15 @@ func (u rules) step(s slot, r *record) (slot, bool) {
 
 func (s slot) isAlive(h handle.Handle) bool { return s.state == alive && s.version == h.Version() }
 
+// hides reports whether the atom is hidden from who asks.
+func (s slot) hides(r *record) bool { return s.hidden && r.holder == elsewhere }
+
 func (u rules) create(s slot, r *record) (slot, bool) {
 	if r.h.Version() != s.version || (s.state != free && s.state != drawn) {
 		return s, false // given before, or not to be given yet
 	}
 	if r.holder != port {
-		s.state = alive
+		s.state, s.hidden = alive, r.holder == owner
 		return s, r.h.Shard() != u.outside
 	}
 	s.state = pending
@@ -133,8 +138,8 @@ func (u rules) destroy(s slot, r *record) (slot, bool) {
 		s.marked = s.marked || s.isAlive(r.h)
 		return s, r.ok == s.isAlive(r.h)
 	case elsewhere: // asks first
-		if !r.ok || !s.isAlive(r.h) {
-			return s, r.ok == s.isAlive(r.h)
+		if seen := s.isAlive(r.h) && !s.hides(r); !r.ok || !seen {
+			return s, r.ok == seen
 		}
 	}
 	if u.flaw == destroysNow && s.isAlive(r.h) {
@@ -156,6 +161,13 @@ func (s slot) told(r *record) (slot, bool) {
 }
 
 func (u rules) look(s slot, r *record) (slot, bool) {
+	bySystem := r.holder == owner || r.holder == elsewhere
+	if bySystem && r.h.Shard() == u.outside && !s.settled {
+		if r.status == world.Forged {
+			return s, true
+		}
+		s.settled = true // its port had it in hand
+	}
 	switch v := r.h.Version(); {
 	case v < s.version:
 		return s, r.status == world.Stale
@@ -163,16 +175,21 @@ func (u rules) look(s slot, r *record) (slot, bool) {
 		return s, r.status == world.Forged
 	}
 	switch s.state {
-	case free: // a port may draw it at any time
-		if r.status == world.Pending && r.h.Shard() == u.outside {
-			s.state = drawn
-			return s, true
+	case free, drawn: // a port may draw it at any time, and find that its queue is full
+		if r.h.Shard() != u.outside {
+			return s, r.status == world.Unused
 		}
-		return s, r.status == world.Unused
-	case drawn, pending:
+		if r.status == world.Pending && !bySystem {
+			s.state = drawn
+		}
+		return s, r.status == world.Pending || r.status == world.Unused && !bySystem
+	case pending:
 		return s, r.status == world.Pending
 	case retired:
 		return s, r.status == world.Stale
+	}
+	if s.hides(r) {
+		return s, r.status == world.Unused
 	}
 	sees := r.holder == owner || r.holder == idle || u.flaw == marksShow
 	if s.marked && sees {
@@ -190,6 +207,8 @@ func (u rules) refresh(s slot, step verb) (slot, bool) {
 	switch step {
 	case cut:
 		s.taken, s.sent = s.sent, nothing
+		s.hidden = false
+		s.settled = s.settled || s.state != free || s.version > 1
 	case store:
 		for _, q := range s.taken.all() {
 			if q.create && s.state == pending {
