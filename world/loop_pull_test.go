@@ -44,7 +44,7 @@ func TestForgottenPull(t *testing.T) {
 			f.newUnits(10)
 			says := []string{"inside a query loop", `the loop, which is over entities with "health"`, "an iterator of iter.Pull is still open: call its stop"}
 			if check.Enabled {
-				says = append(says, "began at github.com/atoll-sim/atoll/world/loop_pull_test.go:")
+				says = append(says, "world/loop_pull_test.go:")
 			}
 			stop := pull(f.Query(world.Read[Health](f.World)))
 			for range f.Query().Chunks() { // ends, and is not the one to name

@@ -95,6 +95,11 @@ func (n *naive) refresh() { n.refreshed(false) }
 func (n *naive) refreshed(all bool) {
 	clear(n.hits)
 	clear(n.waiting)
+	n.within = true
+	defer func() { n.within = false }()
+	for _, e := range n.entities {
+		e.hidden = false
+	}
 	slices.SortStableFunc(n.requests, func(a, b request) int { return a.sender - b.sender })
 	for _, creates := range []bool{true, false} {
 		for _, r := range n.requests {

@@ -62,6 +62,7 @@ func (m *machine) acted(e *entity, v int64) world.Outcome {
 		if h, ok := n.children[v]; ok {
 			delete(n.children, v)
 			m.born(h, m.bundles[0].parts, alike(v), false)
+			n.entities[h].fresh = n.within // a Clear that destroys it at once leaves no trace
 		}
 	case panics:
 		return world.Failed

@@ -24,6 +24,7 @@ func (m *machine) createBy(by world.Actor, b *bundle) {
 		return
 	}
 	m.born(h, b.parts, alike(v), false)
+	_, m.naive.entities[h].hidden = by.(*world.Context)
 }
 
 func (m *machine) createSome() {

@@ -19,6 +19,7 @@ type naive struct {
 	ports     int         // numbers below are of ports, others of shards
 	tick      uint64      // refreshes so far
 	hits      map[handle.Handle][]int64
+	within    bool // a refresh
 
 	outcomes   [6]uint64
 	rejected   uint64
@@ -37,6 +38,7 @@ type entity struct {
 	value   values
 	pending bool
 	marked  bool
+	hidden  bool           // from systems of other shards: one has created it in this tick
 	came    uint64         // tick in which its row did
 	wrote   [partsN]uint64 // tick in which each component was written
 

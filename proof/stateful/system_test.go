@@ -151,9 +151,13 @@ func (s *system) do(o order, h handle.Handle) {
 		mustBe(m, owns, e.shard == c.Shard(), "Owns", h)
 	}
 	sender := m.naive.ports + c.Shard()
+	hidden := e != nil && e.hidden && !owns
+	if hidden {
+		e = nil
+	}
 	switch {
 	case o.verb == verbAnswer || o.verb == verbAsk || o.verb == verbQuestion:
-		s.answer(h, e, owns)
+		s.answer(h, e, owns, hidden)
 	case o.verb == verbCreate:
 		if len(m.naive.entities) < m.most {
 			m.createBy(c, m.bundles[o.i%len(m.bundles)])
@@ -164,6 +168,9 @@ func (s *system) do(o order, h handle.Handle) {
 		}
 		twin, err := world.Copy(c, h)
 		m.copied(twin, err, e, h)
+		if made := m.naive.entities[twin]; made != nil {
+			made.hidden = true
+		}
 	case o.verb == verbPort:
 		m.portDoes(m.ports[o.i], *o.then)
 	case o.verb == verbLoop:
@@ -187,10 +194,16 @@ func (s *system) do(o order, h handle.Handle) {
 }
 
 // answer asks what a system may ask of a handle.
-func (s *system) answer(h handle.Handle, e *entity, owns bool) {
+func (s *system) answer(h handle.Handle, e *entity, owns, hidden bool) {
 	m, c := s.machine, s.Context
 	mustBe(m, c.Alive(h), e != nil, "Alive by a system", h)
-	m.mustTell(c.Status(h), h, owns)
+	switch status := c.Status(h); {
+	case hidden:
+		mustBe(m, status, world.Unused, "Status by a system", h)
+	case status == world.Forged && m.naive.status(h) == world.Pending: // drawn since the last refresh
+	default:
+		m.mustTell(status, h, owns)
+	}
 	if owns {
 		mustBe(m, world.FlagsOf(c, h), e.flags, "Flags by a system", h)
 	}
