@@ -2,7 +2,9 @@ package world_test
 
 import (
 	"errors"
+	"math"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,10 +16,10 @@ import (
 
 // badPlaces are values for which the function of TestPlaceByFails fails, and what errors say.
 var badPlaces = map[int64]string{
-	-1:        "bundle world_test.Unit: PlaceBy chose shard -1, want 0 to 3",
-	4:         "bundle world_test.Unit: PlaceBy chose shard 4, want 0 to 3",
-	-1 << 63:  "PlaceBy chose shard -9223372036854775808",
-	panicking: "the function of PlaceBy of bundle world_test.Unit panicked in tick",
+	-1:          "bundle world_test.Unit: PlaceBy chose shard -1, want 0 to 3",
+	4:           "bundle world_test.Unit: PlaceBy chose shard 4, want 0 to 3",
+	math.MinInt: "PlaceBy chose shard " + strconv.Itoa(math.MinInt),
+	panicking:   "the function of PlaceBy of bundle world_test.Unit panicked in tick",
 }
 
 const panicking = 99
