@@ -284,7 +284,9 @@ func (way stillWay) run(t testing.TB, call func(x *still, by world.Actor) error)
 func TestErrorChangesNothing(t *testing.T) {
 	handles := []string{"alone", "root", "child", "leaf", "stale", "dying", "far", "pending", "none", "forged", "unused"}
 	others := []string{"root", "leaf", "stale", "alone"}
+	part := 2                             // at least so many of the calls fail: one in two
 	if testing.Short() || check.Enabled { // each world takes long in the check build
+		part = 3
 		handles, others = []string{"alone", "child", "stale", "forged"}, []string{"root", "stale"}
 	}
 	for _, way := range []stillWay{
@@ -319,7 +321,7 @@ func TestErrorChangesNothing(t *testing.T) {
 					}
 				}
 			}
-			require.Greater(t, failed, len(calls)/3)
+			require.Greater(t, failed, len(calls)/part)
 		})
 	}
 }
