@@ -17,10 +17,11 @@ import (
 )
 
 // TestReplayChanges: which requests of which port take too much memory to add and remove components
-// is the same on any number of workers, and in a replay, in which one queue has the requests of all
-// ports. Of the entities with large rows a port may move some hundred in a shard and refresh.
+// and to move entities is the same on any number of workers, and in a replay, in which one queue has
+// the requests of all ports, but no asks. Of the entities with large rows a port may move and ask for
+// some hundred in a shard and refresh.
 func TestReplayChanges(t *testing.T) {
-	const ports = 12
+	const ports, asker = 12, 1
 	ticks, all := 4, []int{1, 2, 5}
 	if check.Enabled { // rows of 32 KB are poisoned as they move
 		ticks, all = 2, []int{1, 5}
@@ -33,12 +34,13 @@ func TestReplayChanges(t *testing.T) {
 			*world.World
 			all   []handle.Handle
 			flag  *world.Component[toggle]
+			large *world.Component[Large]
 			sched *scheduler.Scheduler
 		}
 	)
 	herdOf := func(workers int) *herd {
 		x := &herd{World: world.MustNew(world.Options{Shards: 3})}
-		world.Register[Large](x.World, "large")
+		x.large = world.Register[Large](x.World, "large")
 		x.flag = world.Register[toggle](x.World, "toggle")
 		var err error
 		x.all, err = world.NewBundle[thing](x.World).AppendN(nil, x.World, 30, nil)
@@ -57,9 +59,17 @@ func TestReplayChanges(t *testing.T) {
 		require.NoError(t, err)
 		return hash
 	}
+	var answers []*world.Answer[Large]
+	answer := func(i int) *world.Answer[Large] {
+		if i == len(answers) {
+			answers = append(answers, new(world.Answer[Large]))
+		}
+		return answers[i]
+	}
 	var log []byte
 	var want []state.Hash
 	var limited uint64
+	var refusals []int // of asks, by tick
 	for _, workers := range all {
 		x, file, dice := herdOf(workers), new(bytes.Buffer), rand.New(rand.NewPCG(1, 1))
 		recorder, err := inputlog.NewRecorder(x.World, file, inputlog.Options{})
@@ -70,27 +80,43 @@ func TestReplayChanges(t *testing.T) {
 			require.NoError(t, err)
 			open = append(open, p)
 		}
+		var asks uint64 // that were refused
 		for tick := range ticks {
+			asked := 0
 			for i := range open {
 				if i%3 == tick%3 { // this tick it sends nothing
 					continue
 				}
 				for range 1200 + dice.IntN(1200) {
 					h := x.all[dice.IntN(len(x.all))]
-					if dice.IntN(2) == 0 {
+					switch r := dice.IntN(16); {
+					case i == asker && r < 9:
+						require.NoError(t, x.large.Ask(open[i], x.all[0], answer(asked)))
+						asked++
+					case r%8 == 0:
+						require.NoError(t, world.Move(open[i], h, dice.IntN(3)))
+					case r%2 == 0:
 						require.NoError(t, x.flag.Add(open[i], h, toggle{int64(i)}))
-					} else {
+					default:
 						require.NoError(t, x.flag.Remove(open[i], h))
 					}
 				}
 			}
-			hash := step(x)
-			if workers == 1 {
-				want = append(want, hash)
+			hash, n := step(x), 0
+			for i := range asked {
+				if answer(i).Outcome() == world.Refused {
+					n++
+				}
 			}
+			asks += uint64(n)
+			if workers == 1 {
+				want, refusals = append(want, hash), append(refusals, n)
+			}
+			require.Equal(t, refusals[tick], n, "asks that were refused in tick %d, %d workers", tick, workers)
 			require.Equal(t, want[tick], hash, "tick %d, %d workers", tick, workers)
 		}
-		if limited = refused(x); workers == 1 {
+		require.Greater(t, asks, uint64(100), "the limit of answers is too high to test something")
+		if limited = refused(x) - asks; workers == 1 {
 			require.Greater(t, limited, uint64(500), "the limit is too high to test something")
 		}
 		require.NoError(t, recorder.Close())

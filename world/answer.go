@@ -36,8 +36,8 @@ func (a *Answer[T]) Value() (T, bool) {
 }
 
 // Get waits for the answer. It returns the context's error if the context ends first, ErrStale
-// for the outcome Gone, ErrMissing for Missing, ErrFailed for Failed, ErrClosed for Closed,
-// ErrBroken for Broken. The ErrFailed of a question also wraps the *PanicError, with
+// for the outcome Gone, ErrMissing for Missing, ErrRefused for Refused, ErrFailed for Failed,
+// ErrClosed for Closed, ErrBroken for Broken. The ErrFailed of a question also wraps the *PanicError, with
 // the function's name and what it panicked with, if the refresh kept that error; see
 // World.Failure.
 //
@@ -64,7 +64,9 @@ func (a *Answer[T]) Get(ctx context.Context) (T, error) {
 // earlier requests of the same port are done, and later ones are not. What the component points to,
 // such as the elements of a slice, the copy shares with the world, unless the component has a
 // CloneBy. Ask returns ErrFull if the request was not accepted. The outcome is Gone or Missing if
-// there is nothing to copy, and Failed if the function of CloneBy panicked.
+// there is nothing to copy, and Failed if the function of CloneBy panicked. It is Refused if this
+// port has already asked the entity's shard, for this refresh, for 16 MB of components that have
+// 4 KB or more each; see docs/limits.md.
 func (c *Component[T]) Ask(p *Port, of handle.Handle, answer *Answer[T]) error {
 	if answer == nil {
 		panic(c.core.nilAnswer())
@@ -94,6 +96,9 @@ func (a asker) Apply(s *store.Shard, h handle.Handle, l slots.Loc, to mem.Pointe
 	p := a.c.column.At(l)
 	if p == nil {
 		return queue.Missing
+	}
+	if !s.Answers(a.c.adding.Type().Size) {
+		return queue.Refused
 	}
 	value := mem.Pointer{Address: *mem.As[mem.Address](to)}.At(1, a.c.answer)
 	if a.c.w.space.Cloned(a.c.id) {

@@ -39,8 +39,8 @@ type changer struct{ b *bundle }
 // another table, and nothing moves while systems run.
 //
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the
-// request was not accepted, ErrChunks if the world is full.
-// What the requests of one port take to add and remove components in a refresh has a limit, beyond
+// request was not accepted, ErrChunks if the world is full. What the requests of one port take to
+// add and remove components, and to move entities, has a limit for each shard and refresh, beyond
 // which their outcome is Refused; see docs/limits.md.
 func (c *Component[T]) Add(by Actor, h handle.Handle, v T) error {
 	x, err := c.core.add(by, h)

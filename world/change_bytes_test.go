@@ -17,9 +17,16 @@ type sets struct {
 	h    []handle.Handle
 	tags []tag
 	big  *world.Component[Big]
+	base *world.Component[Base]
+
+	bases *world.Bundle[entity]
 }
 
-type Big [1 << 20]byte
+type (
+	Big    [1 << 20]byte
+	Base   struct{ Shard int }
+	entity struct{ Base }
+)
 
 // tag is a component of any type.
 type tag struct {
@@ -37,10 +44,6 @@ func addTag[T any](x *sets, name string) {
 }
 
 func newSets(t *testing.T) *sets {
-	type (
-		Base   struct{ Shard int }
-		entity struct{ Base }
-	)
 	x := &sets{World: world.MustNew(world.Options{Shards: 2})}
 	addTag[[1]byte](x, "1")
 	addTag[[2]byte](x, "2")
@@ -54,12 +57,12 @@ func newSets(t *testing.T) *sets {
 	addTag[[10]byte](x, "10")
 	addTag[[11]byte](x, "11")
 	addTag[[12]byte](x, "12")
-	world.Register[Base](x.World, "base")
+	x.base = world.Register[Base](x.World, "base")
 	x.big = world.Register[Big](x.World, "big")
-	b := world.NewBundle[entity](x.World)
-	b.PlaceBy(func(e entity) int { return e.Shard })
+	x.bases = world.NewBundle[entity](x.World)
+	x.bases.PlaceBy(func(e entity) int { return e.Shard })
 	for i := range 4 {
-		h, err := b.Create(x.World, entity{Base{i % 2}})
+		h, err := x.bases.Create(x.World, entity{Base{i % 2}})
 		require.NoError(t, err)
 		x.h = append(x.h, h)
 	}
@@ -156,4 +159,98 @@ func TestChangeBytesLargeRows(t *testing.T) {
 	require.LessOrEqual(t, applied, 2*16+3*small)
 	require.GreaterOrEqual(t, applied, 2*10+3*small)
 	toggle(x.World, x.h[0], 200) // the world has no limit
+}
+
+// TestMoveBytes: large rows that go to another shard count four times, together with what the port
+// adds and removes. What is refused stays where it was. Small rows do not count, nor do moves to the
+// shard that the entity is in. Other ports, other shards and the next refresh are not concerned.
+func TestMoveBytes(t *testing.T) {
+	x := newSets(t)
+	const large, each = 8, store.ChangeBytesMax / 4 >> 20
+	var h, far []handle.Handle
+	for range large {
+		for shard, to := range []*[]handle.Handle{&h, &far} {
+			e, err := x.bases.Create(x.World, entity{Base{shard}})
+			require.NoError(t, err)
+			require.NoError(t, x.big.Add(x.World, e, Big{}))
+			*to = append(*to, e)
+		}
+	}
+	var ports [2]*world.Port
+	for i := range ports {
+		p, err := x.OpenPort()
+		require.NoError(t, err)
+		ports[i] = p
+	}
+	owners := func(of []handle.Handle) (there [2]int) {
+		for _, h := range of {
+			shard, ok := x.Owner(h)
+			require.True(t, ok)
+			there[shard]++
+		}
+		return there
+	}
+	for range 10 {
+		require.NoError(t, world.Move(ports[0], h[0], 0))
+	}
+	require.NoError(t, world.Move(ports[0], x.h[0], 1)) // small, and before the others
+	for _, h := range h {
+		require.NoError(t, world.Move(ports[0], h, 1))
+	}
+	require.NoError(t, x.tags[0].add(ports[0], x.h[2])) // refused, too
+	require.NoError(t, world.Move(ports[0], far[0], 0))
+	require.NoError(t, world.Move(ports[1], h[large-1], 1))
+	require.NoError(t, x.tags[0].add(ports[1], x.h[2]))
+	applied, refused := x.refresh()
+	require.Equal(t, large-each+1, refused)
+	require.Equal(t, 10+1+each+1+1+1, applied)
+	require.Equal(t, [2]int{large - each - 1, each + 1}, owners(h))
+	require.Equal(t, [2]int{1, large - 1}, owners(far))
+	require.Equal(t, [2]int{0, 1}, owners(x.h[:1]))
+	for _, h := range h[each : large-1] {
+		require.NoError(t, world.Move(ports[0], h, 1))
+	}
+	x.refresh()
+	require.Equal(t, [2]int{0, large}, owners(h))
+}
+
+// TestAnswerBytes: what the requests of one port to ask may copy of large components in a shard has
+// a limit, beside the limit of its changes; what exceeds it is refused.
+func TestAnswerBytes(t *testing.T) {
+	x := newSets(t)
+	for _, h := range x.h {
+		require.NoError(t, x.big.Add(x.World, h, Big{}))
+	}
+	var ports [2]*world.Port
+	for i := range ports {
+		p, err := x.OpenPort()
+		require.NoError(t, err)
+		ports[i] = p
+	}
+	const most, more = store.AnswerBytesMax >> 20, 4
+	var answers [most + more]world.Answer[Big]
+	var far, other world.Answer[Big]
+	var small world.Answer[Base]
+	for range 2 {
+		for i := range answers {
+			require.NoError(t, x.big.Ask(ports[0], x.h[i%2*2], &answers[i]))
+		}
+		require.NoError(t, x.base.Ask(ports[0], x.h[0], &small))
+		require.NoError(t, x.big.Ask(ports[0], x.h[1], &far))
+		require.NoError(t, x.big.Ask(ports[1], x.h[0], &other))
+		require.NoError(t, x.tags[0].add(ports[0], x.h[0]))
+		x.refresh()
+		for i := range answers {
+			_, err := answers[i].Get(t.Context())
+			if i < most {
+				require.NoError(t, err)
+			} else {
+				require.ErrorIs(t, err, world.ErrRefused)
+			}
+		}
+		require.Equal(t, world.Applied, small.Outcome())
+		require.Equal(t, world.Applied, far.Outcome())
+		require.Equal(t, world.Applied, other.Outcome())
+		require.True(t, x.tags[0].has(x.h[0]))
+	}
 }

@@ -20,8 +20,8 @@ var (
 	ErrTooLarge error = tooLargeError{}
 	// ErrRefused is returned for a message, a timer of one, a function or question that ports may
 	// not send now, because ticks take too long: see scheduler.Refuse. Nothing was sent, and
-	// Port.Rejected counts it.
-	ErrRefused = errors.New("world: refused while ticks take too long; send it later")
+	// Port.Rejected counts it. Answer.Get returns it for the outcome Refused.
+	ErrRefused = errors.New("world: refused, as ticks would take too long; send it later")
 	// ErrStale is returned for a handle that is not alive. A *Port does not look, and never returns
 	// it: its requests have the outcome Gone.
 	ErrStale = errors.New("world: entity is not alive")
@@ -55,6 +55,8 @@ func errorOf(o Outcome) error {
 		return ErrStale
 	case Missing:
 		return ErrMissing
+	case Refused:
+		return ErrRefused
 	case Failed:
 		return ErrFailed
 	case Closed:

@@ -22,7 +22,9 @@ import (
 // other requests are done. So the other requests find the entity where it was, and if several moves
 // of it were requested the last one counts. An entity that a later request destroys stays where it
 // is. The outcome of each of these moves is Applied all the same: it says that the move was
-// accepted. World.Owner says where the entity is.
+// accepted. World.Owner says where the entity is. The outcome is Refused if the shard that the
+// entity is to go to is full, or if this port has already had 4 MB of large rows moved out of the
+// entity's shard in this refresh; see docs/limits.md.
 //
 // It returns ErrStale if the entity is known not to be alive, or known to an idle
 // world to be marked; ErrFull if the request was not accepted; ErrChunks if the

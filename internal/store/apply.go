@@ -103,9 +103,9 @@ func (s *Space) Apply(r queue.PendingRequest) queue.Outcome {
 }
 
 // ApplyRequests applies those requests of a partition whose indexes are given. The first request to
-// destroy an entity marks it; later requests find it gone. share is the number of the partition. If
-// a function ended the goroutine in the middle of ApplyRequests, the next call continues after that
-// function's request. targets are those of the records of many requests among them. senders are those
+// destroy an entity marks it; later requests find it gone. partition is the number of the partition.
+// If a function ended the goroutine in the middle of ApplyRequests, the next call continues after
+// that function's request. targets belong to the records of many requests among them. senders are those
 // of the partition's requests, in order.
 func (s *Shard) ApplyRequests(requests []queue.PendingRequest, indexes []uint32, targets []Target, senders []Sender, partition int) {
 	s.spending.senders = senders
@@ -116,17 +116,17 @@ func (s *Shard) ApplyRequests(requests []queue.PendingRequest, indexes []uint32,
 		i := indexes[s.applying.begun]
 		r := requests[i]
 		s.applying.begun++
-		switch {
-		case r.IsMany():
+		if r.IsMany() {
 			first := s.applying.target + 1
 			s.applying.target = first + int(targets[first-1].N)
 			s.applyMany(r, targets[first:s.applying.target])
 			continue
-		case r.Kind() == queue.MoveKind:
+		}
+		s.applying.order = uint64(partition)<<32 | uint64(i)
+		if r.Kind() == queue.MoveKind {
 			s.ask(r)
 			continue
 		}
-		s.applying.order = uint64(partition)<<32 | uint64(i)
 		o := s.apply(r)
 		if r.Kind() == queue.DestroyKind && s.HoldDestroys {
 			s.applying.held = append(s.applying.held, held{request: r, there: r.Loc() != 0, first: o == queue.Applied})

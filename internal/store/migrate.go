@@ -78,9 +78,17 @@ func isTombstone(h handle.Handle) bool { return h.Version() == 0 }
 // ask takes a request to migrate an atom. Migration comes after all other requests, which still
 // find the atom where it is.
 func (s *Shard) ask(r queue.PendingRequest) {
-	if l := r.Loc(); l == 0 || s.space.Marked(l) {
+	l := r.Loc()
+	switch {
+	case l == 0 || s.space.Marked(l):
 		s.Decide(r.Request, queue.Gone)
 		return
+	case s.Spent():
+		s.Decide(r.Request, queue.Refused)
+		return
+	}
+	if n := s.space.chunk(l).table.rowBytes; n >= rowBytesMin && r.Shard() != s.id {
+		s.spend(&s.spending.changes, movedTimes*n)
 	}
 	s.migration.requests = append(s.migration.requests, migrationRequest{r, r.Handle, uint16(r.Shard()), r.Awaited()})
 }

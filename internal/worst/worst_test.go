@@ -131,6 +131,21 @@ func (x *crowd) turn(h handle.Handle, n int) error {
 	return x.tag[at](h, (n^n>>1)>>at&1 == 1)
 }
 
+// bigs is how many entities have 64 KB. Of four that follow one another each is in another shard.
+const bigs = 2048
+
+// bigAt returns an entity with 64 KB. With the first all of them get theirs.
+func (x *crowd) bigAt(i int) (handle.Handle, error) {
+	if i == 0 {
+		for i, h := range x.h[:bigs] {
+			if err := errors.Join(world.Move(x.World, h, i%4), x.big.Add(x.World, h, Big{})); err != nil {
+				return h, err
+			}
+		}
+	}
+	return x.h[i%bigs], nil
+}
+
 func long(i int) string { return fmt.Sprint(i) + strings.Repeat("x", 240) }
 
 // shapes are the kinds of requests. A request of many counts for as many.
@@ -177,6 +192,27 @@ var shapes = []struct {
 			}
 		}
 		return x.tag[0](x.h[i%4], i/4%2 == 0)
+	}},
+	{"move", "of entities with 64 KB", func(x *crowd, i int) error {
+		h, err := x.bigAt(i)
+		if err != nil {
+			return err
+		}
+		return world.Move(x.p, h, (i+1)%4)
+	}},
+	{"destroy", "every second entity with 64 KB", func(x *crowd, i int) error {
+		h, err := x.bigAt(i/4*8 + i%4)
+		if err != nil {
+			return err
+		}
+		return x.p.Destroy(h)
+	}},
+	{"ask", "for a component of 64 KB", func(x *crowd, i int) error {
+		h, err := x.bigAt(i)
+		if err != nil {
+			return err
+		}
+		return x.big.Ask(x.p, h, new(world.Answer[Big]))
 	}},
 	{"bundle add", "at random", func(x *crowd, i int) error { return x.both.Add(x.p, x.h[i], Both{}) }},
 	{"move", "at random", func(x *crowd, i int) error { return world.Move(x.p, x.h[i], i%4) }},
