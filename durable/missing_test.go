@@ -132,9 +132,8 @@ func crashing(t *testing.T) (disk *faulty.Disk, seen map[uint64]string, given ma
 	return disk, seen, given
 }
 
-// TestOtherFiles exchanges, copies and renames segments, and puts those of other directories in
-// their place: Open names the file. It starts from the oldest snapshot, so that it needs all of
-// them.
+// TestOtherFiles exchanges, copies and renames segments, and puts segments of other directories
+// in their place: Open names the file. It starts from the oldest snapshot, so it needs them all.
 func TestOtherFiles(t *testing.T) {
 	disk, seen, given := crashing(t)
 	other, _, _ := crashing(t)
@@ -194,11 +193,11 @@ func TestOtherFiles(t *testing.T) {
 	next := "000000000010.log"
 	_, _, err = opened(t, disk, func(d *faulty.Disk) { put(d, next, contents(d, logs[8])) }, nil)
 	require.ErrorIs(t, err, durable.ErrDamaged)
-	require.ErrorContains(t, err, next+": durable: a file is in the place of another: its head is that of "+logs[8])
+	require.ErrorContains(t, err, next+": durable: a file is in the place of another: its head belongs to "+logs[8])
 }
 
-// TestSnapshotRemoved loses all snapshots but the first. If the log leads to its state, that makes up for
-// it. If not, because the idle world was changed, it is missed.
+// TestSnapshotRemoved loses all snapshots but the first. If the log leads to its state, that makes
+// up for it. If not, because the idle world was changed, it is missed.
 func TestSnapshotRemoved(t *testing.T) {
 	for _, changed := range []bool{false, true} {
 		for _, closes := range []bool{false, true} {

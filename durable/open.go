@@ -26,11 +26,11 @@ import (
 // The log is for the program that wrote it, and for machines that compute the same floats; see
 // docs/determinism.md. After Close there is no log to play.
 //
-// It returns ErrInUse, ErrDamaged, snapshot.ErrNotNew, world.ErrVersions when no incarnation is left, the errors of
-// snapshot.Load, inputlog.Log.Play, Options.New and Options.Upgrade, or that of ctx. Then the world
-// must not be used. The files are unchanged, but there may be an empty segment of the log, and a
-// snapshot of what was restored. A log whose end was never told durable is no error; see
-// Recovered.Torn.
+// It returns ErrInUse, ErrDamaged, snapshot.ErrNotNew, world.ErrVersions when no incarnation is
+// left, the errors of snapshot.Load, inputlog.Log.Play, Options.New and Options.Upgrade, or that of
+// ctx. Then the world must not be used. The files are unchanged, but there may be an empty segment
+// of the log, and a snapshot of what was restored. A log whose end was never told durable is no
+// error; see Recovered.Torn.
 func Open(ctx context.Context, path string, w *world.World, s *scheduler.Scheduler, o Options) (_ *Store, err error) {
 	if w == nil || s == nil {
 		panic("durable: Open with a nil World or Scheduler; pass those of world.New and scheduler.New")

@@ -25,8 +25,8 @@ type passedOver struct {
 	met    bool // the log led to its state
 }
 
-// pass lists the snapshots that are newer than the one that was loaded, and the one that should be
-// there and is not.
+// pass lists the snapshots that are newer than the loaded one, and the missing one, if one should be
+// there.
 func (d *Store) pass() (p passed) {
 	from, all, said := &d.recovered.Snapshot, d.found.all, &d.found.said
 	loaded, last := snapshotNumber(filepath.Base(from.Path)), uint64(0)

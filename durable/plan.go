@@ -12,10 +12,11 @@ import (
 
 // Plan compares the newest intact snapshot of a directory with the world. It returns what Open
 // would do about each difference, and what Open would refuse. It changes neither: use it before
-// another version of a program is started. It does not read the log, which is for the program that
-// wrote it. So if the directory was not closed, as after a crash, that is a difference too, of the
-// Kind "directory". It is refused if there are others: then start the program that wrote the log,
-// and stop it by Close. Errors are snapshot.ErrNone and those of snapshot.PlanLoad.
+// another version of a program is started. It does not read the log, which only the program that
+// wrote it can play. So a directory that was not closed, as after a crash, is a difference too, of
+// the Kind "directory". It is refused if there are other differences: then start the program that
+// wrote the log, and stop it by Close. Plan returns snapshot.ErrNone if there is no snapshot, and
+// the errors of snapshot.PlanLoad.
 func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snapshot.Plan, error) {
 	if w == nil || s == nil {
 		panic("durable: Plan with a nil World or Scheduler; pass those of world.New and scheduler.New")

@@ -50,7 +50,7 @@ func mustChange(t *testing.T, from, to another, listed, refused bool) {
 	}
 	path, _ := useDisk(t)
 	x := mk(from)
-	x.options.Snapshot.Scheduler = nil // that of Open
+	x.options.Snapshot.Scheduler = nil // Open sets it
 	st, err := x.open(path)
 	require.NoError(t, err)
 	for range 40 {

@@ -101,15 +101,15 @@ func (d *Store) believe(wrong error) error {
 	return nil
 }
 
-// beyond is by how much a number of an incarnation that nobody knows is put above those that are
-// known: a sixteenth of all there are. So many processes can have ended since without a trace.
+// beyond is how far above the known incarnations an unknown one gets its number: a sixteenth of all
+// numbers. So many processes can have ended since without a trace.
 func (d *Store) beyond() uint32 {
 	o := d.w.Options()
 	return max(1, o.VersionMax/o.VersionsEach/16)
 }
 
-// playAll plays segments that follow one another, and looks whether that makes up for the snapshots
-// that were passed over.
+// playAll plays segments that follow one another, and looks whether they make up for the snapshots
+// passed over.
 func (d *Store) playAll(ctx context.Context, all []*segment) error {
 	x := &d.recovered
 	if n := len(all); n > 0 && d.found.cut == nil && (d.found.said.logs && all[n-1].number >= d.found.said.first || d.found.passed.after(all[n-1].number)) {

@@ -224,7 +224,7 @@ func (x *segment) open(f files.Files) (o opened, err error) {
 		x.note, err = readNote(o.Note())
 	}
 	if err == nil && x.Number != x.number {
-		err = fmt.Errorf("%w: its head is that of %s: files were exchanged, copied or renamed", errForeign, segmentName(x.Number))
+		err = fmt.Errorf("%w: its head belongs to %s: files were exchanged, copied or renamed", errForeign, segmentName(x.Number))
 	}
 	if err != nil {
 		_ = in.Close() // an earlier error counts

@@ -14,8 +14,8 @@ import (
 	"github.com/atoll-sim/atoll/state"
 )
 
-// The file incarnation states what must be in the directory, so that a file that is lost is
-// missed. It is on disk before the first snapshot is, is replaced as a whole, and says
+// The file incarnation states what must be in the directory, so that a lost file is missed. It is
+// on disk before the first snapshot is, is replaced as a whole, and says
 //
 //	the number of the last incarnation, before a handle of that is given
 //	the last segment whose head is on disk, before a tick of it is told durable

@@ -32,8 +32,8 @@ type Options struct {
 	// newer version of a program adds a new component to existing entities. It is called at each
 	// start but the first, so it must find out what is left to do. Open then saves a snapshot.
 	Upgrade func(w *world.World) error
-	// Snapshot says what belongs to a snapshot and how it is written. Its Codecs are also those of
-	// the log; its Scheduler is the one that Open is given.
+	// Snapshot says what belongs to a snapshot and how it is written. The log uses its
+	// Codecs, too. Open sets its Scheduler.
 	Snapshot snapshot.Options
 	// Every is how often a snapshot is saved while the scheduler runs. Default: a minute. Negative:
 	// only Save and Close save. A snapshot needs a frame of the world, one of
@@ -80,9 +80,10 @@ const (
 // Recovered says what Open has found.
 //
 // Torn is for what was never told durable: the end of the log, as a crash leaves it. What was told
-// durable and is missing or damaged is ErrDamaged or, with AcceptLoss, in Lost: which file, and which
-// ticks. Two losses look like a tear: the last segment is cut off behind its beginning, so that the
-// marks there are gone, too; or power was lost, and the ticks of the last sync alone are damaged.
+// durable and is missing or damaged is ErrDamaged or, with AcceptLoss, in Lost: which file, and
+// which ticks. Two losses look like a tear: the last segment is cut off behind its beginning, so
+// that the marks there are gone, too; or power was lost, and the ticks of the last sync alone are
+// damaged.
 type Recovered struct {
 	New         bool           // nothing: the world is new
 	Snapshot    snapshot.Found // the one that was loaded, with why newer ones were skipped
@@ -139,7 +140,7 @@ type Store struct {
 	}
 }
 
-// Recovered returns what Open has found.
+// Recovered returns what Open has found. Safe from any goroutine.
 func (d *Store) Recovered() Recovered { return d.recovered }
 
 // Durable returns the tick up to which everything is on disk: after a restart the world has all

@@ -14,7 +14,7 @@ import (
 )
 
 // TestWorst counts: whatever the shape, a full queue of one port takes no more steps than the limit
-// and those of one more request.
+// and one request more.
 func TestWorst(t *testing.T) {
 	for i, s := range worstShapes {
 		if s.inherent || check.Enabled && i%4 > 0 { // the check build takes long to make a tree
@@ -35,8 +35,9 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-// TestStepsMax: when the requests of a port have taken StepsMax steps, its further ones are refused,
-// in order, whatever they cost; not those of another port, a system, or the next refresh.
+// TestStepsMax: when the requests of a port have taken StepsMax steps, its further requests are
+// refused, in order, whatever they cost. Requests of another port, of a system, or of the next
+// refresh are not.
 func TestStepsMax(t *testing.T) {
 	f := newFixture(t, 2, hierarchy.Options{StepsMax: 1000})
 	h := f.make(100)

@@ -43,7 +43,7 @@ var (
 	ErrVersion = errors.New("hierarchy: the tree still has an earlier entity of this slot")
 	// ErrSteps is returned when the requests of a port have taken Options.StepsMax steps in this
 	// refresh.
-	ErrSteps = errors.New("hierarchy: the requests of this port took too many steps in this refresh; send it again after it, or raise Options.StepsMax")
+	ErrSteps = errors.New("hierarchy: the requests of this port took too many steps in this refresh; send this one again after the refresh, or raise Options.StepsMax")
 	// ErrImage is returned for bytes that are not a complete image of a tree.
 	ErrImage = errors.New("hierarchy: image refused")
 	// ErrPort is returned for a change that must read children, which a port cannot

@@ -44,9 +44,9 @@ func (r *Relation) AddChildAt(by world.Actor, parent, child handle.Handle, place
 	return r.do(by, child, change{op: opAddChildAt, to: parent, place: clamp(place)})
 }
 
-// AddChildren is AddChild for each in turn, all or none. Other actors than a *World send a request
-// for each: all are accepted, or none, and then the refresh refuses each on its own. A Completion of
-// Port.Notify learns of the first.
+// AddChildren is AddChild for each child in turn. A *World adds all of them or, with an error, none.
+// Other actors send a request for each child: all are sent or, with an error, none. The refresh then
+// applies or refuses each on its own. A Completion of Port.Notify gets the outcome of the first.
 func (r *Relation) AddChildren(by world.Actor, parent handle.Handle, children ...handle.Handle) error {
 	w, ok := by.(*world.World)
 	if !ok {

@@ -20,7 +20,7 @@ type Refusal struct {
 	Other handle.Handle
 	// Err is the reason.
 	Err error
-	// Path and Omitted are those of a CycleError, from the entity down. Path is valid until the
+	// Path and Omitted are what a CycleError has, from the entity down. Path is valid until the
 	// next refresh.
 	Path    []handle.Handle
 	Omitted int

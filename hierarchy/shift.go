@@ -68,8 +68,8 @@ func (t *Tree) renumberShifted() {
 	t.shifts = 0
 }
 
-// search returns the place of a child that is at most so many places away from that of its link, or
-// from one with the same low bits.
+// search returns the place of a child that is at most so many places away from the place of its
+// link, or from one with the same low bits.
 func search(items []handle.Handle, child handle.Handle, place, round, away int) int {
 	for ; ; place += round {
 		from := max(0, place-away)
@@ -162,7 +162,7 @@ func (t *Tree) settled(number uint32) *list {
 	return l
 }
 
-// closeGaps closes the gaps that were put off in lists that have holes as well, which stay.
+// closeGaps closes the gaps that were put off. Holes in the same lists stay.
 func (t *Tree) closeGaps() {
 	t.putOff = false
 	slices.SortFunc(t.gaps, func(a, b gapAt) int {

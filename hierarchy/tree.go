@@ -212,7 +212,7 @@ func (t *Tree) AddChildAt(parent, child handle.Handle, place int) error {
 	return t.do(child, change{op: opAddChildAt, to: parent, place: clamp(place)})
 }
 
-// AddChildren is AddChild for each in turn, all or none, with room made once.
+// AddChildren is AddChild for each child in turn, with room made once. With an error it adds none.
 func (t *Tree) AddChildren(parent handle.Handle, children []handle.Handle) error {
 	if len(children) == 0 {
 		return nil

@@ -46,7 +46,7 @@ func (x *worst) chain(r *hierarchy.Relation, hs []handle.Handle) {
 // worstShapes are the kinds of requests to a relation.
 var worstShapes = []struct {
 	kind, shape string
-	inherent    bool // the steps are those of one request, or the entities that die
+	inherent    bool // one request takes the steps, or the entities that die do
 	n           int
 	options     hierarchy.Options
 	make        func(x *worst) (send func(i int) error)

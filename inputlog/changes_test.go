@@ -16,10 +16,10 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestReplayChanges: which requests of which port take too much memory to add and remove components
-// and to move entities is the same on any number of workers, and in a replay, in which one queue has
-// the requests of all ports, but no asks. Of the entities with large rows a port may move and ask for
-// some hundred in a shard and refresh.
+// TestReplayChanges: the same requests to add, remove and move are refused, because their port took
+// too much memory, on any number of workers and in a replay. There one queue has the requests of all
+// ports, but no asks, whose own limit must not count for changes. Rows are large: a port may move
+// and ask for some hundred in a shard and refresh.
 func TestReplayChanges(t *testing.T) {
 	const ports, asker = 12, 1
 	ticks, all := 4, []int{1, 2, 5}

@@ -30,7 +30,7 @@ func learn(all []kind, kinds store.Kinds, codecs *state.Codecs) ([]kind, error) 
 				continue
 			}
 			k.form = form
-			// The name of a type says nothing more. That of a generic type has import paths, which
+			// The name of a type says nothing more. A generic type's name has import paths, which
 			// differ between a program and the tests of its package main.
 			k.shape = fmt.Sprintf("%s, as%s", d.Name, form.Shape())
 		}

@@ -34,12 +34,11 @@ type Options struct {
 	// not have such a change, so it can be played up to there, where Player.Err is ErrChanged. Save
 	// the world, and begin another log. OnChange is called on the goroutine that uses the idle
 	// world, after the functions of Scheduler.Between or before the next tick, and may close the
-	// Recorder. Every call that changes the world counts, also one that registers something, and so
-	// do rows that are handed out for writing, whether they are written or not. A row counts for the
-	// function of Between or OnTick, or the time until the next tick, in which it was handed out:
-	// what is written later, or through a world.Reader, is not detected. Without OnChange changes are not
-	// detected at all: a program that plays the log must make the same ones, which the hashes
-	// check.
+	// Recorder. Every call that changes the world counts, also one that registers something. So does a
+	// row that is handed out for writing, whether it is written or not: for the function of Between
+	// or OnTick, or the time until the next tick, in which it was handed out. Later writes to it are
+	// not detected, nor are writes through a world.Reader. Without OnChange no change is detected: a
+	// program that plays the log must make the same changes, which the hashes check.
 	OnChange func()
 }
 

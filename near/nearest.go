@@ -95,7 +95,7 @@ func (s *search) entries(entries []entry, dead []uint64, from int) {
 	}
 }
 
-// admits reports whether an entry is a hit whose squared distance is that of the limit: both may be
+// admits reports whether an entry is a hit whose squared distance equals the limit: both may be
 // infinite.
 func (s *search) admits(x *Hit) bool {
 	if math.IsInf(x.Distance2, 1) && x.At.far(&s.at) > s.far {

@@ -14,7 +14,7 @@ type Hit struct {
 	Handle handle.Handle
 	At     Point // where the entity was
 	// Distance2 is the square of the distance: from the point that was asked about, or from where
-	// the line begins. That of a box is 0. It is infinite if the distance is more than 1.3e154.
+	// the line begins. A hit in a box has 0. It is infinite if the distance is more than 1.3e154.
 	Distance2 float64
 }
 
@@ -78,8 +78,8 @@ func (r *Reader) AppendBox(dst []Hit, min, max Point) []Hit {
 
 // AppendAlong appends the entities no farther than radius from the line between two points, ordered
 // by their distance from the first one, and by handle among those at the same distance: what a shot
-// hits. It finds nothing if radius is negative or not a number, or if a coordinate or the length of the
-// line is infinite or not a number.
+// hits. It finds nothing if radius is negative or not a number, or if a coordinate or the length of
+// the line is infinite or not a number.
 func (r *Reader) AppendAlong(dst []Hit, from, to Point, radius float64) []Hit {
 	v := r.version("Reader.AppendAlong")
 	if !from.finite() || !to.finite() || !(radius >= 0) {

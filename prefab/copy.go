@@ -20,8 +20,8 @@ import (
 // no room: give it one by Relation.AddChild or Put. Where a component's handle.Handle names one of
 // the copied entities, the copy's names the copy of that, also within arrays, slices, maps,
 // pointers and interfaces, as with snapshot.Insert. Everything else is copied by Component.CloneBy
-// or assignment, and refused if inputs are recorded or replayed, as by world.Copy. Names, timers, asks and messages are not copied, and a timer.ID or
-// async.ID in a component is None.
+// or assignment, and refused if inputs are recorded or replayed, as by world.Copy. Names, timers,
+// asks and messages are not copied, and a timer.ID or async.ID in a component is None.
 //
 // With a *World everything exists at once. With a *Context the copies do; their places are
 // requests, which are applied at the end of the tick. Then all originals must be in the system's
@@ -32,8 +32,8 @@ import (
 // (ErrStale), the world is full (ErrIndexes, ErrChunks), the outbox has no room (ErrFull), or a
 // component has a reference.Owner, or a relation has no room with a *World (hierarchy.ErrRoom,
 // ErrLimit). After an error for a value that contains itself, the next refresh destroys what was
-// copied. Lists longer than PlacesMax are copied, too. It costs about 300 ns an entity, and a change of a relation for
-// each child.
+// copied. Lists longer than PlacesMax are copied, too. It costs about 300 ns an entity, and a
+// change of a relation for each child.
 func Copy(by world.Actor, root handle.Handle, rs ...*hierarchy.Relation) (handle.Handle, error) {
 	if by == nil {
 		panic("prefab: Copy by a nil Actor; pass a *world.World or a *world.Context")

@@ -22,8 +22,9 @@ import (
 //
 // It returns ErrIndexes or ErrChunks if the world is full, and ErrFull if a port's queue, or the
 // outbox of a system, has no room for the whole instance. Only a *World gets the errors of
-// Relation.Put. With an error nothing is made. Port.Within waits for room; Port.Notify learns the outcome of the root. An instance costs as much as creating its entities by
-// Bundle.Create, and a Relation.AddChild for each child.
+// Relation.Put. With an error nothing is made. Port.Within waits for room; Port.Notify learns the
+// outcome of the root. An instance costs as much as creating its entities by Bundle.Create, and a
+// Relation.AddChild for each child.
 func (p *Prefab) Create(by world.Actor, with ...Part) (handle.Handle, error) {
 	x := p.take(by, "Prefab.Create")
 	x.setAll(by, with)

@@ -63,8 +63,8 @@ func TestOwnWhatNobodyWasGiven(t *testing.T) {
 	require.Equal(t, 3000, f.Count(), "nothing was destroyed")
 }
 
-// TestReleasesLeaveTheList releases pending entities: what is created or taken back is on the list of
-// no later refresh, and what was given and is to come is.
+// TestReleasesLeaveTheList releases pending entities: what is created or taken back is on the list
+// of no later refresh, and what was given and is to come is.
 func TestReleasesLeaveTheList(t *testing.T) {
 	f := newFixture(t)
 	p, err := f.OpenPort()

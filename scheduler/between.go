@@ -46,8 +46,8 @@ type asked struct {
 // Between has f called once while the world is idle. Run calls it as soon as the tick that is under
 // way has ended, also while Run is paused; the next Step calls it before its tick. f may use the
 // World for everything but a tick. This is how any other goroutine looks at a running world, saves
-// it or changes it. The next tick waits for f, and its time counts for that tick. The functions are called one at a time, in the order
-// of the calls of Between.
+// it or changes it. The next tick waits for f, and its time counts for that tick. The functions are
+// called one at a time, in the order of the calls of Between.
 //
 // The channel gets one value: nil when f has returned, a *world.PanicError if f panicked, the
 // world's error if it is closed or broken by then, or world.ErrFull at once if BetweenMax functions

@@ -36,10 +36,10 @@ func (s *Scheduler) AppendState(dst []byte) []byte {
 
 // LoadState restores the state of the scheduler when AppendState wrote src. All systems of src must
 // have been added, in any order. Systems that src lacks, and a Balancer that it lacks, keep their
-// state. The state of a Balancer is left out if there is none now, or one without a state. A Balancer
-// with a state must have a method LoadState, like this one. If LoadState cannot load src, it returns
-// an error and changes nothing. Only the goroutine that owns the scheduler may call it, between
-// ticks.
+// state. The state of a Balancer is left out if there is none now, or one without a state. A
+// Balancer with a state must have a method LoadState, like this one. If LoadState cannot load src,
+// it returns an error and changes nothing. Only the goroutine that owns the scheduler may call it,
+// between ticks.
 func (s *Scheduler) LoadState(src []byte) error {
 	s.mustRest("LoadState")
 	enabled, off := map[*system]bool{}, map[*system][]bool{}

@@ -169,10 +169,9 @@ func (x *system) holds(w *world.World) (all bool, err *world.PanicError) {
 	return true, nil
 }
 
-// settle adds up a tick that is over, and joins its panics in this order: those of conditions;
-// those of systems, by shard and in the order of the systems; those of global systems; that of the
-// balancer; those of functions and those of hooks in the refresh, by shard; that of a Recorder;
-// that of the watchdog; and what broke the world.
+// settle adds up a tick that is over, and joins the panics in this order: of conditions; of systems,
+// by shard and in the order of the systems; of global systems; of the balancer; of functions, then
+// of hooks, in the refresh, by shard; of a Recorder; of the watchdog; and what broke the world.
 func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.BrokenError) error {
 	t := &s.tick
 	defer t.world.Leave()

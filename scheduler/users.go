@@ -5,7 +5,7 @@ import "slices"
 // users are the systems that were met so far, by what they use, so that the few for which a system
 // may have to wait are found without a look at all others.
 type users struct {
-	of        map[use]*[2][]int // their places in the order, ascending: those of the shards, then the global ones
+	of        map[use]*[2][]int // their places in the order, ascending: first systems of the shards, then global ones
 	last      int               // the last one of the shards, or none
 	exclusive int               // the last one that is global and has the shards to itself, or none
 	found     []int
@@ -43,9 +43,9 @@ func (u *users) add(at int, s *system) {
 	}
 }
 
-// before returns the places of the systems that s may have to wait for, ascending: of those of the
-// shards, and of the global ones, the last that all shards wait for, and later ones that only
-// neighbours wait for. The result is good until the next call.
+// before returns the places of the systems that s may have to wait for, ascending. Of the systems of
+// the shards, and of the global ones, these are the last that all shards wait for, and later ones
+// that only neighbours wait for. The result is good until the next call.
 func (u *users) before(s *system) []int {
 	last := [2]int{none, none}
 	exclusive := s.global && s.access[0].Exclusive

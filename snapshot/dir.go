@@ -158,14 +158,15 @@ func (d *Dir) removeOld(f files.Files, old []string, written string, keep int) e
 }
 
 // Newest finds the newest intact snapshot. It reads all of it. If there is none, it returns
-// ErrNone; Found.Passed says why each file was skipped. A file that cannot be read says nothing about
-// what is in it: its error is returned, and no older file stands in for it.
+// ErrNone; Found.Passed says why each file was skipped. A file that cannot be read says nothing
+// about what is in it: its error is returned, and no older file stands in for it.
 func (d *Dir) Newest() (Found, error) {
 	return d.find(func(files.Files, []string) error { return nil }, nil) // stop is for errors of use
 }
 
-// find finds the newest snapshot that is intact and of which use, which gets the files that make it,
-// returns no error. Errors of reading end the search, and those of use for which stop returns true.
+// find finds the newest snapshot that is intact and for which use returns no error; use gets the
+// files that make it up. An error of reading ends the search. So does an error of use for which
+// stop returns true.
 func (d *Dir) find(use func(f files.Files, chain []string) error, stop func(error) bool) (Found, error) {
 	var x Found
 	f := d.of()
@@ -195,8 +196,8 @@ func (d *Dir) find(use func(f files.Files, chain []string) error, stop func(erro
 	return x, fmt.Errorf("%w %s", errors.Join(append([]error{ErrNone}, x.Passed...)...), d.Path)
 }
 
-// isContent reports whether an error tells something about the bytes of a snapshot, rather than about
-// reading them.
+// isContent reports whether an error tells something about the bytes of a snapshot, rather than
+// about reading them.
 func isContent(err error) bool {
 	for _, is := range []error{ErrNoSnapshot, ErrVersion, ErrBase, ErrTruncated, ErrAltered, ErrOtherWorld, ErrTooLarge, ErrDiffers, fs.ErrNotExist} {
 		if errors.Is(err, is) {

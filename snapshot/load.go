@@ -29,8 +29,8 @@ import (
 // Load calls no hooks for what it loads. The next refresh calls them for what the saved world did
 // since its last refresh.
 //
-// Load does not read beyond the end of the snapshot. Errors are those of this package,
-// state.ErrNoCodec, world.ErrClosed, the error of src and those of Options.Also. After an error the
+// Load does not read beyond the end of the snapshot. It returns errors of this package,
+// state.ErrNoCodec, world.ErrClosed, and errors of src and of Options.Also. After an error the
 // world is new again, so that another snapshot can be loaded into it; but what Options.Also has
 // loaded by then stays loaded. After a panic of a codec or an Also the world is broken and says so.
 func Load(src io.Reader, w *world.World, o Options) error {

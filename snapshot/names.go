@@ -48,7 +48,7 @@ func (x *catalogue) lists() map[string]*[]named {
 // accumulates is in the hash of the form of a resource that has parts.
 const accumulates = 1 << 63
 
-// optional is the hash of an Also that a world may lack; that of others is 0.
+// optional is the hash of an Also that a world may lack; others have 0.
 const optional = 1
 
 // listed is the order of the lists in a snapshot.

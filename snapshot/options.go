@@ -46,8 +46,8 @@ type Also struct {
 	Save func(dst []byte) []byte
 	// Load restores the state that Save wrote. It must not keep src.
 	Load func(src []byte) error
-	// Optional makes Save note that Load may leave this out, if its Options have no Also of that
-	// name. Otherwise it refuses.
+	// Optional is for Save. It lets a Load whose Options have no Also of this name leave the state
+	// out. Without it such a Load refuses the snapshot.
 	Optional bool
 }
 

@@ -272,8 +272,8 @@ func TestDroppedInCBOR(t *testing.T) {
 	mustBecome(t, holds[[]string]{1, []string{"a"}}, holds[[2]int8]{Kept: 1}, drop)
 }
 
-// TestRenumbered has constants with other numbers. Nothing in the type tells: what docs/guide.md says
-// to do is another name for the field, and a function.
+// TestRenumbered has constants with other numbers. Nothing in the type tells: what docs/guide.md
+// says to do is another name for the field, and a function.
 func TestRenumbered(t *testing.T) {
 	type (
 		weather uint8 // was calm, storm; is fog, calm, storm

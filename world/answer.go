@@ -37,9 +37,9 @@ func (a *Answer[T]) Value() (T, bool) {
 
 // Get waits for the answer. It returns the context's error if the context ends first, ErrStale
 // for the outcome Gone, ErrMissing for Missing, ErrRefused for Refused, ErrFailed for Failed,
-// ErrClosed for Closed, ErrBroken for Broken. The ErrFailed of a question also wraps the *PanicError, with
-// the function's name and what it panicked with, if the refresh kept that error; see
-// World.Failure.
+// ErrClosed for Closed, ErrBroken for Broken. The ErrFailed of a question also wraps the
+// *PanicError, with the function's name and what it panicked with, if the refresh kept that error;
+// see World.Failure.
 //
 // An entity that is marked when the refresh reaches the request counts as gone, even if a system
 // has marked it in the same tick.

@@ -108,9 +108,9 @@ func (c *Context) Count() int {
 
 // Alive reports whether the entity is alive, in whichever shard. A marked one is alive until the
 // refresh. What another shard creates in this tick is not alive here before the next tick, unless a
-// global system that has all shards to itself runs in between: to all calls of a Context its handle
-// is what it was before. The refresh hides in the same way from a hook what hooks create on other
-// shards.
+// global system that has all shards to itself runs in between: until then no call of a Context shows
+// that its handle was given. The refresh hides from a hook in the same way what hooks create on
+// other shards.
 func (c *Context) Alive(h handle.Handle) bool {
 	return func() bool { // inlined, as Writer.Get is
 		return c.lookup.Alive(h) && (!c.isElsewhere(h) || c.locate(h) != 0)

@@ -13,9 +13,9 @@ import (
 
 // Copy makes an entity with the same components as another, each copied by Component.CloneBy, or
 // without that by assignment: what they point to is shared. A timer.ID or async.ID in them is None
-// in the copy. The copy is in the same shard. By a *World it is allowed within a query loop. By a *Context the entity must be of its
-// shard, and the system must have declared, with Write or Creates, that it writes each of the
-// entity's components. Other actors cannot copy.
+// in the copy. The copy is in the same shard. By a *World it is allowed within a query loop. By a
+// *Context the entity must be of its shard, and the system must have declared, with Write or
+// Creates, that it writes each of the entity's components. Other actors cannot copy.
 //
 // It returns ErrStale for a handle that is not alive, or not of the system's shard; ErrIndexes or
 // ErrChunks if the world is full. While the world's inputs are recorded or replayed, as by a
@@ -230,8 +230,8 @@ func (d *driven) CopyAll(actor any, x *drive.Copying, link func() error) error {
 	return nil
 }
 
-// link has the copies linked that the idle world is about to make, and then makes room for them: room
-// is a change, too.
+// link has the copies linked that the idle world is about to make, and then makes room for them:
+// room is a change, too.
 func (d *driven) link(x *drive.Copying, link func() error) error {
 	w := d.w()
 	for len(x.Next) < len(w.shards) {

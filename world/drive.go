@@ -286,8 +286,8 @@ func allAlive(by Actor, hs []handle.Handle) bool {
 	return true
 }
 
-// openFor makes sure that there is room for n requests of that size, and returns what they are
-// pushed with.
+// openFor makes sure that there is room for n requests of a size, and returns the queue to push them
+// to and the Finisher to push them with.
 func (p *Port) openFor(n int, size uint32) (q *queue.Queue, done queue.Finisher, err error) {
 	if check.Enabled {
 		p.enter()

@@ -77,9 +77,9 @@ func (s *EntityContext) Tick() uint64 { return s.c.Tick() }
 // Shard returns the number of the shard the function runs on.
 func (s *EntityContext) Shard() int { return s.c.Shard() }
 
-// Alive reports whether an entity is alive. That includes one that a port's request or a function of
-// this shard has created in this refresh, and, until the refresh ends, one that it destroys. What a
-// function creates on another shard is not alive here in the same refresh.
+// Alive reports whether an entity is alive. One that a port's request or a function of this shard
+// creates in this refresh is alive at once. One that the refresh destroys is alive until it ends.
+// What a function creates on another shard is not alive here in the same refresh.
 func (s *EntityContext) Alive(h handle.Handle) bool {
 	if s.c.isElsewhere(h) { // staged ones were created by functions there
 		return s.c.w.space.Alive(h)

@@ -5,9 +5,10 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// What another shard creates while this one runs is hidden from it: whether it is there yet depends on
-// time, and a client may guess its handle. Only a handle whose home is another shard can be of such
-// an entity, so the look-ups of all others cost a comparison or two more; see store.Space.Reveal.
+// What another shard creates while this one runs is hidden from it: whether it is there yet depends
+// on time, and a client may guess its handle. Only a handle whose home is another shard can be of
+// such an entity, so the look-ups of all others cost a comparison or two more; see
+// store.Space.Reveal.
 
 // isElsewhere reports whether the home of h is another shard.
 func (c *Context) isElsewhere(h handle.Handle) bool {

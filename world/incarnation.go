@@ -25,8 +25,8 @@ func (w *World) Incarnation() uint32 { return w.space.Incarnation() }
 //
 // Living entities keep their handles. Slots that were retired are used again. The number must not
 // be lower than Incarnation. If Reincarnate returns ErrVersions, ErrClosed, or an error because
-// ports are open, or of the disk of a durable.Store, it has changed nothing. It looks at each slot that was ever used. The world must
-// be idle.
+// ports are open, or of the disk of a durable.Store, it has changed nothing. It looks at each slot
+// that was ever used. The world must be idle.
 func (w *World) Reincarnate(n uint32) error {
 	if err := w.idle("World.Reincarnate"); err != nil {
 		return err

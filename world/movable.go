@@ -33,8 +33,8 @@ var locker = reflect.TypeFor[sync.Locker]()
 
 // fixed returns the path to a part of a type that must stay where it is, and the part's type, or
 // nil. These are fixedTypes; what package sync has, because who waits for a lock, or sleeps, waits
-// at its address; and fields without a size whose pointers have the methods Lock and Unlock, by which
-// a type says that it must not be copied.
+// at its address; and fields without a size whose pointers have the methods Lock and Unlock, by
+// which a type says that it must not be copied.
 //
 // The types of sync/atomic say so, too, and are allowed all the same: nobody waits at their
 // addresses, and no system runs while rows move, so nothing is lost. The goroutines that one system

@@ -77,9 +77,9 @@ func (w *World) begin(shard, run int) { w.cursor, w.run, w.begun.run = shard, ru
 // PlaceBy makes place choose the shard of each new entity, 0 to Shards()-1. The default, also for a
 // nil place, is the shards in turn, in runs of up to 1024 entities. Up to 2048 entities the idle
 // world and global systems fill one shard after the other, so a few hundred are all in one shard;
-// ports take the shards in turn. If each of a few entities takes long, spread them by PlaceBy. place is called by every goroutine that creates, including
-// those with ports. It must be safe for concurrent use and depend on its argument alone. Systems
-// create in their own shard regardless.
+// ports take the shards in turn. If each of a few entities takes long, spread them by PlaceBy.
+// place is called by every goroutine that creates, including those with ports. It must be safe for
+// concurrent use and depend on its argument alone. Systems create in their own shard regardless.
 //
 // If place panics, or chooses a shard that there is not, nothing is created: the call that creates
 // returns an ErrFailed that says so, and the rest of it is refused as for any other error. Values

@@ -24,8 +24,8 @@ var badPlaces = map[int64]string{
 
 const panicking = 99
 
-// TestPlaceByFails holds that a PlaceBy that fails is an error of each call that places, and that
-// nothing comes of the call: a world with such calls becomes the same as one without.
+// TestPlaceByFails: if a PlaceBy fails, each call that places returns an error and does nothing: a
+// world with such calls becomes the same as one without.
 func TestPlaceByFails(t *testing.T) {
 	type placing struct {
 		*fixture

@@ -24,8 +24,8 @@ import (
 //
 // What a request points to, such as the elements of a slice, belongs to the world from then on: a
 // sender that writes to it again changes the world outside of ticks, and a replay differs. A
-// time.Time in a request, in fields and arrays, loses its reading of the monotonic clock, which a log
-// has not; see time.Time.Round.
+// time.Time in a request, in fields and arrays, loses its reading of the monotonic clock, which a
+// log has not; see time.Time.Round.
 //
 // Options.QueueRequests and QueueBytes limit the requests that a port has under way. A request
 // beyond the limit is refused with ErrFull, and counted in Rejected, or waits for the refresh to

@@ -42,17 +42,18 @@ func (c *Component[T]) AddTo(q *Query, init func(rows Chunk)) error {
 	return q.addTo("Component.AddTo", init, c, nil)
 }
 
-// AddTo gives the bundle's components to all entities that match, and takes away those of remove,
-// in one move. Components that an entity has keep their values; the new ones are zero before init,
-// which is called with all rows that changed. The removed components are gone by then: to read
-// them, leave remove out and call Query.Remove afterwards. A component that is both in the bundle
-// and in remove is kept. Everything else is as for Component.AddTo: it is for an idle world, too.
+// AddTo gives the bundle's components to all entities that match, and takes away what remove
+// names, in one move. Components that an entity has keep their values; the new ones are zero before
+// init, which is called with all rows that changed. The removed components are gone by then: to
+// read them, leave remove out and call Query.Remove afterwards. A component that is both in the
+// bundle and in remove is kept. Everything else is as for Component.AddTo: it is for an idle world,
+// too.
 func (b *Bundle[T]) AddTo(q *Query, init func(rows Chunk), remove ...ComponentSet) error {
 	return q.addTo("Bundle.AddTo", init, b, remove)
 }
 
 // Remove takes the components of the parts from all entities that match, as far as they have them,
-// in one move. Errors and cost are those of Component.AddTo. For an idle world; within a system use
+// in one move. Errors and cost are as for Component.AddTo. For an idle world; within a system use
 // Component.Remove.
 func (q *Query) Remove(parts ...ComponentSet) error {
 	w := q.ofWorld("Query.Remove")
@@ -64,8 +65,8 @@ func (q *Query) addTo(call string, init func(rows Chunk), of ComponentSet, remov
 	return q.exchange(call, init, of.components(w), w.setOf(call, remove))
 }
 
-// exchange adds the components of plus to all entities that match, and removes those of minus. A
-// component that is in both stays. ofWorld has accepted the query.
+// exchange adds the components of plus to all entities that match, and removes the components of
+// minus. A component that is in both stays. ofWorld has accepted the query.
 func (q *Query) exchange(call string, init func(rows Chunk), plus, minus store.Set) error {
 	w := q.w
 	if err := w.idle(call); err != nil {
@@ -135,8 +136,8 @@ func (w *World) has(call string, l slots.Loc, x ComponentSet) bool {
 	return x.in(w, w.space.Set(l))
 }
 
-// mean finds the tables that match now, and how many of their first matching rows a call is about. It
-// returns the sum.
+// mean finds the tables that match now, and how many of their first matching rows a call is about.
+// It returns the sum.
 func (q *Query) mean() int {
 	left, filter := q.limit, q.matching()
 	for i := range q.parts { // count all shards first: what is done with them may create

@@ -43,7 +43,7 @@ type World struct {
 	sealed      string               // the call after which nothing more is registered; empty: not sealed. The owner of the idle world writes it.
 	keepNumber  func(n uint32) error // keeps the number of the next incarnation, or nil. Owned as sealed is.
 
-	contexts []*Context // by shard; the last is that of the global systems
+	contexts []*Context // by shard; the global systems have the last
 	cursor   int        // shard of the next new entity
 	run      int        // how many more are created there
 	runLeast int        // the least length of a run
@@ -55,7 +55,7 @@ type World struct {
 	turn    check.Turn  // for the check build
 	open    int         // how many query loops, and functions, run on the idle world
 	loops   []loop      // those loops, in the order in which they began
-	filling int         // how many of those of open may have rows that are not alive yet: an init
+	filling int         // how many of open may have rows that are not alive yet: an init
 	calling string      // the function that it runs
 	within  string      // what the extension is doing that a refresh would disturb
 	loop    uint64      // number of the newest loop on the idle world

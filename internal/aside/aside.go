@@ -85,8 +85,8 @@ func Do(what string, f func() error) (err error) {
 	return e
 }
 
-// Recovered returns the error of Do for code that did not return, on a goroutine that is for this
-// code only. Call it in a deferred function, with what that has recovered.
+// Recovered returns the error of Do for code that did not return, if a goroutine runs nothing else.
+// Call it in a deferred function, with what recover has returned.
 func Recovered(what string, v any) *Error {
 	if v == nil {
 		v = ErrGoexit

@@ -17,7 +17,7 @@ import (
 //
 //	kind │ length │ id, tick │ checksum    1, 4, 16 and 8 bytes, little endian
 //
-// The id is that of the file: a client that guesses how marks look cannot send one.
+// The id belongs to the file: a client that guesses how marks look cannot send one.
 const (
 	Kind = 'M'
 

@@ -11,7 +11,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/marks"
 )
 
-// TestLast finds the marks of a file wherever they are, and those of no other.
+// TestLast finds the marks of a file wherever they are, and marks of no other.
 func TestLast(t *testing.T) {
 	const id = 0x0102030405060708
 	last := func(b []byte) uint64 {

@@ -449,7 +449,7 @@ func (x *callbackScene) keep(path string, change func(o *durable.Options)) *kept
 		require.NoError(x.t, k.Store.Wait(x.t.Context()))
 		stop()
 		require.NoError(x.t, <-ran)
-		if err := k.Store.Close(); err != nil { // that of a row which fails in Close
+		if err := k.Store.Close(); err != nil { // the row fails in Close
 			x.also = x.told(err, "the error of Store.Close")
 		}
 		k.World.Close()
@@ -470,7 +470,7 @@ func (x *callbackScene) open(path string) {
 func storeCallbacks() []callbackRow {
 	alsoFails := func(x *callbackScene) func(o *durable.Options) {
 		return func(o *durable.Options) {
-			begun := false // the first snapshot is that of Open
+			begun := false // Open takes the first snapshot
 			o.Snapshot.Also = x.alsos(func() {
 				if begun {
 					x.fail()

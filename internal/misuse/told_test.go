@@ -155,8 +155,8 @@ var handOuts = []misuseRow{
 
 // TestTold holds what a Recorder is told against the hash of the state: it makes each call of the
 // idle world at each of the times, and if the hash is another one behind the call, the Recorder
-// must have been told of a change. The calls are those of the table of misuse, which has all that
-// the packages export, and what is written through hand-outs. What only reads, and what returns an
+// must have been told of a change. The calls come from the table of misuse, which has all that the
+// packages export, and writes through hand-outs are added. What only reads, and what returns an
 // error, must not be told.
 func TestTold(t *testing.T) {
 	leftOut := map[string]bool{}

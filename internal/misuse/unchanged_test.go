@@ -139,7 +139,8 @@ type stillCall struct {
 	do   func(x *still, by world.Actor, a, b handle.Handle) error
 }
 
-// stillCalls returns the calls. Prefab.CreateN is not here: it says how many it made before an error.
+// stillCalls returns the calls. Prefab.CreateN is not here: it says how many it made before an
+// error.
 func stillCalls() []stillCall {
 	type H = handle.Handle
 	calls := []stillCall{

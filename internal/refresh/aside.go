@@ -5,7 +5,7 @@ import "github.com/atoll-sim/atoll/internal/aside"
 // Aside runs code on a goroutine of its own. User code in it may end the goroutine that it runs
 // on, as a failing test does, and a refresh has to be completed all the same.
 //
-// Ownership: that of its Caller.
+// Ownership: as for its Caller.
 type Aside struct{ aside.Caller }
 
 // MustCall is Call for code that contains the panics of users' functions in it. It passes any

@@ -160,8 +160,8 @@ func (e *Extensions) spread() {
 	e.spreadTo(true)
 }
 
-// spreadTo notifies the extensions that mark, or those that follow, of the deaths that they do not
-// know yet. It reports whether there were some.
+// spreadTo tells the extensions that mark, or the ones that follow, which deaths are new to them. It
+// reports whether there were some.
 func (e *Extensions) spreadTo(following bool) (some bool) {
 	for i := range e.all {
 		x := &e.all[i]

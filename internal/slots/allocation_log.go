@@ -28,9 +28,9 @@ func (o *PortAllocator) Drawn() uint32 {
 	return uint32(o.mu.drawn)
 }
 
-// Settled returns how many indexes had been drawn at the cut of the newest refresh: the number that
-// what systems see may depend on, and a lower bound of those drawn in any state of the idle world
-// that is saved since. Safe from any goroutine; it never blocks.
+// Settled returns how many indexes had been drawn at the cut of the newest refresh. What systems see
+// may depend on this number. No state of the idle world that is saved since has fewer. Safe from
+// any goroutine; it never blocks.
 func (o *PortAllocator) Settled() uint32 { return uint32(o.settled.Load()) }
 
 // Follow sets the state in which so many indexes were drawn, all of them by ports of another world.

@@ -114,7 +114,8 @@ func (d *Directory) LocateStaged(h handle.Handle) Loc {
 
 // Look returns the present version of the slot that h names, and its state. A slot that was never
 // used is free with its first version, whether its page is there or not: a world that was loaded may
-// have fewer pages. Look returns false if h names no slot that there can be. Safe from any goroutine.
+// have fewer pages. Look returns false if h names no slot that there can be. Safe from any
+// goroutine.
 func (d *Directory) Look(h handle.Handle) (version uint32, state State, ok bool) {
 	if slot := d.Slot(h); slot != nil {
 		if version, state = unpack(slot.Load(), h); version != 0 {

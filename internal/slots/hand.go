@@ -58,7 +58,7 @@ func (d *Hand) has(h handle.Handle) bool {
 //
 //	taker  | port + 1 (21 bits) | version (11 bits) |   0: none
 //
-// When a slot is freed its taker stays, and is that of an earlier version. Versions go up by one
+// When a slot is freed its taker stays, with what is now an earlier version. Versions go up by one
 // from one draw to the next, so their lowest bits tell.
 type takers []*[pageSize]taker
 

@@ -41,7 +41,7 @@ func TestGiven(t *testing.T) {
 		hands[port].GiveN(some)
 		given = append(append(given, first), some...)
 		free = free[100:]
-		free = append(free, free[:600]...)[600:] // those of the next port
+		free = append(free, free[:600]...)[600:] // the next port has these
 	}
 	check()
 	o.Put(&hands[0], 10)

@@ -21,8 +21,9 @@ import (
 //	fresh ────────────▶┘
 //
 // A free slot does not say where its next handle is, because ports draw at any time. What systems
-// see must not depend on that: to them all of these handles are pending, and those of indexes that
-// were drawn since the last refresh are forged. Given tells others whether somebody has the handle.
+// see must not depend on when they draw. So to systems the next handle of each free slot is pending,
+// and a handle whose index was first drawn since the last refresh is forged. Given tells others
+// whether somebody has the handle.
 //
 // Invariants: each index below drawn is in the pool, in one hand, of an entity or of a create
 // under way, recalled, or retired. A handle in the pool or in a hand has the version of its slot,
@@ -112,7 +113,7 @@ func (o *PortAllocator) Take(d *Hand, port, n, most int) error {
 	return nil
 }
 
-// enter makes a hand that of a port. The lock is held.
+// enter gives a hand to a port. The lock is held.
 func (o *PortAllocator) enter(d *Hand, port int) {
 	if port >= len(o.mu.hands) {
 		o.mu.hands = append(o.mu.hands, make([]*Hand, port+1-len(o.mu.hands))...)

@@ -78,8 +78,8 @@ func (d *Directory) Incarnation() uint32 { return d.versions.number() }
 
 // Reincarnate moves the next version of all slots into the window of an incarnation. It returns
 // ErrVersions, and changes nothing, if there is none with that number. The number must not be lower
-// than the present one. before, if not nil, is called before anything changes, and its error ends the
-// call. The world must be idle, and have no ports.
+// than the present one. before, if not nil, is called before anything changes, and its error ends
+// the call. The world must be idle, and have no ports.
 func (o *PortAllocator) Reincarnate(n uint32, before func(n uint32) error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

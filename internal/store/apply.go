@@ -105,8 +105,8 @@ func (s *Space) Apply(r queue.PendingRequest) queue.Outcome {
 // ApplyRequests applies those requests of a partition whose indexes are given. The first request to
 // destroy an entity marks it; later requests find it gone. partition is the number of the partition.
 // If a function ended the goroutine in the middle of ApplyRequests, the next call continues after
-// that function's request. targets belong to the records of many requests among them. senders are those
-// of the partition's requests, in order.
+// that function's request. targets belong to the records of many requests among them. senders are
+// those of the partition's requests, in order.
 func (s *Shard) ApplyRequests(requests []queue.PendingRequest, indexes []uint32, targets []Target, senders []Sender, partition int) {
 	s.spending.senders = senders
 	if s.applying.begun > 0 {

@@ -74,8 +74,8 @@ func (s *Shard) Created() uint64 { return s.tally.created }
 // Destroyed returns how many atoms were freed here so far.
 func (s *Shard) Destroyed() uint64 { return s.tally.destroyed }
 
-// Table returns the table of a component set, made on the first call. It is not among Tables until it
-// has a chunk.
+// Table returns the table of a component set, made on the first call. It is not among Tables until
+// it has a chunk.
 func (s *Shard) Table(set Set) *Table {
 	if t := s.bySet[set]; t != nil {
 		return t
@@ -98,8 +98,8 @@ func (s *Shard) Table(set Set) *Table {
 	return t
 }
 
-// Tables returns the tables in the order in which they got their first chunk. A table that has had no
-// chunk for a while is not among them.
+// Tables returns the tables in the order in which they got their first chunk. A table that has had
+// no chunk for a while is not among them.
 func (s *Shard) Tables() []*Table { return s.tables }
 
 // TablesVersion returns a number that changes whenever the list of tables does.

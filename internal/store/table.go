@@ -20,8 +20,8 @@ var ErrChunks = errors.New("world: out of chunks")
 // those with dirty chunks, each once. A chunk whose marked rows were all spared is dirty until
 // Compact, which comes before any chunk is given up. The shard's spare tables are those that may
 // have empty chunks, or may be given back, each once. A table is in the shard's list from its first
-// chunk on, until it has had none for a while. Outside of the list it decides nothing: so it makes no
-// difference whether something in the program has made it. A table that is gone has no chunk.
+// chunk on, until it has had none for a while. Outside of the list it decides nothing: so it makes
+// no difference whether something in the program has made it. A table that is gone has no chunk.
 //
 // Ownership: the shard's owner.
 type Table struct {
@@ -202,8 +202,8 @@ func (t *Table) add(rows, needs int) error {
 	return nil
 }
 
-// enter puts a table that has a chunk in the shard's list. From then on its state is as if it had been
-// made just now.
+// enter puts a table that has a chunk in the shard's list. From then on its state is as if it had
+// been made just now.
 func (t *Table) enter() {
 	if t.in {
 		return

@@ -26,7 +26,8 @@ func (r *tally) create(h handle.Handle) (generation uint32) {
 	return uint32(h)
 }
 
-// note notes an atom, and returns what its slot is to hold. It is a function of its own, so that the code that creates stays short.
+// note notes an atom, and returns what its slot is to hold. It is a function of its own, so that
+// the code that creates stays short.
 //
 //go:noinline
 func (r *tally) note(h handle.Handle) (generation uint32) {

@@ -14,7 +14,7 @@ type write struct {
 	number int
 }
 
-// writes are those of one owner since they were last forgotten.
+// writes are what one owner has written since it was last forgotten.
 //
 // Ownership: the owner of the views; the coordinator between ticks.
 type writes struct {

@@ -32,8 +32,8 @@ func (w *Wheel) AppendState(dst []byte, body func(dst []byte, index int) []byte)
 	return dst
 }
 
-// Load makes the wheel what AppendState wrote. now is the tick. body reads the value of an entry, and
-// returns the bytes after it.
+// Load makes the wheel what AppendState wrote. now is the tick. body reads the value of an entry,
+// and returns the bytes after it.
 func (w *Wheel) Load(c *drive.Cursor, now uint64, body func(src []byte, index int) ([]byte, error)) error {
 	slots, used := c.Int(), c.Count(1)
 	switch {

@@ -366,7 +366,7 @@ func (h *house) trades(b *world.Build) func(*world.Context) {
 // step makes a tick.
 func (h *house) step() error { return h.ticks.Step(context.Background()) }
 
-// options are those of snapshots.
+// options are the options of snapshots.
 func (h *house) options(workers int) snapshot.Options {
 	return snapshot.Options{Scheduler: h.ticks, Workers: workers}
 }

@@ -17,8 +17,8 @@ type hostile struct {
 
 var errGuess = errors.New("taken back")
 
-// guesses has systems look at handles of ports that nobody was given, and that are given later,
-// while a port draws beside them, and at handles that shards give in this tick.
+// guesses has systems look at handles before anybody has them: handles of ports that are given
+// later, while a port draws beside the systems, and handles that shards give in this tick.
 func guesses() *feature {
 	return &feature{
 		name: "guesses",
