@@ -13,6 +13,7 @@ import (
 
 	"github.com/atoll-sim/atoll/durable"
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/internal/files/faulty"
 	"github.com/atoll-sim/atoll/internal/marks"
@@ -161,7 +162,7 @@ func TestOtherFiles(t *testing.T) {
 				"copied":  func(d *faulty.Disk) { put(d, a, contents(d, b)) },
 				"renamed": func(d *faulty.Disk) { require.NoError(t, d.Rename(b, a)) },
 			} {
-				if i == j || testing.Short() && (i+j)%3 > 0 {
+				if i == j || (testing.Short() || check.Enabled) && (i+j)%3 > 0 {
 					continue
 				}
 				change := func(d *faulty.Disk) { oldest(t, d); change(d) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/reference"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/snapshot"
@@ -156,14 +157,16 @@ func (x *guesser) record(t testing.TB, ticks int, after func(tick int)) {
 // TestGuessedHandles plays a log in which systems, functions and hooks look at guessed handles
 // while ports draw: in the replay no port draws, and all see the same, on any number of workers.
 func TestGuessedHandles(t *testing.T) {
-	const ticks = 12
+	ticks := 12
+	if check.Enabled {
+		ticks = 4
+	}
 	for _, workers := range []int{1, 2, 5} {
 		x := newGuesser(t, workers)
 		var log bytes.Buffer
 		r, err := inputlog.NewRecorder(x.World, &log, inputlog.Options{})
 		require.NoError(t, err)
-		var saved [ticks]bytes.Buffer
-		var seen [ticks]string
+		saved, seen := make([]bytes.Buffer, ticks), make([]string, ticks)
 		x.record(t, ticks, func(tick int) {
 			require.NoError(t, r.Hash(x.hasher))
 			require.NoError(t, snapshot.Save(&saved[tick], x.World, snapshot.Options{}))

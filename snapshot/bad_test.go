@@ -122,10 +122,13 @@ func mustRefuse(t *testing.T, image []byte, at int) {
 	mustBeNew(t, x, at)
 }
 
-// step is how far apart the places are that a test tries: each, but in the check build and in a
-// short run.
+// step is how far apart the places are that a test tries: each, but in a short run, and fewer yet in
+// the check build, where each world takes long to make.
 func step(apart int) int {
-	if check.Enabled || testing.Short() {
+	switch {
+	case check.Enabled:
+		return 5 * apart
+	case testing.Short():
 		return apart
 	}
 	return 1

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/state"
@@ -181,8 +182,11 @@ func TestTold(t *testing.T) {
 	}
 	require.Len(t, leftOut, found, "a call is left out that the table does not have")
 	changed := map[string]int{}
-	for _, row := range rows {
-		for _, time := range toldTimes {
+	for i, row := range rows {
+		for k, time := range toldTimes {
+			if check.Enabled && i%len(toldTimes) != k { // each world takes long: at one of the times
+				continue
+			}
 			what := row.call + " " + time.name
 			t.Run(what, func(t *testing.T) {
 				within(t, what, func() {
@@ -200,8 +204,12 @@ func TestTold(t *testing.T) {
 			})
 		}
 	}
+	least := 25
+	if check.Enabled {
+		least = 2
+	}
 	for _, time := range toldTimes {
-		require.Greater(t, changed[time.name], 25, "calls that change something %s", time.name)
+		require.Greater(t, changed[time.name], least, "calls that change something %s", time.name)
 	}
 }
 
