@@ -16,11 +16,12 @@ type adapter struct{ *Relation }
 // Begin closes the gaps that the idle world has left, so that systems only read.
 func (k adapter) Begin() { k.tree.Settle() }
 
-// Settle closes the gaps that the refresh has left.
+// Settle closes the gaps that the refresh has left, and goes on with a sweep.
 func (k adapter) Settle() {
 	k.forget()
 	k.stale = true
 	k.tree.Settle()
+	k.tree.sweepSome(sweepWords)
 }
 
 // Follows reports whether children do not die with their parents.

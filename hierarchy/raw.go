@@ -37,9 +37,17 @@ func (t *Tree) children(h handle.Handle) []handle.Handle {
 		t.close(t.number(n))
 		return t.items(t.number(n))
 	}
-	first := unsafe.Add(unsafe.Pointer(unsafe.SliceData(t.words)), uintptr(span>>32)*wordBytes)
-	places := span & (open - 1)
-	return (*[min(open, WordsMax)]handle.Handle)(first)[:places:places]
+	return t.bucket(int(span>>32), int(span&(open-1)))
+}
+
+// bucket returns the first words of a bucket. Start 0 is that of a list without one.
+//
+// Safety: a bucket is in one arena, whose sectors follow each other in memory, and it has that many
+// words.
+func (t *Tree) bucket(start, n int) []word {
+	sector := *(**word)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(t.firsts)), uintptr(start)>>(t.bits&31)*unsafe.Sizeof(t.firsts[0])))
+	first := unsafe.Add(unsafe.Pointer(sector), uintptr(start)&(1<<(t.bits&31)-1)*wordBytes)
+	return (*[min(open, WordsMax)]word)(first)[:n:n]
 }
 
 // littleEndian says whether words have the same bytes in memory as in an image.

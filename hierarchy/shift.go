@@ -17,7 +17,7 @@ import (
 const (
 	linkSteps  = 96  // a link that is climbed
 	childSteps = 16  // a child whose link is corrected
-	newSteps   = 32  // a place in new memory
+	newSteps   = 32  // a place of a bucket that a list gets
 	adoptSteps = 192 // a child that goes to its grandparent
 	shortList  = 64
 	shiftsMax  = 1 << 10

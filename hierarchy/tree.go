@@ -29,8 +29,17 @@ type Tree struct {
 	records  []word          // of lists, by number
 	owners   []handle.Handle // by number of list; None for a free one
 	freeList uint32          // the first free record, or 0
-	words    []word          // buckets
-	free     []uint32        // by class: the first free bucket, plus 1
+	sectors  []sector        // of buckets
+	firsts   []*word         // the first word of each sector
+	bits     uint8           // how many words a sector has, as a power of two
+	current  int             // the first sector of the arena with room for buckets, or 0
+	lowest   int             // no free sector is below it
+	used     int             // sectors
+	held     int             // words in arenas
+	live     int             // words in the buckets of lists
+	sweep    uint32          // the list that is swept next, or 0
+	still    bool            // a sweep neither begins nor goes on
+	free     []uint32        // by class: the first free bucket, or 0
 	classes  classes
 	block    []word   // what is left of a Reserve, for pages of nodes
 	open     []uint32 // lists that may have gaps, or links to correct, each once
@@ -71,6 +80,7 @@ func NewTree(o TreeOptions) *Tree {
 		split: splitFor(1), records: []word{0, 0, noBucket}, owners: []handle.Handle{handle.None},
 		classes: c, free: make([]uint32, c.count()), keep: o.KeepCapacity,
 	}
+	t.reset(sectorBits)
 	t.reader.tree = t
 	t.Reserve(o.Reserve)
 	t.manual = o.ManualGrowth
