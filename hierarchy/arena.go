@@ -34,10 +34,9 @@ type sector struct {
 }
 
 const (
-	// sectorBits is the default of Tree.bits.
-	sectorBits    = 14
-	sectorBitsMin = 4
-	sectorsMax = min(1<<32-1, math.MaxInt) >> sectorBits
+	sectorBits  = 14
+	sectorWords = 1 << sectorBits
+	sectorsMax  = min(1<<32-1, math.MaxInt) >> sectorBits
 
 	// sectorsFull is from how many sectors on a tree is full: then a sweep still has room.
 	sectorsFull = sectorsMax / 8 * 3
@@ -59,19 +58,19 @@ var (
 )
 
 // reset makes a tree have no arenas.
-func (t *Tree) reset(bits uint8) {
-	t.sectors, t.firsts, t.bits = noSectors, noFirsts, bits
+func (t *Tree) reset() {
+	t.sectors, t.firsts = noSectors, noFirsts
 	t.current, t.lowest, t.used, t.held, t.live, t.sweep = 0, 1, 0, 0, 0, 0
 }
 
 // sectorsOf returns how many sectors so many words need.
-func (t *Tree) sectorsOf(words int) int { return (words + 1<<t.bits - 1) >> t.bits }
+func sectorsOf(words int) int { return (words + sectorWords - 1) >> sectorBits }
 
 // isSmall reports whether a bucket shares an arena with others.
-func (t *Tree) isSmall(size int) bool { return size <= 1<<t.bits/4 }
+func (t *Tree) isSmall(size int) bool { return size <= t.arena/4 }
 
 // arenaAt returns the first sector of the arena in which a word is.
-func (t *Tree) arenaAt(at int) *sector { return &t.sectors[t.sectors[at>>t.bits].head] }
+func (t *Tree) arenaAt(at int) *sector { return &t.sectors[t.sectors[at>>sectorBits].head] }
 
 // mayGrow reports whether buckets of these sizes can be added, without a sweep.
 func (t *Tree) mayGrow(sizes iter.Seq[int]) bool {
@@ -81,10 +80,10 @@ func (t *Tree) mayGrow(sizes iter.Seq[int]) bool {
 		if t.isSmall(size) {
 			small += size
 		} else {
-			sectors += t.sectorsOf(size)
+			sectors += sectorsOf(size)
 		}
 	}
-	return words <= WordsMax && sectors+t.sectorsOf(small/3*4) <= sectorsFull
+	return words <= WordsMax && sectors+sectorsOf(small/3*4) <= sectorsFull
 }
 
 // fits reports whether a bucket fits in the current arena.
@@ -109,7 +108,7 @@ func (t *Tree) roomFor(size int) (first int, err error) {
 	if !t.isSmall(size) {
 		return t.addArena(make([]word, 0, size))
 	}
-	n := min(max(firstWords, t.live/wasteDenominator), 1<<t.bits)
+	n := min(max(firstWords, t.live/wasteDenominator), t.arena)
 	if first, err = t.addArena(make([]word, 0, max(n, size))); err == nil {
 		t.current = first
 	}
@@ -118,7 +117,7 @@ func (t *Tree) roomFor(size int) (first int, err error) {
 
 // addArena adds memory, and returns its first sector.
 func (t *Tree) addArena(words []word) (int, error) {
-	n := t.sectorsOf(cap(words))
+	n := sectorsOf(cap(words))
 	if !t.still && t.used+n > sectorsFull || t.used+n >= sectorsMax {
 		return 0, ErrLimit
 	}
@@ -141,10 +140,10 @@ func (t *Tree) growTo(sectors int) {
 
 // setArena says that an arena begins at a sector. It and those after it are free.
 func (t *Tree) setArena(first int, words []word) {
-	n := t.sectorsOf(cap(words))
+	n := sectorsOf(cap(words))
 	for i := range n {
 		t.sectors[first+i].head = uint32(first)
-		t.firsts[first+i] = &words[:cap(words)][i<<t.bits]
+		t.firsts[first+i] = &words[:cap(words)][i<<sectorBits]
 	}
 	t.sectors[first].words = words
 	t.used, t.held = t.used+n, t.held+cap(words)
@@ -171,7 +170,7 @@ func (t *Tree) freeSectors(n int) int {
 // dropArena gives back the memory of an arena.
 func (t *Tree) dropArena(first int) {
 	words := t.sectors[first].words
-	n := t.sectorsOf(cap(words))
+	n := sectorsOf(cap(words))
 	clear(t.sectors[first : first+n])
 	clear(t.firsts[first : first+n])
 	t.used, t.held, t.lowest = t.used-n, t.held-cap(words), min(t.lowest, first)

@@ -38,7 +38,7 @@ func TestSweep(t *testing.T) {
 	const lists = 50_000
 	for _, bits := range []uint64{6, 10, 14} {
 		x := hierarchy.NewTree(hierarchy.TreeOptions{})
-		x.SectorBits(bits)
+		x.ArenaWords(bits)
 		child := lists
 		add := func(parent, n int) {
 			for range n {
@@ -115,7 +115,7 @@ func TestLayoutIsNothing(t *testing.T) {
 	for seed := range uint64(iterations(20)) {
 		o := hierarchy.TreeOptions{KeepCapacity: seed%2 == 1, Buckets: []int{1, 2, 3, 4, 12}}
 		a, b := newPair(t, seed, o, 30), newPair(t, seed, o, 30)
-		b.tree.SectorBits(4 + (seed+5)%11)
+		b.tree.ArenaWords(4 + (seed+5)%11)
 		for i := range 1000 {
 			a.step()
 			b.step()

@@ -83,7 +83,7 @@ func (t *Tree) newBucket(class int) (int, error) {
 			return 0, err
 		}
 		words := &t.sectors[first].words
-		at = first<<t.bits + len(*words)
+		at = first<<sectorBits + len(*words)
 		*words = (*words)[:len(*words)+size]
 	}
 	t.live += size
@@ -121,10 +121,10 @@ func (t *Tree) move(to []word) {
 			at := len(to)
 			to = to[:at+t.classes.size(class)]
 			copy(to[at:], t.items(n))
-			l.setBucket(1<<t.bits+at, class)
+			l.setBucket(sectorWords+at, class)
 		}
 	}
-	t.reset(t.bits)
+	t.reset()
 	clear(t.free)
 	if cap(to) > 0 {
 		t.current, _ = t.addArena(to)

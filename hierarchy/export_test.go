@@ -83,11 +83,11 @@ func (r *Relation) Resave(t testing.TB) {
 	}
 }
 
-// SectorBits makes the sectors of a tree without lists so large.
-func (t *Tree) SectorBits(bits uint64) { t.reset(uint8(bits)) }
+// ArenaWords gives later arenas at most so many words, as a power of two.
+func (t *Tree) ArenaWords(bits uint64) { t.arena = 1 << bits }
 
-// SectorBits is Tree.SectorBits.
-func (r *Relation) SectorBits(bits uint64) { r.tree.SectorBits(bits) }
+// ArenaWords is Tree.ArenaWords.
+func (r *Relation) ArenaWords(bits uint64) { r.tree.ArenaWords(bits) }
 
 // Sweeping reports whether lists are being moved out of old arenas.
 func (t *Tree) Sweeping() bool { return t.sweep != 0 }

@@ -125,7 +125,7 @@ func (k adapter) Copy(old drive.Copy) (drive.Copy, int, int) {
 	x, _ := old.(*frozen)
 	if x == nil || x.of != c {
 		x = &frozen{of: c}
-		x.tree.reset(t.bits)
+		x.tree.reset()
 	}
 	x.runs.Reset()
 	to := &x.tree
@@ -196,8 +196,8 @@ func (c *changes) timesOf(home int) []uint64 {
 
 // copyArenas finds what must be copied of buckets.
 func (x *frozen) copyArenas(to, from *Tree) {
-	if to.bits != from.bits || len(to.sectors) > len(from.sectors) {
-		to.reset(from.bits)
+	if len(to.sectors) > len(from.sectors) {
+		to.reset()
 	}
 	to.growTo(len(from.sectors))
 	for i := 1; i < len(to.sectors); i++ {
@@ -214,7 +214,7 @@ func (x *frozen) copyArenas(to, from *Tree) {
 			all = c.now
 		}
 		own.words = own.words[:len(s.words)]
-		x.copyPieces(own.words, s.words, all, c.spans, 1<<spanBits, first<<from.bits)
+		x.copyPieces(own.words, s.words, all, c.spans, 1<<spanBits, first<<sectorBits)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // An image is a tree as bytes: words of 64 bits, little endian.
 //
 //	magic · version · counts of what follows · links · the first free record · the current
-//	arena · bits of a sector
+//	arena
 //	sizes of buckets · the first free bucket of each size · bases of the pages
 //	the first sector and the length of each arena
 //	pages of nodes · records · owners · arenas     the memory, as it is
@@ -24,7 +24,7 @@ import (
 const (
 	imageMagic   = 0x454552544c4f5441 // "ATOLTREE"
 	imageVersion = 4
-	imageHead    = 10 // words: magic, version, classes, pages, lists, arenas, links, first free record, current, bits
+	imageHead    = 9 // words: magic, version, classes, pages, lists, arenas, links, first free record, current arena
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -58,7 +58,7 @@ func (t *Tree) Save(dst []byte) []byte {
 	put := func(words ...word) { dst = appendWords(dst, words) }
 	put(imageMagic, imageVersion, word(len(t.classes)), word(t.dir.pages))
 	arenas, _ := t.arenas()
-	put(word(len(t.owners)), word(arenas), word(t.links), word(t.freeList), word(t.current), word(t.bits))
+	put(word(len(t.owners)), word(arenas), word(t.links), word(t.freeList), word(t.current))
 	for _, size := range t.classes {
 		put(word(size))
 	}
@@ -110,7 +110,7 @@ func (t *Tree) Load(image []byte) error {
 
 // become takes over the memory of another tree.
 func (t *Tree) become(next *Tree) {
-	next.keep, next.manual = t.keep, t.manual
+	next.keep, next.manual, next.arena = t.keep, t.manual, t.arena
 	next.reader, next.path = t.reader, t.path
 	*t = *next
 }
@@ -165,16 +165,16 @@ func decode(image []byte) (*Tree, error) {
 	}
 	t.split = splitFor(int(lists))
 	t.records, t.owners = cut(lists*listWords), cut(lists)
-	if head[8] >= sectorsMax || head[9]-sectorBitsMin > sectorBits-sectorBitsMin {
-		return nil, fmt.Errorf("it has sectors of 1<<%d words, and number %d is the current one", head[9], head[8])
+	if head[8] >= sectorsMax {
+		return nil, fmt.Errorf("its current arena begins at sector %d", head[8])
 	}
-	t.reset(uint8(head[9]))
+	t.reset()
 	for ; len(arenas) > 0; arenas = arenas[2:] {
 		first, words := arenas[0], cut(arenas[1])
-		if first < word(len(t.sectors)) || first >= sectorsMax || t.sectorsOf(len(words)) > int(sectorsMax-first) {
+		if first < word(len(t.sectors)) || first >= sectorsMax || sectorsOf(len(words)) > int(sectorsMax-first) {
 			return nil, fmt.Errorf("an arena begins at sector %d, or two do", first)
 		}
-		t.growTo(int(first) + max(1, t.sectorsOf(len(words))))
+		t.growTo(int(first) + max(1, sectorsOf(len(words))))
 		t.setArena(int(first), words)
 	}
 	t.current = int(head[8])
@@ -190,7 +190,7 @@ func decode(image []byte) (*Tree, error) {
 func (t *Tree) countLive() {
 	for n := range len(t.records) / listWords {
 		l := t.list(uint32(n))
-		if i := l.start() >> t.bits; l.class() < len(t.free) && i < len(t.sectors) && t.sectors[i].head != 0 {
+		if i := l.start() >> sectorBits; l.class() < len(t.free) && i < len(t.sectors) && t.sectors[i].head != 0 {
 			size := t.classes.size(l.class())
 			t.live += size
 			t.sectors[t.sectors[i].head].live += size

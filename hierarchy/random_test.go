@@ -52,7 +52,7 @@ func newPair(t testing.TB, seed uint64, o hierarchy.TreeOptions, entities int) *
 		p.all = append(p.all, handle.New(home, (page<<2|home)<<10+uint32(i/6), 1+uint32(i%2)))
 	}
 	if o.Reserve.Buckets == nil {
-		p.tree.SectorBits(4 + seed%11)
+		p.tree.ArenaWords(4 + seed%11)
 	}
 	return p
 }

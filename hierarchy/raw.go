@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"encoding/binary"
+	"math"
 	"unsafe"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -45,9 +46,9 @@ func (t *Tree) children(h handle.Handle) []handle.Handle {
 // Safety: a bucket is in one arena, whose sectors follow each other in memory, and it has that many
 // words.
 func (t *Tree) bucket(start, n int) []word {
-	sector := *(**word)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(t.firsts)), uintptr(start)>>(t.bits&31)*unsafe.Sizeof(t.firsts[0])))
-	first := unsafe.Add(unsafe.Pointer(sector), uintptr(start)&(1<<(t.bits&31)-1)*wordBytes)
-	return (*[min(open, WordsMax)]word)(first)[:n:n]
+	sector := *(**word)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(t.firsts)), uintptr(start)>>sectorBits*unsafe.Sizeof(t.firsts[0])))
+	first := unsafe.Add(unsafe.Pointer(sector), uintptr(start)%sectorWords*wordBytes)
+	return (*[min(open, math.MaxInt/wordBytes)]word)(first)[:n:n]
 }
 
 // littleEndian says whether words have the same bytes in memory as in an image.

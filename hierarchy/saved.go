@@ -56,15 +56,15 @@ func (t *Tree) restoreArena(n int) {
 	if first == 0 || n <= len(was.words) {
 		return
 	}
-	t.growTo(min(first+t.sectorsOf(n), sectorsMax))
-	free := first + t.sectorsOf(len(was.words))
+	t.growTo(min(first+sectorsOf(n), sectorsMax))
+	free := first + sectorsOf(len(was.words))
 	for free < len(t.sectors) && t.sectors[free].head == 0 {
 		free++
 	}
 	if was.head != 0 {
 		t.dropArena(first)
 	}
-	n = max(len(was.words), min(n, (free-first)<<t.bits))
+	n = max(len(was.words), min(n, (free-first)<<sectorBits))
 	t.setArena(first, append(make([]word, 0, n), was.words...))
 	t.sectors[first].live, t.current = was.live, first
 }

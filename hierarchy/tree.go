@@ -31,9 +31,9 @@ type Tree struct {
 	freeList uint32          // the first free record, or 0
 	sectors  []sector        // of buckets
 	firsts   []*word         // the first word of each sector
-	bits     uint8           // how many words a sector has, as a power of two
 	current  int             // the first sector of the arena with room for buckets, or 0
 	lowest   int             // no free sector is below it
+	arena    int             // how many words an arena for small buckets has at most
 	used     int             // sectors
 	held     int             // words in arenas
 	live     int             // words in the buckets of lists
@@ -78,9 +78,9 @@ func NewTree(o TreeOptions) *Tree {
 	c := o.classes()
 	t := &Tree{
 		split: splitFor(1), records: []word{0, 0, noBucket}, owners: []handle.Handle{handle.None},
-		classes: c, free: make([]uint32, c.count()), keep: o.KeepCapacity,
+		classes: c, free: make([]uint32, c.count()), keep: o.KeepCapacity, arena: sectorWords,
 	}
-	t.reset(sectorBits)
+	t.reset()
 	t.reader.tree = t
 	t.Reserve(o.Reserve)
 	t.manual = o.ManualGrowth

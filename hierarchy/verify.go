@@ -130,12 +130,12 @@ type buckets struct {
 
 // add notes a bucket, and reports whether it is within the words and new.
 func (b *buckets) add(at, class int) bool {
-	t, sector := b.tree, at>>b.tree.bits
+	t, sector := b.tree, at>>sectorBits
 	if sector >= len(t.sectors) || class >= len(t.free) {
 		return false
 	}
 	first := int(t.sectors[sector].head)
-	of, p := b.class[first], at-first<<t.bits
+	of, p := b.class[first], at-first<<sectorBits
 	if t.classes.size(class) > len(of)-p || of[p] != 0 {
 		return false
 	}
