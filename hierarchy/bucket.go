@@ -98,9 +98,14 @@ func (t *Tree) freeBucket(l *list) {
 	if class == noBucket {
 		return
 	}
-	at, size := l.start(), t.classes.size(class)
+	at := l.start()
 	l.setBucket(0, noBucket)
-	a := t.arenaAt(at)
+	t.chain(at, class)
+}
+
+// chain gives back a bucket that no list has.
+func (t *Tree) chain(at, class int) {
+	a, size := t.arenaAt(at), t.classes.size(class)
 	t.live -= size
 	switch a.live -= size; {
 	case !a.old:

@@ -35,8 +35,7 @@ func (t *Tree) children(h handle.Handle) []handle.Handle {
 	l := (*list)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(t.records)), uintptr(t.number(n))*unsafe.Sizeof(list{})))
 	span := l[listSpan]
 	if span&open != 0 {
-		t.close(t.number(n))
-		return t.items(t.number(n))
+		return t.closed(t.number(n))
 	}
 	return t.bucket(int(span>>32), int(span&(open-1)))
 }

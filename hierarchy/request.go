@@ -182,8 +182,9 @@ func (r *Relation) leaveChildren(h handle.Handle) error {
 		r.passOn(h, func(handle.Handle) bool { return false })
 	}
 	t.steps += t.list(number).children()*adoptSteps + t.list(number).places()
+	r.takeBequests()
 	t.unlinkChildren(number, nil)
-	r.adoptMoved()
+	r.adoptBequests()
 	return nil
 }
 

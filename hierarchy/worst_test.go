@@ -228,6 +228,24 @@ var worstShapes = []struct {
 		require.NoError(x.t, up.AddChildren(x.World, x.h[n-1], x.h[n:]...))
 		return func(i int) error { return x.p.Destroy(x.h[n-1]) }
 	}},
+	{"destroy", "a chain above 200,000 leaves, Grandparent", true, worstChain + 4000, hierarchy.Options{OnParentDeath: hierarchy.Grandparent}, deepLeaves(1)},
+	{"destroy", "a chain above 200,000 leaves, Grandparent in eight relations", true, worstChain + 4000, hierarchy.Options{OnParentDeath: hierarchy.Grandparent}, deepLeaves(8)},
+}
+
+// deepLeaves is a chain that is destroyed but for its root, and gives many leaves to it, in so many
+// relations.
+func deepLeaves(relations int) func(x *worst) func(int) error {
+	return func(x *worst) func(int) error {
+		for i := range relations {
+			r := x.rel
+			if i > 0 {
+				r = hierarchy.New(x.World, string(rune('a'+i)), x.rel.Options())
+			}
+			x.chain(r, x.h[:4000])
+			require.NoError(x.t, r.AddChildren(x.World, x.h[3999], x.h[4000:]...))
+		}
+		return func(i int) error { return x.p.Destroy(x.h[1+i%3999]) }
+	}
 }
 
 // newWorst makes the world of a shape.
