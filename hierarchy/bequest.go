@@ -106,43 +106,39 @@ func (t *Tree) adopt(b *bequest) bool {
 	return true
 }
 
-// heirsFrom is from how many dying ancestors on their heir is remembered.
-const heirsFrom = 16
+// heirsEvery is at which of the dying ancestors that are climbed their heir is remembered.
+const heirsEvery = 16
 
 // heir returns the nearest ancestor of h that does not die, or None.
 func (r *Relation) heir(h handle.Handle, dies func(handle.Handle) bool) handle.Handle {
 	t, n := r.tree, 0
 	up := t.parent(h)
-	for ; up != handle.None && dies(up) && n < heirsFrom; n++ {
-		up = t.parent(up)
-	}
-	if n < heirsFrom {
-		return up
-	}
-	far := up
-	for to, known := r.heirs[up]; up != handle.None && dies(up); to, known = r.heirs[up] {
-		if known {
+	for ; up != handle.None && dies(up); up = t.parent(up) {
+		if n++; n < heirsEvery {
+			continue
+		}
+		if to, known := r.heirs[up]; known {
 			up = to
 			break
 		}
-		up = t.parent(up)
+		if n%heirsEvery == 0 {
+			r.climbed = append(r.climbed, up)
+		}
 	}
-	if r.heirs == nil {
+	if len(r.climbed) > 0 && r.heirs == nil {
 		r.heirs = map[handle.Handle]handle.Handle{}
 	}
-	for ; far != up && far != handle.None; far = t.parent(far) {
-		if _, known := r.heirs[far]; known {
-			break
-		}
+	for _, far := range r.climbed {
 		r.heirs[far] = up
 	}
+	r.climbed = r.climbed[:0]
 	return up
 }
 
 // forgetHeirs forgets what heir has remembered.
 func (r *Relation) forgetHeirs() {
 	if len(r.heirs) > heirsKept {
-		r.heirs = nil
+		r.heirs, r.climbed = nil, nil
 	}
 	clear(r.heirs)
 }

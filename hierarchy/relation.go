@@ -104,6 +104,7 @@ type Relation struct {
 	refused   []Refusal       // of the last refresh, up to a limit
 	paths     []handle.Handle // of the refusals
 	heirs     map[handle.Handle]handle.Handle
+	climbed   []handle.Handle   // scratch of heir
 	stale     bool              // refused is of an earlier refresh
 	retold    bool              // refused differs from the newest copy
 	dying     []handle.Handle   // parents that die by this relation

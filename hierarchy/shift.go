@@ -15,10 +15,10 @@ import (
 // Steps measure what a change costs. A step takes about a nanosecond, in the worst case: a place
 // that is copied, cleared or searched is one.
 const (
-	linkSteps  = 96  // a link that is climbed
-	childSteps = 16  // a child whose link is corrected
-	newSteps   = 32  // a place of a bucket that a list gets
-	adoptSteps = 64  // a child that goes to its grandparent
+	linkSteps  = 96 // a link that is climbed
+	childSteps = 16 // a child whose link is corrected
+	newSteps   = 32 // a place of a bucket that a list gets
+	adoptSteps = 64 // a child that goes to its grandparent
 	shortList  = 64
 	shiftsMax  = 1 << 10
 )
