@@ -3,6 +3,7 @@ package hierarchy_test
 import (
 	"math/rand/v2"
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -36,6 +37,15 @@ func (x *worst) fill(send func(i int) error) int {
 	}
 }
 
+// relations returns the relation and others with the same options, so many in all.
+func (x *worst) relations(n int) []*hierarchy.Relation {
+	all := []*hierarchy.Relation{x.rel}
+	for len(all) < n {
+		all = append(all, hierarchy.New(x.World, strconv.Itoa(len(all)), x.rel.Options()))
+	}
+	return all
+}
+
 // chain makes each of some entities the child of the one before it.
 func (x *worst) chain(r *hierarchy.Relation, hs []handle.Handle) {
 	for i, h := range hs[1:] {
@@ -54,6 +64,13 @@ var worstShapes = []struct {
 	{"Move", "to its last descendant, in a chain", false, worstChain, hierarchy.Options{}, func(x *worst) func(int) error {
 		x.chain(x.rel, x.h)
 		return func(int) error { return x.rel.Move(x.p, x.h[0], x.h[len(x.h)-1]) }
+	}},
+	{"Move", "to its last descendant, in chains of eight relations", false, worstChain / 8, hierarchy.Options{}, func(x *worst) func(int) error {
+		all := x.relations(8)
+		for _, r := range all {
+			x.chain(r, x.h)
+		}
+		return func(i int) error { return all[i%8].Move(x.p, x.h[0], x.h[len(x.h)-1]) }
 	}},
 	{"Move", "to the end of another chain, and back", false, worstChain, hierarchy.Options{}, func(x *worst) func(int) error {
 		n := len(x.h)
@@ -236,11 +253,7 @@ var worstShapes = []struct {
 // relations.
 func deepLeaves(relations int) func(x *worst) func(int) error {
 	return func(x *worst) func(int) error {
-		for i := range relations {
-			r := x.rel
-			if i > 0 {
-				r = hierarchy.New(x.World, string(rune('a'+i)), x.rel.Options())
-			}
+		for _, r := range x.relations(relations) {
 			x.chain(r, x.h[:4000])
 			require.NoError(x.t, r.AddChildren(x.World, x.h[3999], x.h[4000:]...))
 		}
