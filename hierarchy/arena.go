@@ -51,23 +51,38 @@ const (
 	firstWords = 64
 )
 
+// arenas are those of a tree.
+//
+// Ownership: as that of the tree.
+type arenas struct {
+	sectors []sector
+	firsts  []*word // the first word of each sector
+	current int     // the first sector of the arena with room for buckets, or 0
+	lowest  int     // no free sector is below it
+	most    int     // how many words an arena for small buckets has
+	used    int     // sectors
+	held    int     // words in arenas
+	live    int     // words in the buckets of lists
+	sweep   uint32  // the list that is swept next, or 0
+	still   bool    // a sweep neither begins nor goes on
+}
+
 // noSectors and noFirsts are sector 0, of all trees. Nothing writes to it.
 var (
 	noSectors = make([]sector, 1)
 	noFirsts  = []*word{new(word)}
 )
 
-// reset makes a tree have no arenas.
-func (t *Tree) reset() {
-	t.sectors, t.firsts = noSectors, noFirsts
-	t.current, t.lowest, t.used, t.held, t.live, t.sweep = 0, 1, 0, 0, 0, 0
+// noArenas returns the arenas of a tree without lists.
+func noArenas(most int) arenas {
+	return arenas{sectors: noSectors, firsts: noFirsts, lowest: 1, most: most}
 }
 
 // sectorsOf returns how many sectors so many words need.
 func sectorsOf(words int) int { return (words + sectorWords - 1) >> sectorBits }
 
 // isSmall reports whether a bucket shares an arena with others.
-func (t *Tree) isSmall(size int) bool { return size <= t.arena/4 }
+func (t *Tree) isSmall(size int) bool { return size <= t.most/4 }
 
 // arenaAt returns the first sector of the arena in which a word is.
 func (t *Tree) arenaAt(at int) *sector { return &t.sectors[t.sectors[at>>sectorBits].head] }
@@ -108,7 +123,7 @@ func (t *Tree) roomFor(size int) (first int, err error) {
 	if !t.isSmall(size) {
 		return t.addArena(make([]word, 0, size))
 	}
-	n := min(max(firstWords, t.live/wasteDenominator), t.arena)
+	n := min(max(firstWords, t.live/wasteDenominator), t.most)
 	if first, err = t.addArena(make([]word, 0, max(n, size))); err == nil {
 		t.current = first
 	}

@@ -129,7 +129,7 @@ func (t *Tree) move(to []word) {
 			l.setBucket(sectorWords+at, class)
 		}
 	}
-	t.reset()
+	t.arenas = noArenas(t.most)
 	clear(t.free)
 	if cap(to) > 0 {
 		t.current, _ = t.addArena(to)

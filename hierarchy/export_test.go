@@ -84,7 +84,7 @@ func (r *Relation) Resave(t testing.TB) {
 }
 
 // ArenaWords gives later arenas at most so many words, as a power of two.
-func (t *Tree) ArenaWords(bits uint64) { t.arena = 1 << bits }
+func (t *Tree) ArenaWords(bits uint64) { t.most = 1 << bits }
 
 // ArenaWords is Tree.ArenaWords.
 func (r *Relation) ArenaWords(bits uint64) { r.tree.ArenaWords(bits) }

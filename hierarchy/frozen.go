@@ -125,7 +125,7 @@ func (k adapter) Copy(old drive.Copy) (drive.Copy, int, int) {
 	x, _ := old.(*frozen)
 	if x == nil || x.of != c {
 		x = &frozen{of: c}
-		x.tree.reset()
+		x.tree.arenas = noArenas(0)
 	}
 	x.runs.Reset()
 	to := &x.tree
@@ -197,7 +197,7 @@ func (c *changes) timesOf(home int) []uint64 {
 // copyArenas finds what must be copied of buckets.
 func (x *frozen) copyArenas(to, from *Tree) {
 	if len(to.sectors) > len(from.sectors) {
-		to.reset()
+		to.arenas = noArenas(0)
 	}
 	to.growTo(len(from.sectors))
 	for i := 1; i < len(to.sectors); i++ {

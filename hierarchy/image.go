@@ -32,7 +32,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // SaveSize returns how many bytes Save appends.
 func (t *Tree) SaveSize() int {
 	t.finish()
-	arenas, words := t.arenas()
+	arenas, words := t.countArenas()
 	return (imageHead + len(t.classes) + len(t.free) + t.dir.pages*(1+pageSize) + len(t.records) + len(t.owners) + 2*arenas + words + 1) * wordBytes
 }
 
@@ -42,8 +42,8 @@ func (t *Tree) finish() {
 	t.sweepSome(math.MaxInt)
 }
 
-// arenas returns how many arenas there are, and how many words in all buckets.
-func (t *Tree) arenas() (n, words int) {
+// countArenas returns how many arenas there are, and how many words in all buckets.
+func (t *Tree) countArenas() (n, words int) {
 	for _, s := range t.eachArena {
 		n, words = n+1, words+len(s.words)
 	}
@@ -57,7 +57,7 @@ func (t *Tree) Save(dst []byte) []byte {
 	dst = slices.Grow(dst, t.SaveSize())
 	put := func(words ...word) { dst = appendWords(dst, words) }
 	put(imageMagic, imageVersion, word(len(t.classes)), word(t.dir.pages))
-	arenas, _ := t.arenas()
+	arenas, _ := t.countArenas()
 	put(word(len(t.owners)), word(arenas), word(t.links), word(t.freeList), word(t.current))
 	for _, size := range t.classes {
 		put(word(size))
@@ -110,7 +110,7 @@ func (t *Tree) Load(image []byte) error {
 
 // become takes over the memory of another tree.
 func (t *Tree) become(next *Tree) {
-	next.keep, next.manual, next.arena = t.keep, t.manual, t.arena
+	next.keep, next.manual, next.most = t.keep, t.manual, t.most
 	next.reader, next.path = t.reader, t.path
 	*t = *next
 }
@@ -168,13 +168,18 @@ func decode(image []byte) (*Tree, error) {
 	if head[8] >= sectorsMax {
 		return nil, fmt.Errorf("its current arena begins at sector %d", head[8])
 	}
-	t.reset()
-	for ; len(arenas) > 0; arenas = arenas[2:] {
+	t.arenas = noArenas(sectorWords)
+	if n := len(arenas); n > 0 { // at once, for the last one is the highest
+		t.growTo(int(min(arenas[n-2], sectorsMax)))
+	}
+	for next := word(1); len(arenas) > 0; arenas = arenas[2:] {
 		first, words := arenas[0], cut(arenas[1])
-		if first < word(len(t.sectors)) || first >= sectorsMax || sectorsOf(len(words)) > int(sectorsMax-first) {
+		n := sectorsOf(len(words))
+		if first < next || first >= sectorsMax || n > int(sectorsMax-first) {
 			return nil, fmt.Errorf("an arena begins at sector %d, or two do", first)
 		}
-		t.growTo(int(first) + max(1, sectorsOf(len(words))))
+		next = first + word(n)
+		t.growTo(max(int(next), int(first)+1))
 		t.setArena(int(first), words)
 	}
 	t.current = int(head[8])

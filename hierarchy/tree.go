@@ -29,16 +29,7 @@ type Tree struct {
 	records  []word          // of lists, by number
 	owners   []handle.Handle // by number of list; None for a free one
 	freeList uint32          // the first free record, or 0
-	sectors  []sector        // of buckets
-	firsts   []*word         // the first word of each sector
-	current  int             // the first sector of the arena with room for buckets, or 0
-	lowest   int             // no free sector is below it
-	arena    int             // how many words an arena for small buckets has at most
-	used     int             // sectors
-	held     int             // words in arenas
-	live     int             // words in the buckets of lists
-	sweep    uint32          // the list that is swept next, or 0
-	still    bool            // a sweep neither begins nor goes on
+	arenas                   // of buckets
 	free     []uint32        // by class: the first free bucket, or 0
 	classes  classes
 	block    []word   // what is left of a Reserve, for pages of nodes
@@ -78,9 +69,8 @@ func NewTree(o TreeOptions) *Tree {
 	c := o.classes()
 	t := &Tree{
 		split: splitFor(1), records: []word{0, 0, noBucket}, owners: []handle.Handle{handle.None},
-		classes: c, free: make([]uint32, c.count()), keep: o.KeepCapacity, arena: sectorWords,
+		classes: c, free: make([]uint32, c.count()), keep: o.KeepCapacity, arenas: noArenas(sectorWords),
 	}
-	t.reset()
 	t.reader.tree = t
 	t.Reserve(o.Reserve)
 	t.manual = o.ManualGrowth
