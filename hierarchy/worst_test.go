@@ -296,3 +296,27 @@ func BenchmarkWorst(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkWorstGrowth times the refreshes in which a port makes lists of 65,536 places until all
+// lists have 512 MB: the longest of them, of the fastest run.
+func BenchmarkWorstGrowth(b *testing.B) {
+	least := time.Hour
+	for range b.N {
+		x := &worst{fixture: newFixture(b, 4, hierarchy.Options{})}
+		x.h, x.p = x.make(1000), x.port()
+		x.Refresh()
+		longest := time.Duration(0)
+		for i := 0; i < len(x.h); {
+			for range 8 {
+				require.NoError(b, x.rel.SetPlaces(x.p, x.h[i], 1<<16))
+				i++
+			}
+			began := time.Now()
+			x.Refresh()
+			longest = max(longest, time.Since(began))
+		}
+		least = min(least, longest)
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(least.Seconds()*1e3, "ms")
+}
