@@ -16,11 +16,12 @@ type adapter struct{ *Relation }
 // Begin closes the gaps that the idle world has left, so that systems only read.
 func (k adapter) Begin() { k.tree.Settle() }
 
-// Settle closes the gaps that the refresh has left.
+// Settle closes the gaps that the refresh has left, and goes on with a sweep.
 func (k adapter) Settle() {
 	k.forget()
 	k.stale = true
 	k.tree.Settle()
+	k.tree.sweepSome(sweepWords)
 }
 
 // Follows reports whether children do not die with their parents.
@@ -66,6 +67,7 @@ func (k adapter) Spread(d *drive.DyingSet, from int) {
 			k.passOn(h, d.Has)
 		}
 		k.forgetHeirs()
+		k.takeBequests()
 	}
 	k.tree.putOff = true
 	to := len(d.All())
@@ -78,7 +80,7 @@ func (k adapter) Spread(d *drive.DyingSet, from int) {
 		}
 	}
 	k.tree.closeGaps()
-	k.adoptMoved()
+	k.adoptBequests()
 }
 
 // LinkSize returns the size of a request of the relation.
@@ -125,79 +127,6 @@ func (k adapter) early(h handle.Handle, c *change) error {
 // Unlink removes an entity, which is not created, and all below it.
 func (k adapter) Unlink(h handle.Handle) { _ = k.tree.RemoveBranch(h, Hole) }
 
-// move is a child that gets another parent.
-type move struct{ child, to handle.Handle }
-
-// adoptMoved gives the children in r.moved to their new parents.
-func (r *Relation) adoptMoved() {
-	for _, m := range r.moved {
-		// A fixed list may be full, or memory short. Then the child becomes an orphan.
-		_ = r.tree.change(m.child, &change{op: opAdopt, to: m.to})
-	}
-	r.moved = r.moved[:0]
-}
-
-// passOn notes, in r.moved, that the children of h that do not die move to the nearest ancestor of
-// h that does not die either.
-func (r *Relation) passOn(h handle.Handle, dies func(handle.Handle) bool) {
-	t, up := r.tree, handle.None
-	for _, child := range t.items(t.own(h)) {
-		if child == handle.None || dies(child) {
-			continue
-		}
-		if up == handle.None {
-			if up = r.heir(h, dies); up == handle.None {
-				return
-			}
-		}
-		r.moved = append(r.moved, move{child, up})
-	}
-}
-
-// heirsFrom is from how many dying ancestors on their heir is remembered.
-const heirsFrom = 16
-
-// heir returns the nearest ancestor of h that does not die, or None.
-func (r *Relation) heir(h handle.Handle, dies func(handle.Handle) bool) handle.Handle {
-	t, n := r.tree, 0
-	up := t.parent(h)
-	for ; up != handle.None && dies(up) && n < heirsFrom; n++ {
-		up = t.parent(up)
-	}
-	if n < heirsFrom {
-		return up
-	}
-	far := up
-	for to, known := r.heirs[up]; up != handle.None && dies(up); to, known = r.heirs[up] {
-		if known {
-			up = to
-			break
-		}
-		up = t.parent(up)
-	}
-	if r.heirs == nil {
-		r.heirs = map[handle.Handle]handle.Handle{}
-	}
-	for ; far != up && far != handle.None; far = t.parent(far) {
-		if _, known := r.heirs[far]; known {
-			break
-		}
-		r.heirs[far] = up
-	}
-	return up
-}
-
-// forgetHeirs forgets what heir has remembered.
-func (r *Relation) forgetHeirs() {
-	if len(r.heirs) > heirsKept {
-		r.heirs = nil
-	}
-	clear(r.heirs)
-}
-
-// heirsKept is up to how many the memory is kept for the next.
-const heirsKept = 1 << 10
-
 // remove takes a dying entity out of the relation, and its children from it.
 func (k adapter) remove(d *drive.DyingSet, h handle.Handle) {
 	t := k.tree
@@ -236,6 +165,11 @@ func (t *Tree) unlinkChildren(number uint32, parents *[]handle.Handle) {
 			*parents = append(*parents, child)
 		}
 	}
+	t.empty(number)
+}
+
+// empty says that a list has no places. Its children have no links to it, or will have others.
+func (t *Tree) empty(number uint32) {
 	l := t.list(number)
 	t.touchList(number)
 	t.links -= l.children()

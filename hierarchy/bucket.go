@@ -7,11 +7,11 @@ import "slices"
 // words, so keeping them takes no memory. (The idea is the Entitytainer's, by
 // Srekel.)
 //
-//	words  [bucket of 4][bucket of 8  ][free, 4 ][bucket of 12     ] … room
+//	arena  [bucket of 4][bucket of 8  ][free, 4 ][bucket of 12     ] … room
 //	free   4: ─────────────────────────▲ its first word names the next free one
 //
-// Invariants: buckets do not overlap; each belongs to a list or is in the chain of its
-// class. Growing leaves no free buckets.
+// Invariants: buckets do not overlap; in an arena that is not old, each belongs to a list or is in
+// the chain of its class.
 
 // classes are the sizes of buckets: those of the options, and beyond them each twice the
 // one before.
@@ -70,58 +70,54 @@ func (c classes) fit(n int) int {
 // count returns the number of classes that a tree has words for.
 func (c classes) count() int { return c.fit(WordsMax+1) + 1 }
 
-const (
-	growNumerator, growDenominator = 5, 4 // buckets that need more room get a quarter more
-
-	firstWords = 64
-)
-
-// used returns the number of words in the buckets of lists. O(parents).
-func (t *Tree) used() int {
-	words := 0
-	for n := range uint32(len(t.owners)) {
-		if class := t.list(n).class(); class != noBucket {
-			words += t.classes.size(class)
-		}
-	}
-	return words
-}
-
 // newBucket returns the start of a bucket of a class.
 func (t *Tree) newBucket(class int) (int, error) {
-	if first := t.free[class]; first != 0 {
-		t.free[class] = uint32(t.words[first-1])
-		return int(first - 1), nil
-	}
 	size := t.classes.size(class)
-	if len(t.words)+size > cap(t.words) {
-		if t.manual {
-			return 0, ErrRoom
+	t.sweepSome(size * sweepPace)
+	at := int(t.free[class])
+	if at != 0 {
+		t.free[class] = uint32(t.bucket(at, 1)[0])
+	} else {
+		first, err := t.roomFor(size)
+		if err != nil {
+			return 0, err
 		}
-		used := t.used() + size
-		if used > WordsMax {
-			return 0, ErrLimit
-		}
-		t.move(make([]word, 0, max(firstWords, used*growNumerator/growDenominator)))
+		words := &t.sectors[first].words
+		at = first<<sectorBits + len(*words)
+		*words = (*words)[:len(*words)+size]
 	}
-	at := len(t.words)
-	t.words = t.words[:at+size]
+	t.live += size
+	t.arenaAt(at).live += size
 	t.steps += size * newSteps
 	return at, nil
 }
 
 // freeBucket gives back the bucket of a list, if it has one.
 func (t *Tree) freeBucket(l *list) {
-	if class := l.class(); class != noBucket {
-		at := l.start()
-		t.words[at] = word(t.free[class])
-		t.free[class] = uint32(at) + 1
-		l.setBucket(0, noBucket)
+	class := l.class()
+	if class == noBucket {
+		return
+	}
+	at := l.start()
+	l.setBucket(0, noBucket)
+	t.chain(at, class)
+}
+
+// chain gives back a bucket that no list has.
+func (t *Tree) chain(at, class int) {
+	a, size := t.arenaAt(at), t.classes.size(class)
+	t.live -= size
+	switch a.live -= size; {
+	case !a.old:
+		t.bucket(at, 1)[0] = word(t.free[class])
+		t.free[class] = uint32(at)
+	case a.live == 0:
+		t.dropArena(int(a.head))
 	}
 }
 
-// move copies the buckets to other memory, one after the other in the order of the
-// lists. A slice of the old memory keeps its contents.
+// move copies the buckets to an arena that is the only one afterwards, one after the other in the
+// order of the lists. A slice of the old memory keeps its contents.
 func (t *Tree) move(to []word) {
 	t.touchBuckets()
 	for n := range uint32(len(t.owners)) {
@@ -130,11 +126,15 @@ func (t *Tree) move(to []word) {
 			at := len(to)
 			to = to[:at+t.classes.size(class)]
 			copy(to[at:], t.items(n))
-			l.setBucket(at, class)
+			l.setBucket(sectorWords+at, class)
 		}
 	}
-	t.words = to
+	t.arenas = noArenas(t.most)
 	clear(t.free)
+	if cap(to) > 0 {
+		t.current, _ = t.addArena(to)
+		t.live, t.sectors[t.current].live = len(to), len(to)
+	}
 }
 
 // resize moves a list to a bucket of another class, which has room for its places.
@@ -143,8 +143,8 @@ func (t *Tree) resize(number uint32, class int) error {
 	if err != nil {
 		return err
 	}
-	copy(t.words[at:], t.items(number))
 	l := t.list(number)
+	copy(t.bucket(at, l.places()), t.items(number))
 	t.steps += l.places()
 	t.freeBucket(l)
 	l.setBucket(at, class)

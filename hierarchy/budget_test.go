@@ -83,6 +83,44 @@ func TestStepsMax(t *testing.T) {
 	f.sound()
 }
 
+// TestStepsTogether: the steps of a port in all relations of a world count together, and each
+// relation compares them with its own limit.
+func TestStepsTogether(t *testing.T) {
+	f := newFixture(t, 2, hierarchy.Options{StepsMax: 1000})
+	wide := hierarchy.New(f.World, "wide", hierarchy.Options{StepsMax: 2000})
+	h := f.make(100)
+	for _, r := range []*hierarchy.Relation{f.rel, wide} {
+		for i := range 30 {
+			require.NoError(t, r.AddChild(f.World, h[i], h[i+1]))
+		}
+		require.NoError(t, r.AddChild(f.World, h[50], h[51]))
+	}
+	a, b := f.port(), f.port()
+	move := func(p *world.Port, r *hierarchy.Relation, parent int, want world.Outcome) func() {
+		c := &world.Completion{}
+		require.NoError(t, r.Move(p.Notify(c), h[50], h[parent]))
+		return func() { require.Equal(t, want, c.Outcome(), "to %d", parent) }
+	}
+	checks := []func(){
+		move(a, wide, 8, world.Applied), // 9 links
+		move(a, f.rel, 1, world.Applied),
+		move(a, f.rel, 2, world.Refused),
+		move(a, wide, 3, world.Applied),
+		move(a, wide, 8, world.Refused), // it gives up
+		move(b, f.rel, 4, world.Applied),
+	}
+	f.Refresh()
+	for _, check := range checks {
+		check()
+	}
+	require.ErrorIs(t, f.read.Refused()[0].Err, hierarchy.ErrSteps)
+	require.Equal(t, h[3], wide.Read(f.World).Parent(h[50]))
+	require.Equal(t, h[4], f.read.Parent(h[50]))
+	require.NoError(t, f.rel.RemoveChild(a, h[50], hierarchy.Close))
+	f.Refresh()
+	require.Equal(t, handle.None, f.read.Parent(h[50]), "the next refresh")
+}
+
 // TestCyclePath: of a long path its ends are kept, and how many entities there are between them,
 // also when they are saved.
 func TestCyclePath(t *testing.T) {

@@ -69,13 +69,14 @@ func (k adapter) PlanInsert(from any) (insert func(), err error) {
 			return nil, fmt.Errorf("hierarchy: relation %q has %s %d, and that of the other world %d", k.name, name, own[i], x.policies[i])
 		}
 	}
-	words := k.tree.used()
-	for i := range x.lists {
-		if n := len(x.lists[i].places); n > 0 {
-			words += k.tree.classes.size(k.tree.classes.fit(n))
+	sizes := func(yield func(int) bool) {
+		for i := range x.lists {
+			if n := len(x.lists[i].places); n > 0 && !yield(k.tree.classes.size(k.tree.classes.fit(n))) {
+				return
+			}
 		}
 	}
-	if words > WordsMax || len(k.tree.owners)+len(x.lists) > ParentsMax {
+	if !k.tree.mayGrow(sizes) || len(k.tree.owners)+len(x.lists) > ParentsMax {
 		return nil, fmt.Errorf("%w: relation %q", ErrLimit, k.name)
 	}
 	return func() { k.tree.insertLists(x.lists) }, nil
@@ -84,8 +85,8 @@ func (k adapter) PlanInsert(from any) (insert func(), err error) {
 // insertLists adds lists of entities that the tree does not have.
 func (t *Tree) insertLists(lists []listExcerpt) {
 	manual := t.manual
-	t.manual = false
-	defer func() { t.manual = manual }()
+	t.manual, t.still = false, true
+	defer func() { t.manual, t.still = manual, false }()
 	for i := range lists {
 		if err := t.insertList(&lists[i]); err != nil {
 			panic(fmt.Sprintf("hierarchy: the list of %v was looked at, and cannot be added: %v", lists[i].owner, err))

@@ -64,13 +64,8 @@ func (t *Tree) Copy(old drive.Copy) (c drive.Copy, r *Reader, changed bool, byte
 	return c, &Reader{tree: &c.(*frozen).tree}, changed, bytes
 }
 
-// Steps returns how many steps the requests of a port have taken, if it was the only sender.
-func (r *Relation) Steps() int {
-	if r.sender == 0 {
-		return 0
-	}
-	return r.options.StepsMax - r.left
-}
+// Steps returns how many steps the requests of the last sender have taken, in all relations.
+func (r *Relation) Steps() int { return r.driver.Sender().Steps }
 
 // Noting reports whether a relation notes what changes, for copies.
 func (r *Relation) Noting() bool { return r.tree.changes != nil }
@@ -87,3 +82,30 @@ func (r *Relation) Resave(t testing.TB) {
 		t.Fatal(err)
 	}
 }
+
+// ArenaWords gives later arenas at most so many words, as a power of two.
+func (t *Tree) ArenaWords(bits uint64) { t.most = 1 << bits }
+
+// ArenaWords is Tree.ArenaWords.
+func (r *Relation) ArenaWords(bits uint64) { r.tree.ArenaWords(bits) }
+
+// Sweeping reports whether lists are being moved out of old arenas.
+func (t *Tree) Sweeping() bool { return t.sweep != 0 }
+
+// Words returns how many words the arenas have, and the buckets of lists.
+func (t *Tree) Words() (held, live int) { return t.held, t.live }
+
+// Sectors returns how many sectors are in use, and the number of the last.
+func (t *Tree) Sectors() (used, last int) { return t.used, len(t.sectors) - 1 }
+
+// Sweeping is Tree.Sweeping.
+func (r *Relation) Sweeping() bool { return r.tree.Sweeping() }
+
+// Steps returns how many steps all changes have taken.
+func (t *Tree) Steps() int { return t.steps }
+
+// AddSteps adds to them.
+func (t *Tree) AddSteps(n int) { t.steps += n }
+
+// AppendState appends what a tree means.
+func (t *Tree) AppendState(dst []byte) []byte { return t.appendState(dst) }

@@ -111,7 +111,7 @@ func (k adapter) Changed() bool {
 // CopySize returns how many bytes a copy takes.
 func (k adapter) CopySize() uint64 {
 	t := k.tree
-	return uint64(t.dir.pages*pageSize+len(t.records)+len(t.owners)+len(t.words)) * wordBytes
+	return uint64(t.dir.pages*pageSize+len(t.records)+len(t.owners)+t.held) * wordBytes
 }
 
 // Copy begins a copy of the settled relation.
@@ -125,13 +125,14 @@ func (k adapter) Copy(old drive.Copy) (drive.Copy, int, int) {
 	x, _ := old.(*frozen)
 	if x == nil || x.of != c {
 		x = &frozen{of: c}
+		x.tree.arenas = noArenas(0)
 	}
 	x.runs.Reset()
 	to := &x.tree
 	x.copyNodes(&to.dir, &t.dir)
 	x.copyWords(&to.records, t.records, c.lists, c.runs, listWords<<runBits)
 	x.copyWords(&to.owners, t.owners, c.lists, c.runs, 1<<runBits)
-	x.copyWords(&to.words, t.words, c.words, c.spans, 1<<spanBits)
+	x.copyArenas(to, t)
 	to.split = t.split
 	x.times.follow(c)
 	x.at = c.now
@@ -193,6 +194,30 @@ func (c *changes) timesOf(home int) []uint64 {
 	return nil
 }
 
+// copyArenas finds what must be copied of buckets.
+func (x *frozen) copyArenas(to, from *Tree) {
+	if len(to.sectors) > len(from.sectors) {
+		to.arenas = noArenas(0)
+	}
+	to.growTo(len(from.sectors))
+	for i := 1; i < len(to.sectors); i++ {
+		s := &from.sectors[i]
+		if own := &to.sectors[i]; int(own.head) == i && (int(s.head) != i || cap(own.words) != cap(s.words)) {
+			to.dropArena(i)
+		}
+	}
+	c := x.of
+	for first, s := range from.eachArena {
+		own, all := &to.sectors[first], c.words
+		if own.head == 0 {
+			to.setArena(first, make([]word, 0, cap(s.words)))
+			all = c.now
+		}
+		own.words = own.words[:len(s.words)]
+		x.copyPieces(own.words, s.words, all, c.spans, 1<<spanBits, first<<sectorBits)
+	}
+}
+
 // copyWords finds what must be copied of some memory. all is when all of it changed, and times is
 // when each piece of a size did.
 func (x *frozen) copyWords(to *[]word, from []word, all uint64, times []uint64, size int) {
@@ -200,14 +225,20 @@ func (x *frozen) copyWords(to *[]word, from []word, all uint64, times []uint64, 
 		*to, all = make([]word, 0, len(from)+len(from)/4), x.of.now
 	}
 	*to = (*to)[:len(from)]
+	x.copyPieces(*to, from, all, times, size, 0)
+}
+
+// copyPieces is copyWords for memory of the same length, that begins at so many words.
+func (x *frozen) copyPieces(to, from []word, all uint64, times []uint64, size, begin int) {
 	if x.at == 0 || x.at < all {
-		x.runs.Add(*to, from)
+		x.runs.Add(to, from)
 		return
 	}
-	for at, i := 0, 0; at < len(from); i++ {
-		end := min(at+size, len(from))
+	for at := 0; at < len(from); {
+		i := (begin + at) / size
+		end := min((i+1)*size-begin, len(from))
 		if x.at < since(times, i) {
-			x.runs.Add((*to)[at:end], from[at:end])
+			x.runs.Add(to[at:end], from[at:end])
 		}
 		at = end
 	}

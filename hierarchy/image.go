@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -11,25 +12,42 @@ import (
 
 // An image is a tree as bytes: words of 64 bits, little endian.
 //
-//	magic · version · counts of what follows · links · the first free record
+//	magic · version · counts of what follows · links · the first free record · the current
+//	arena
 //	sizes of buckets · the first free bucket of each size · bases of the pages
-//	pages of nodes · records · owners · buckets     the memory, as it is
+//	the first sector and the length of each arena
+//	pages of nodes · records · owners · arenas     the memory, as it is
 //	checksum
 //
 // Records refer to each other by number, never by address, so the memory is copied as it
 // is. Only the directory is built again.
 const (
 	imageMagic   = 0x454552544c4f5441 // "ATOLTREE"
-	imageVersion = 3
-	imageHead    = 8 // words: magic, version, classes, pages, lists, words, links, first free record
+	imageVersion = 4
+	imageHead    = 9 // words: magic, version, classes, pages, lists, arenas, links, first free record, current arena
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // SaveSize returns how many bytes Save appends.
 func (t *Tree) SaveSize() int {
+	t.finish()
+	arenas, words := t.countArenas()
+	return (imageHead + len(t.classes) + len(t.free) + t.dir.pages*(1+pageSize) + len(t.records) + len(t.owners) + 2*arenas + words + 1) * wordBytes
+}
+
+// finish makes the tree ready to be saved.
+func (t *Tree) finish() {
 	t.Settle()
-	return (imageHead + len(t.classes) + len(t.free) + t.dir.pages*(1+pageSize) + len(t.records) + len(t.owners) + len(t.words) + 1) * wordBytes
+	t.sweepSome(math.MaxInt)
+}
+
+// countArenas returns how many arenas there are, and how many words in all buckets.
+func (t *Tree) countArenas() (n, words int) {
+	for _, s := range t.eachArena {
+		n, words = n+1, words+len(s.words)
+	}
+	return n, words
 }
 
 // Save appends an image of the tree to dst: its memory copied as it is, and a
@@ -39,7 +57,8 @@ func (t *Tree) Save(dst []byte) []byte {
 	dst = slices.Grow(dst, t.SaveSize())
 	put := func(words ...word) { dst = appendWords(dst, words) }
 	put(imageMagic, imageVersion, word(len(t.classes)), word(t.dir.pages))
-	put(word(len(t.owners)), word(len(t.words)), word(t.links), word(t.freeList))
+	arenas, _ := t.countArenas()
+	put(word(len(t.owners)), word(arenas), word(t.links), word(t.freeList), word(t.current))
 	for _, size := range t.classes {
 		put(word(size))
 	}
@@ -49,12 +68,17 @@ func (t *Tree) Save(dst []byte) []byte {
 	for first := range t.dir.each {
 		put(first >> handle.VersionBits)
 	}
+	for first, s := range t.eachArena {
+		put(word(first), word(len(s.words)))
+	}
 	for _, p := range t.dir.each {
 		dst = appendWords(dst, p[:])
 	}
 	dst = appendWords(dst, t.records)
 	dst = appendWords(dst, t.owners)
-	dst = appendWords(dst, t.words)
+	for _, s := range t.eachArena {
+		dst = appendWords(dst, s.words)
+	}
 	put(word(crc32.Checksum(dst[from:], castagnoli)))
 	return dst
 }
@@ -86,7 +110,7 @@ func (t *Tree) Load(image []byte) error {
 
 // become takes over the memory of another tree.
 func (t *Tree) become(next *Tree) {
-	next.keep, next.manual = t.keep, t.manual
+	next.keep, next.manual, next.most = t.keep, t.manual, t.most
 	next.reader, next.path = t.reader, t.path
 	*t = *next
 }
@@ -129,7 +153,8 @@ func decode(image []byte) (*Tree, error) {
 	for i, at := range cut(word(len(t.free))) {
 		t.free[i] = uint32(at)
 	}
-	for _, base := range cut(pages) {
+	bases, arenas := cut(pages), cut(2*head[5])
+	for _, base := range bases {
 		first := base << handle.VersionBits
 		if base%pageSize != 0 || first>>handle.VersionBits != base || t.dir.place(first) != nil {
 			return nil, fmt.Errorf("a page begins at %#x, or two do", uint64(base))
@@ -139,9 +164,41 @@ func decode(image []byte) (*Tree, error) {
 		}
 	}
 	t.split = splitFor(int(lists))
-	t.records, t.owners, t.words = cut(lists*listWords), cut(lists), cut(head[5])
+	t.records, t.owners = cut(lists*listWords), cut(lists)
+	if head[8] >= sectorsMax {
+		return nil, fmt.Errorf("its current arena begins at sector %d", head[8])
+	}
+	t.arenas = noArenas(sectorWords)
+	if n := len(arenas); n > 0 { // at once, for the last one is the highest
+		t.growTo(int(min(arenas[n-2], sectorsMax)))
+	}
+	for next := word(1); len(arenas) > 0; arenas = arenas[2:] {
+		first, words := arenas[0], cut(arenas[1])
+		n := sectorsOf(len(words))
+		if first < next || first >= sectorsMax || n > int(sectorsMax-first) {
+			return nil, fmt.Errorf("an arena begins at sector %d, or two do", first)
+		}
+		next = first + word(n)
+		t.growTo(max(int(next), int(first)+1))
+		t.setArena(int(first), words)
+	}
+	t.current = int(head[8])
+	t.growTo(t.current + 1)
 	if short || len(rest) > 0 {
 		return nil, fmt.Errorf("its head tells of more than it has, or of less")
 	}
+	t.countLive()
 	return t, nil
+}
+
+// countLive counts the words in the buckets of lists that nobody has verified.
+func (t *Tree) countLive() {
+	for n := range len(t.records) / listWords {
+		l := t.list(uint32(n))
+		if i := l.start() >> sectorBits; l.class() < len(t.free) && i < len(t.sectors) && t.sectors[i].head != 0 {
+			size := t.classes.size(l.class())
+			t.live += size
+			t.sectors[t.sectors[i].head].live += size
+		}
+	}
 }

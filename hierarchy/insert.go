@@ -141,8 +141,8 @@ func (t *Tree) firstFree(number uint32) int {
 // enter inserts a child without a parent at the place that prepare returned.
 func (t *Tree) enter(number uint32, child handle.Handle, where insertMode, place int) {
 	l := t.list(number)
-	words := t.words[l.start():]
 	n := l.places()
+	words := t.bucket(l.start(), t.classes.size(l.class()))
 	t.touchPlaces(number, place, place+1)
 	l[listState] += childOne
 	t.links++

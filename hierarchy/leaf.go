@@ -16,7 +16,7 @@ func (t *Tree) behind(parent handle.Handle) (number uint32, l *list, words []wor
 	if class := l.class(); class == noBucket || l.places() >= t.classes.size(class) || l.is(fixed) {
 		return 0, nil, nil
 	}
-	return number, l, t.words[l.start():]
+	return number, l, t.bucket(l.start(), l.places()+1)
 }
 
 // append is AddChild for a child that is not in the tree and a list that has room.
@@ -58,7 +58,7 @@ func (t *Tree) swapRemove(child handle.Handle) bool {
 	if l.children() != places || l.is(fixed|shifted) || !t.keep && (places == 1 || t.shrinks(l.class(), places-1)) {
 		return false
 	}
-	items := t.words[l.start():][:places]
+	items := t.bucket(l.start(), places)
 	last := items[places-1]
 	at := t.dir.place(last)
 	moved := node(*at)

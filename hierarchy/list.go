@@ -76,7 +76,7 @@ func (t *Tree) list(n uint32) *list { return (*list)(t.records[n*listWords:]) }
 func (t *Tree) items(number uint32) []handle.Handle {
 	l := t.list(number)
 	from, n := l.start(), l.places()
-	return t.words[from : from+n : from+n]
+	return t.bucket(from, n)
 }
 
 // own returns the list of an entity, or 0.

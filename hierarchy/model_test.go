@@ -42,6 +42,7 @@ func newModel(t testing.TB, seed uint64) *model {
 	}
 	for i := range m.f {
 		m.f[i] = newFixture(t, 1+int(seed%5), m.o)
+		m.f[i].rel.ArenaWords(4 + seed%11)
 		for range 3 {
 			m.ports[i] = append(m.ports[i], m.f[i].port())
 		}

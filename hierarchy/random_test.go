@@ -51,6 +51,9 @@ func newPair(t testing.TB, seed uint64, o hierarchy.TreeOptions, entities int) *
 		home, page := uint32(i%3), uint32(i/3%2)
 		p.all = append(p.all, handle.New(home, (page<<2|home)<<10+uint32(i/6), 1+uint32(i%2)))
 	}
+	if o.Reserve.Buckets == nil {
+		p.tree.ArenaWords(4 + seed%11)
+	}
 	return p
 }
 

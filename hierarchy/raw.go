@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"encoding/binary"
+	"math"
 	"unsafe"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -34,12 +35,19 @@ func (t *Tree) children(h handle.Handle) []handle.Handle {
 	l := (*list)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(t.records)), uintptr(t.number(n))*unsafe.Sizeof(list{})))
 	span := l[listSpan]
 	if span&open != 0 {
-		t.close(t.number(n))
-		return t.items(t.number(n))
+		return t.closed(t.number(n))
 	}
-	first := unsafe.Add(unsafe.Pointer(unsafe.SliceData(t.words)), uintptr(span>>32)*wordBytes)
-	places := span & (open - 1)
-	return (*[min(open, WordsMax)]handle.Handle)(first)[:places:places]
+	return t.bucket(int(span>>32), int(span&(open-1)))
+}
+
+// bucket returns the first words of a bucket. Start 0 is that of a list without one.
+//
+// Safety: a bucket is in one arena, whose sectors follow each other in memory, and it has that many
+// words.
+func (t *Tree) bucket(start, n int) []word {
+	sector := *(**word)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(t.firsts)), uintptr(start)>>sectorBits*unsafe.Sizeof(t.firsts[0])))
+	first := unsafe.Add(unsafe.Pointer(sector), uintptr(start)%sectorWords*wordBytes)
+	return (*[min(open, math.MaxInt/wordBytes)]word)(first)[:n:n]
 }
 
 // littleEndian says whether words have the same bytes in memory as in an image.

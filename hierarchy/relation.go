@@ -58,10 +58,10 @@ type Options struct {
 	// StepsMax is how many steps the requests of one port may take in a refresh, at
 	// about a nanosecond each: 96 for each link that is climbed to see that there would be no
 	// cycle; 1 or 2 for each place that is copied, cleared or searched; 16 for each child that gets
-	// another place; 32 for each place in new memory; 192 for each child that Remove gives to
-	// another parent. When they have taken more, the port's further requests to this relation are
-	// refused with ErrSteps until the next refresh. Systems, functions and the idle world have no
-	// such limit. Default: 16,777,216.
+	// another place; 32 for each place of a bucket that a list gets; 64 for each child that Remove
+	// gives to another parent. The steps in all relations of a world count together. When they are
+	// as many, the port's further requests to this relation are refused with ErrSteps until the
+	// next refresh. Systems, functions and the idle world have no such limit. Default: 16,777,216.
 	StepsMax int
 	// Tree shapes the memory.
 	Tree TreeOptions
@@ -103,13 +103,12 @@ type Relation struct {
 	requests  *drive.Requests[change]
 	refused   []Refusal       // of the last refresh, up to a limit
 	paths     []handle.Handle // of the refusals
-	sender    uint64          // drive.Sender.Number of the newest request
-	left      int             // how many steps its sender may still cause
 	heirs     map[handle.Handle]handle.Handle
+	climbed   []handle.Handle   // scratch of heir
 	stale     bool              // refused is of an earlier refresh
 	retold    bool              // refused differs from the newest copy
 	dying     []handle.Handle   // parents that die by this relation
-	moved     []move            // children to be given to a grandparent
+	bequests  []bequest         // children to be given to a grandparent
 	comparing bool              // the idle world is in a Sort
 	sorting   [][]handle.Handle // scratch of Sort: of global systems, then by shard
 }

@@ -2,7 +2,6 @@ package hierarchy
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
@@ -112,23 +111,18 @@ func (r *Relation) apply(h handle.Handle, c *change) world.Outcome {
 }
 
 // changeFor is change within what the sender may still cause.
-func (r *Relation) changeFor(s drive.Sender, h handle.Handle, c *change) error {
-	if s.Number != r.sender {
-		r.sender, r.left = s.Number, math.MaxInt
-		if s.Port {
-			r.left = r.options.StepsMax
-		}
+func (r *Relation) changeFor(s *drive.Sender, h handle.Handle, c *change) error {
+	if !s.Port {
+		return r.change(h, c)
 	}
-	if r.left <= 0 {
+	left := r.options.StepsMax - s.Steps
+	if left <= 0 {
 		return ErrSteps
 	}
-	t, limit := r.tree, 0
-	if s.Port {
-		limit = r.left
-	}
-	t.steps, t.stepsMax = 0, limit
+	t := r.tree
+	t.steps, t.stepsMax = 0, left
 	err := r.change(h, c)
-	r.left, t.stepsMax = r.left-t.steps, 0
+	s.Steps, t.stepsMax = s.Steps+t.steps, 0
 	return err
 }
 
@@ -188,8 +182,9 @@ func (r *Relation) leaveChildren(h handle.Handle) error {
 		r.passOn(h, func(handle.Handle) bool { return false })
 	}
 	t.steps += t.list(number).children()*adoptSteps + t.list(number).places()
+	r.takeBequests()
 	t.unlinkChildren(number, nil)
-	r.adoptMoved()
+	r.adoptBequests()
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package hierarchy
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 
@@ -20,9 +21,9 @@ type Room struct {
 	Homes int
 }
 
-// WordsMax is the number of words in the buckets of a tree: 1<<32-1, or 1<<28-1 where an
-// int has 32 bits.
-const WordsMax = min(1<<32-1, math.MaxInt/wordBytes)
+// WordsMax is the number of words in the buckets of a tree: 3<<29-1, or 1<<28-1 where an
+// int has 32 bits. A bucket of more than 4,096 counts for up to four times as many.
+const WordsMax = min(3<<29-1, math.MaxInt/wordBytes)
 
 const wordBytes = 8
 
@@ -58,7 +59,10 @@ func (t *Tree) Reserve(r Room) {
 		return
 	}
 	lists := max(cap(t.owners), len(t.owners)+r.Parents)
-	words, pages := t.used()+r.bucketWords(t.classes), r.pages()
+	words, pages := t.live+r.bucketWords(t.classes), r.pages()
+	if words > WordsMax {
+		panic(fmt.Sprintf("hierarchy: Reserve of %d words in buckets; a tree has WordsMax, %d", words, WordsMax))
+	}
 	memory := make([]word, len(t.block)+pages*pageSize+lists*(listWords+1)+words)
 	cut := func(n int) []word {
 		part := memory[:0:n]
@@ -85,13 +89,13 @@ func (t *Tree) NeedsGrowth(parent handle.Handle, children int) bool {
 		return false
 	}
 	class := t.classes.fit(places)
-	return t.free[class] == 0 && len(t.words)+t.classes.size(class) > cap(t.words)
+	return t.sweep != 0 || t.free[class] == 0 && !t.fits(t.classes.size(class))
 }
 
 // Bytes returns the memory that a tree takes, including unused room.
 func (t *Tree) Bytes() int {
-	words := len(t.block) + cap(t.owners) + cap(t.records) + cap(t.words) + t.dir.pages*pageSize
-	refs := 3 * cap(t.dir.homes) // a slice for each home
+	words := len(t.block) + cap(t.owners) + cap(t.records) + cap(t.sectors) + t.held + t.dir.pages*pageSize
+	refs := 3*cap(t.dir.homes) + 4*cap(t.sectors) + cap(t.firsts) // a slice for each home, for example
 	for _, table := range t.dir.homes {
 		refs += cap(table)
 	}

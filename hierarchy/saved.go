@@ -29,7 +29,7 @@ func (k adapter) AppendSaved(dst []byte) []byte {
 		}
 		dst = drive.AppendWords(dst, path)
 	}
-	k.tree.Settle()
+	k.tree.finish() // which may change the room
 	return k.tree.Save(drive.AppendNumbers(dst, k.tree.room()))
 }
 
@@ -37,15 +37,36 @@ func (k adapter) AppendSaved(dst []byte) []byte {
 // one and four times the contents.
 const roomMost = 64 << 20
 
-// room returns the capacity of each part of the tree. It decides when lists are moved to new
-// memory, and with ManualGrowth what is refused.
-func (t *Tree) room() []int { return []int{cap(t.words), cap(t.records), cap(t.owners), len(t.block)} }
+// room returns the capacity of each part of the tree. With ManualGrowth it decides what is refused.
+func (t *Tree) room() []int {
+	return []int{cap(t.sectors[t.current].words), cap(t.records), cap(t.owners), len(t.block)}
+}
 
 // restoreRoom gives the tree room that another had.
 func (t *Tree) restoreRoom(room []int) {
 	fit := func(part []word, n int) []word { return append(make([]word, 0, max(n, len(part))), part...) }
-	t.words, t.records, t.block = fit(t.words, room[0]), fit(t.records, room[1]), make([]word, room[3])
+	t.restoreArena(room[0])
+	t.records, t.block = fit(t.records, room[1]), make([]word, room[3])
 	t.owners = append(make([]handle.Handle, 0, max(room[2], len(t.owners))), t.owners...)
+}
+
+// restoreArena gives the current arena so much memory, as far as its sectors are free.
+func (t *Tree) restoreArena(n int) {
+	first, was := t.current, t.sectors[t.current]
+	if first == 0 || n <= len(was.words) {
+		return
+	}
+	t.growTo(min(first+sectorsOf(n), sectorsMax))
+	free := first + sectorsOf(len(was.words))
+	for free < len(t.sectors) && t.sectors[free].head == 0 {
+		free++
+	}
+	if was.head != 0 {
+		t.dropArena(first)
+	}
+	n = max(len(was.words), min(n, (free-first)<<sectorBits))
+	t.setArena(first, append(make([]word, 0, n), was.words...))
+	t.sectors[first].live, t.current = was.live, first
 }
 
 // policies are the options that decide what the relation does.

@@ -15,10 +15,10 @@ import (
 // Steps measure what a change costs. A step takes about a nanosecond, in the worst case: a place
 // that is copied, cleared or searched is one.
 const (
-	linkSteps  = 96  // a link that is climbed
-	childSteps = 16  // a child whose link is corrected
-	newSteps   = 32  // a place in new memory
-	adoptSteps = 192 // a child that goes to its grandparent
+	linkSteps  = 96 // a link that is climbed
+	childSteps = 16 // a child whose link is corrected
+	newSteps   = 32 // a place of a bucket that a list gets
+	adoptSteps = 64 // a child that goes to its grandparent
 	shortList  = 64
 	shiftsMax  = 1 << 10
 )
@@ -107,6 +107,12 @@ func (t *Tree) close(number uint32) {
 		t.steps += (to - first) * childSteps
 		t.renumber(number, first)
 	}
+}
+
+// closed returns the places of a list after closing its gaps.
+func (t *Tree) closed(number uint32) []handle.Handle {
+	t.close(number)
+	return t.items(number)
 }
 
 // moveUp is close without correcting links. The children from a place on to before another have

@@ -29,8 +29,8 @@ type Tree struct {
 	records  []word          // of lists, by number
 	owners   []handle.Handle // by number of list; None for a free one
 	freeList uint32          // the first free record, or 0
-	words    []word          // buckets
-	free     []uint32        // by class: the first free bucket, plus 1
+	arenas                   // of buckets
+	free     []uint32        // by class: the first free bucket, or 0
 	classes  classes
 	block    []word   // what is left of a Reserve, for pages of nodes
 	open     []uint32 // lists that may have gaps, or links to correct, each once
@@ -69,7 +69,7 @@ func NewTree(o TreeOptions) *Tree {
 	c := o.classes()
 	t := &Tree{
 		split: splitFor(1), records: []word{0, 0, noBucket}, owners: []handle.Handle{handle.None},
-		classes: c, free: make([]uint32, c.count()), keep: o.KeepCapacity,
+		classes: c, free: make([]uint32, c.count()), keep: o.KeepCapacity, arenas: noArenas(sectorWords),
 	}
 	t.reader.tree = t
 	t.Reserve(o.Reserve)

@@ -16,7 +16,10 @@ func (t *Tree) verify() error {
 	if err != nil {
 		return err
 	}
-	buckets := &buckets{tree: t, class: make([]uint8, len(t.words))}
+	buckets := &buckets{tree: t, class: make([][]uint8, len(t.sectors)), live: make([]int, len(t.sectors))}
+	for first, s := range t.eachArena {
+		buckets.class[first] = make([]uint8, len(s.words))
+	}
 	children, free, open := 0, 0, 0
 	for n := range uint32(len(t.owners)) {
 		l := t.list(n)
@@ -120,34 +123,58 @@ func (t *Tree) verifyList(number uint32, buckets *buckets) error {
 // buckets are those of lists and of the chains of free ones.
 type buckets struct {
 	tree  *Tree
-	class []uint8 // by word: 1 more than the class of the bucket that begins there, or 0
+	class [][]uint8 // by arena and word: 1 more than the class of the bucket that begins there, or 0
+	live  []int     // by arena
 	n     int
 }
 
 // add notes a bucket, and reports whether it is within the words and new.
 func (b *buckets) add(at, class int) bool {
-	if at < 0 || class >= len(b.tree.free) || b.tree.classes.size(class) > len(b.class)-at || b.class[at] != 0 {
+	t, sector := b.tree, at>>sectorBits
+	if sector >= len(t.sectors) || class >= len(t.free) {
 		return false
 	}
-	b.class[at] = uint8(class) + 1
+	first := int(t.sectors[sector].head)
+	of, p := b.class[first], at-first<<sectorBits
+	if t.classes.size(class) > len(of)-p || of[p] != 0 {
+		return false
+	}
+	of[p] = uint8(class) + 1
+	b.live[first] += t.classes.size(class)
 	b.n++
 	return true
 }
 
 // verify adds the free buckets, and checks that each word is in one bucket.
 func (b *buckets) verify() error {
-	for class, at := range b.tree.free {
-		for ; at != 0; at = uint32(b.tree.words[at-1]) {
-			if !b.add(int(at-1), class) {
-				return fmt.Errorf("the chain of free buckets of class %d leads to %d", class, at-1)
+	t, live := b.tree, 0
+	for first, s := range t.eachArena {
+		if live += s.live; b.live[first] != s.live || s.old && (t.sweep == 0 || s.live == 0) {
+			return fmt.Errorf("the arena of sector %d says that lists have %d words of it, and they have %d", first, s.live, b.live[first])
+		}
+	}
+	if live != t.live {
+		return fmt.Errorf("lists have %d words and not %d", live, t.live)
+	}
+	for class, at := range t.free {
+		for ; at != 0; at = uint32(t.bucket(int(at), 1)[0]) {
+			if !b.add(int(at), class) || t.arenaAt(int(at)).old {
+				return fmt.Errorf("the chain of free buckets of class %d leads to %d", class, at)
 			}
 		}
 	}
-	for at := 0; at < len(b.class); b.n-- {
-		if b.class[at] == 0 {
-			return fmt.Errorf("no bucket has the word %d", at)
+	for first, of := range b.class {
+		for at := 0; at < len(of); {
+			if of[at] == 0 {
+				if t.sectors[first].old {
+					at++
+					continue
+				}
+				return fmt.Errorf("no bucket has the word %d of sector %d", at, first)
+			}
+			at += t.classes.size(int(of[at]) - 1)
+			b.n--
 		}
-		at += b.tree.classes.size(int(b.class[at]) - 1)
 	}
 	if b.n != 0 {
 		return fmt.Errorf("buckets overlap")

@@ -3,6 +3,7 @@ package hierarchy_test
 import (
 	"math/rand/v2"
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -36,6 +37,15 @@ func (x *worst) fill(send func(i int) error) int {
 	}
 }
 
+// relations returns the relation and others with the same options, so many in all.
+func (x *worst) relations(n int) []*hierarchy.Relation {
+	all := []*hierarchy.Relation{x.rel}
+	for len(all) < n {
+		all = append(all, hierarchy.New(x.World, strconv.Itoa(len(all)), x.rel.Options()))
+	}
+	return all
+}
+
 // chain makes each of some entities the child of the one before it.
 func (x *worst) chain(r *hierarchy.Relation, hs []handle.Handle) {
 	for i, h := range hs[1:] {
@@ -54,6 +64,13 @@ var worstShapes = []struct {
 	{"Move", "to its last descendant, in a chain", false, worstChain, hierarchy.Options{}, func(x *worst) func(int) error {
 		x.chain(x.rel, x.h)
 		return func(int) error { return x.rel.Move(x.p, x.h[0], x.h[len(x.h)-1]) }
+	}},
+	{"Move", "to its last descendant, in chains of eight relations", false, worstChain / 8, hierarchy.Options{}, func(x *worst) func(int) error {
+		all := x.relations(8)
+		for _, r := range all {
+			x.chain(r, x.h)
+		}
+		return func(i int) error { return all[i%8].Move(x.p, x.h[0], x.h[len(x.h)-1]) }
 	}},
 	{"Move", "to the end of another chain, and back", false, worstChain, hierarchy.Options{}, func(x *worst) func(int) error {
 		n := len(x.h)
@@ -228,6 +245,20 @@ var worstShapes = []struct {
 		require.NoError(x.t, up.AddChildren(x.World, x.h[n-1], x.h[n:]...))
 		return func(i int) error { return x.p.Destroy(x.h[n-1]) }
 	}},
+	{"destroy", "a chain above 200,000 leaves, Grandparent", true, worstChain + 4000, hierarchy.Options{OnParentDeath: hierarchy.Grandparent}, deepLeaves(1)},
+	{"destroy", "a chain above 200,000 leaves, Grandparent in eight relations", true, worstChain + 4000, hierarchy.Options{OnParentDeath: hierarchy.Grandparent}, deepLeaves(8)},
+}
+
+// deepLeaves is a chain that is destroyed but for its root, and gives many leaves to it, in so many
+// relations.
+func deepLeaves(relations int) func(x *worst) func(int) error {
+	return func(x *worst) func(int) error {
+		for _, r := range x.relations(relations) {
+			x.chain(r, x.h[:4000])
+			require.NoError(x.t, r.AddChildren(x.World, x.h[3999], x.h[4000:]...))
+		}
+		return func(i int) error { return x.p.Destroy(x.h[1+i%3999]) }
+	}
 }
 
 // newWorst makes the world of a shape.
@@ -264,4 +295,28 @@ func BenchmarkWorst(b *testing.B) {
 			b.ReportMetric(least.Seconds()*1e3, "ms")
 		})
 	}
+}
+
+// BenchmarkWorstGrowth times the refreshes in which a port makes lists of 65,536 places until all
+// lists have 512 MB: the longest of them, of the fastest run.
+func BenchmarkWorstGrowth(b *testing.B) {
+	least := time.Hour
+	for range b.N {
+		x := &worst{fixture: newFixture(b, 4, hierarchy.Options{})}
+		x.h, x.p = x.make(1000), x.port()
+		x.Refresh()
+		longest := time.Duration(0)
+		for i := 0; i < len(x.h); {
+			for range 8 {
+				require.NoError(b, x.rel.SetPlaces(x.p, x.h[i], 1<<16))
+				i++
+			}
+			began := time.Now()
+			x.Refresh()
+			longest = max(longest, time.Since(began))
+		}
+		least = min(least, longest)
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(least.Seconds()*1e3, "ms")
 }

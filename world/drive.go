@@ -222,7 +222,7 @@ func (d *driven) Liveness() *drive.Liveness {
 
 func (d *driven) Given(h handle.Handle) bool { return d.engine.PortSlots.Given(h) }
 
-func (d *driven) Sender() drive.Sender { return d.engine.Extensions.Sender }
+func (d *driven) Sender() *drive.Sender { return &d.engine.Extensions.Sender }
 
 func (d *driven) IsDying(h handle.Handle) bool {
 	l := d.space.Locate(h)

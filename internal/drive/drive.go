@@ -170,7 +170,7 @@ type Join interface {
 	Given(h handle.Handle) bool
 	// Sender returns the sender of the request that is being applied, within the functions of
 	// NewRequests.
-	Sender() Sender
+	Sender() *Sender
 	// IsDying reports whether an entity is marked, for the idle world and within the functions
 	// of Requests.
 	IsDying(h handle.Handle) bool

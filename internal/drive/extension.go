@@ -197,11 +197,10 @@ type requester interface {
 	Run(extension any)
 }
 
-// Sender tells an extension whose requests are being applied: each sender in a refresh has another
-// number.
+// Sender tells extensions whose requests are being applied.
 type Sender struct {
-	Number uint64
-	Port   bool // it is a port, also in a replay, and not the program itself
+	Port  bool // it is a port, also in a replay, and not the program itself
+	Steps int  // what its requests in this refresh have taken, as the extensions that limit it count
 }
 
 // Requests is the right to send requests of one kind to an extension. Those of NewRequests may

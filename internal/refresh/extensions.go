@@ -38,7 +38,7 @@ type late struct {
 func (x *partition) extend() {
 	from, s := 0, &x.e.Extensions.Sender
 	for _, of := range x.joints {
-		s.Number, s.Port = s.Number+1, of.Port
+		*s = drive.Sender{Port: of.Port}
 		for _, r := range x.Joint[from:of.End] {
 			x.lost.Decide(r.Request, x.e.Space.Apply(r))
 		}
