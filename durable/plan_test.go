@@ -14,6 +14,7 @@ import (
 	"github.com/atoll-sim/atoll/inputlog"
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/internal/files/faulty"
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -207,4 +208,34 @@ func TestClosedBefore(t *testing.T) {
 	require.False(t, st.Recovered().Clean)
 	require.ErrorContains(t, st.Recovered().Torn, "the world was closed")
 	require.NoError(t, st.Close())
+}
+
+// TestOtherSystems opens a directory with a program that has dropped a system and renamed another.
+func TestOtherSystems(t *testing.T) {
+	path, _ := useDisk(t)
+	x := newBank(1)
+	x.s.MustAdd("gone", idle).MustAdd("was", idle, scheduler.Disabled())
+	st, err := x.open(path)
+	require.NoError(t, err)
+	x.step(t)
+	require.NoError(t, st.Close())
+	for _, changes := range [][]snapshot.Change{nil, {snapshot.Dropped("gone"), snapshot.Renamed("was", "is")}} {
+		y := newBank(1)
+		y.s.MustAdd("is", idle)
+		y.options.Snapshot.Changes = changes
+		plan, err := durable.Plan(path, y.World, y.s, y.options)
+		require.NoError(t, err)
+		st, err := y.open(path)
+		if changes == nil {
+			require.Len(t, plan.Refused(), 2)
+			require.ErrorIs(t, err, snapshot.ErrOtherWorld)
+			continue
+		}
+		require.Empty(t, plan.Refused())
+		require.NoError(t, err)
+		require.False(t, y.s.Enabled("is"))
+		require.Equal(t, x.observe(), y.observe())
+		y.step(t)
+		require.NoError(t, st.Close())
+	}
 }
