@@ -19,10 +19,10 @@ import (
 // another version of a program is started. It does not read the log, which is for the program that
 // wrote it. So if the directory was not closed, as after a crash, that is a difference too, of the
 // Kind "directory". It is refused if there are others: then start the program that wrote the log,
-// and stop it by Close. Open itself refuses to play the log if components, messages, resources,
-// hooks, extensions, kinds of requests or options differ. If only systems do, it plays the log, and
-// returns ErrDamaged where they do something else. Errors are snapshot.ErrNone and those of
-// snapshot.PlanLoad.
+// and stop it by Close. Open itself refuses to play the log if options differ, or something is
+// registered otherwise, except for functions, questions, bundles and prefabs behind the others. If
+// only these or systems differ, it plays the log, and returns ErrDamaged where the ticks do something
+// else. Errors are snapshot.ErrNone and those of snapshot.PlanLoad.
 func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snapshot.Plan, error) {
 	if w == nil || s == nil {
 		panic("durable: Plan with a nil World or Scheduler; pass those of world.New and scheduler.New")

@@ -79,12 +79,12 @@ const (
 
 // Recovered says what Open has found.
 //
-// Torn is for what was never told durable: the end of the log, as a crash leaves it. If the world was
-// closed before Store.Close, so that no snapshot could be saved, it says so, and the log lacks
-// nothing. What was told
-// durable and is missing or damaged is ErrDamaged or, with AcceptLoss, in Lost: which file, and which
-// ticks. Two losses look like a tear: the last segment is cut off behind its beginning, so that the
-// marks there are gone, too; or power was lost, and the ticks of the last sync alone are damaged.
+// Torn is for what was never told durable: the end of the log, as a crash leaves it. If the
+// world was closed before Store.Close, so that no snapshot could be saved, it says so, and the
+// log lacks nothing. What was told durable and is missing or damaged is ErrDamaged or, with
+// AcceptLoss, in Lost: which file, and which ticks. Two losses look like a tear: the last
+// segment is cut off behind its beginning, so that the marks there are gone, too; or power was
+// lost, and the ticks of the last sync alone are damaged.
 type Recovered struct {
 	New         bool           // nothing: the world is new
 	Snapshot    snapshot.Found // the one that was loaded, with why newer ones were skipped

@@ -179,7 +179,7 @@ func TestBeginsElsewhere(t *testing.T) {
 	x = loaded(t, b.image, 1)
 	x.scheduler.MustAdd("more", x.read)
 	world.RegisterResource(x.World, "more", Extra{})
-	require.EqualError(t, play(x, codecs()), `inputlog: the log is of another world: resource "more" registered here alone; play it by the program that wrote it`)
+	require.EqualError(t, play(x, codecs()), `inputlog: the log is of another world: resource "more" registered here alone`)
 
 	port := x.port(t) // nothing was begun
 	port.Close()

@@ -121,7 +121,7 @@ func TestOtherWorld(t *testing.T) {
 			x.step(t)
 			return x.World
 		},
-		`message "note", extension "kin" registered there alone; play it by the program that wrote it`: func() *world.World {
+		`message "note", extension "kin" registered there alone`: func() *world.World {
 			w := world.MustNew(options())
 			world.Register[Extra](w, "extra")
 			return w

@@ -51,7 +51,7 @@ func (h *header) mustRegister(w *world.World) error {
 		all = append(all, strings.Join(here, ", ")+" registered here alone")
 	}
 	if all = append(all, order...); len(all) > 0 {
-		return fmt.Errorf("%w: %s; play it by the program that wrote it", ErrOtherWorld, strings.Join(all, "; "))
+		return fmt.Errorf("%w: %s", ErrOtherWorld, strings.Join(all, "; "))
 	}
 	return nil
 }
