@@ -110,6 +110,7 @@ type Call[A, R any] struct {
 	options Options
 	run     func(context.Context, A) (R, error)
 	homes   []home[A, R]
+	of      *mem.Type // of the args
 	deliver drive.Deliver
 	owner   func(handle.Handle) int32 // bound once
 	answers *drive.Requests[answer[R]]
@@ -136,7 +137,7 @@ func New[A, R any](w *world.World, label string, m *world.Message[Result[R]], ru
 	case run == nil:
 		panic(fmt.Sprintf("async: New of %q with a nil function; pass one to call", label))
 	}
-	c := &Call[A, R]{w: w, driver: d, label: label, options: o.validate(label), run: run, homes: make([]home[A, R], w.Shards()+1)}
+	c := &Call[A, R]{w: w, driver: d, label: label, options: o.validate(label), run: run, homes: make([]home[A, R], w.Shards()+1), of: mem.TypeOf[A]()}
 	for _, x := range d.Survey().Extensions() {
 		if other, ok := x.(attachable); ok {
 			c.pool = other.attached()
@@ -194,7 +195,10 @@ func (c *Call[A, R]) Go(by world.Actor, to handle.Handle, args A) (ID, error) {
 	}
 	now := c.w.Tick()
 	index, id := h.Add(at, to, now+uint64(c.options.Ticks), now, 0)
-	*h.args.At(index) = args
+	own := h.args.At(index)
+	if *own = args; c.of.HasTimes() {
+		c.of.DropClocks(mem.PointerTo(own).Address, 1)
+	}
 	h.fresh = append(h.fresh, id)
 	if idle {
 		c.driver.Touched()

@@ -1,9 +1,13 @@
 package durable
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
+	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/snapshot"
@@ -12,11 +16,13 @@ import (
 
 // Plan compares the newest intact snapshot of a directory with the world. It returns what Open
 // would do about each difference, and what Open would refuse. It changes neither: use it before
-// another version of a program is started. It does not read the log, which only the program that
-// wrote it can play. So a directory that was not closed, as after a crash, is a difference too, of
-// the Kind "directory". It is refused if there are other differences: then start the program that
-// wrote the log, and stop it by Close. Plan returns snapshot.ErrNone if there is no snapshot, and
-// the errors of snapshot.PlanLoad.
+// another version of a program is started. It does not read the log, which is for the program that
+// wrote it. So if the directory was not closed, as after a crash, that is a difference too, of the
+// Kind "directory". It is refused if there are others: then start the program that wrote the log,
+// and stop it by Close. Open itself refuses to play the log if options differ, or something is
+// registered differently, except for functions, questions, bundles and prefabs behind the others. If
+// only these or systems differ, it plays the log, and returns ErrDamaged where the ticks do something
+// else. Plan returns snapshot.ErrNone if there is no snapshot, and the errors of snapshot.PlanLoad.
 func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snapshot.Plan, error) {
 	if w == nil || s == nil {
 		panic("durable: Plan with a nil World or Scheduler; pass those of world.New and scheduler.New")
@@ -38,13 +44,36 @@ func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snaps
 	if err != nil || o.NoLog {
 		return p, err
 	}
-	all, err := segments(files.Of(path))
+	log, err := logSince(&dir, found)
 	if err != nil {
 		return snapshot.Plan{}, err
 	}
-	if last := len(all) - 1; last >= 0 && all[last].number >= snapshotNumber(filepath.Base(found.Path)) {
+	if log {
 		p.Differences = append(p.Differences, snapshot.Difference{Kind: "directory", Refused: len(p.Differences) > 0,
-			Text: "was not closed, so it has a log, which only the program that wrote it can play: start that program, and stop it by Close, before another version"})
+			Text: "was not closed, so it has a log, which is for the program that wrote it: start that program, and stop it by Close, before another version"})
 	}
 	return p, nil
+}
+
+// logSince reports whether Open would play a log to a snapshot: whether there are segments since
+// the one that its mark names.
+func logSince(dir *snapshot.Dir, found snapshot.Found) (bool, error) {
+	in, err := dir.Open(filepath.Base(found.Path))
+	if err != nil {
+		return false, fmt.Errorf("durable: %w", err)
+	}
+	defer in.Close()
+	var m mark
+	body, err := drive.ReadAlso(in, markName)
+	if err == nil && body != nil {
+		also := m.also()
+		err = also.Load(body)
+	}
+	if err != nil {
+		return false, fmt.Errorf("durable: %s: %w", found.Path, err)
+	}
+	all, err := segments(files.Of(dir.Path))
+	return slices.ContainsFunc(m.since(all), func(s *segment) bool {
+		return s.wrong == nil || errors.Is(s.wrong, inputlog.ErrVersion)
+	}), err
 }

@@ -35,12 +35,15 @@ func (d *Store) restore(ctx context.Context) error {
 	case none:
 		return fmt.Errorf("%w: there is a log, or part of a snapshot, and no snapshot that is whole: %w", ErrDamaged, errors.Join(loaded.Passed...))
 	}
+	if !said.written && wrong == nil && len(all) == 0 {
+		if err = d.backup(); err != nil {
+			return err
+		}
+	}
 	if err = d.believe(wrong); err != nil {
 		return err
 	}
-	for len(d.found.all) > 0 && d.found.all[0].number < d.mark.number {
-		d.found.all = d.found.all[1:]
-	}
+	d.found.all = d.mark.since(d.found.all)
 	x.Clean = d.mark.clean && len(d.found.all) == 0 && d.found.said.written && d.found.said.segment < d.mark.number && x.Incarnation <= d.w.Incarnation()
 	d.found.passed = d.pass()
 	if d.o.NoLog { // a log would make up for them
@@ -67,6 +70,19 @@ func (d *Store) restore(ctx context.Context) error {
 	x.Incarnation = max(x.Incarnation, d.w.Incarnation())
 	if !x.Clean {
 		x.Incarnation++
+	}
+	return nil
+}
+
+// backup refuses a directory that has snapshots and nothing else.
+func (d *Store) backup() error {
+	x := &d.recovered
+	const remedy = "to restore a backup, begin with an empty directory, load it in Options.New, and call World.Reincarnate there"
+	switch {
+	case d.mark.number == 0:
+		return fmt.Errorf("%w: %s was saved without a Store; %s", ErrDamaged, x.Snapshot.Path, remedy)
+	case !d.o.AcceptLoss:
+		return fmt.Errorf("%w: there are snapshots alone, as in a backup, without the file %s and a log; %s; if this is no backup, restore the other files, or set AcceptLoss to go on from %s", ErrDamaged, incarnationName, remedy, x.Snapshot.Path)
 	}
 	return nil
 }
@@ -114,7 +130,7 @@ func (d *Store) playAll(ctx context.Context, all []*segment) error {
 	x := &d.recovered
 	if n := len(all); n > 0 && d.found.cut == nil && (d.found.said.logs && all[n-1].number >= d.found.said.first || d.found.passed.after(all[n-1].number)) {
 		// counts if the log leads there: the next file was made before the end mark was written
-		d.found.cut = fmt.Errorf("%s has its end mark, and %s is missing: the process died in Store.Close or Options.Upgrade", all[n-1].name, segmentName(all[n-1].number+1))
+		d.found.cut = fmt.Errorf("%s has its end mark, and no snapshot was saved behind it: the world was closed or broken before Store.Close, or the process died in Store.Close or Options.Upgrade", all[n-1].name)
 	}
 	for lost := len(x.Lost); len(all) > 0 && len(x.Lost) == lost; {
 		n := 1

@@ -71,6 +71,14 @@ type mark struct {
 	old    bool   // an earlier version saved it: before is not known
 }
 
+// since returns the segments since the snapshot with the mark, of all.
+func (m *mark) since(all []*segment) []*segment {
+	for len(all) > 0 && all[0].number < m.number {
+		all = all[1:]
+	}
+	return all
+}
+
 const cleanFlag, earlyFlag, linkedFlag = 1, 2, 4
 
 const markName = "durable"

@@ -79,16 +79,17 @@ const (
 
 // Recovered says what Open has found.
 //
-// Torn is for what was never told durable: the end of the log, as a crash leaves it. What was told
-// durable and is missing or damaged is ErrDamaged or, with AcceptLoss, in Lost: which file, and
-// which ticks. Two losses look like a tear: the last segment is cut off behind its beginning, so
-// that the marks there are gone, too; or power was lost, and the ticks of the last sync alone are
-// damaged.
+// Torn is for what was never told durable: the end of the log, as a crash leaves it. If the
+// world was closed before Store.Close, so that no snapshot could be saved, it says so, and the
+// log lacks nothing. What was told durable and is missing or damaged is ErrDamaged or, with
+// AcceptLoss, in Lost: which file, and which ticks. Two losses look like a tear: the last
+// segment is cut off behind its beginning, so that the marks there are gone, too; or power was
+// lost, and the ticks of the last sync alone are damaged.
 type Recovered struct {
 	New         bool           // nothing: the world is new
 	Snapshot    snapshot.Found // the one that was loaded, with why newer ones were skipped
 	Ticks       uint64         // that were played from the log
-	Torn        error          // why the log ends where it does, if it has no end mark: a crash
+	Torn        error          // why the log ends where it does, without a snapshot: a crash, or World.Close before Store.Close
 	Clean       bool           // the last Store was closed, and nothing is lost
 	Incarnation uint32         // of the world, from now on
 	Lost        []error        // what AcceptLoss has accepted
@@ -186,6 +187,8 @@ func (d *Store) Err() error {
 // is on disk, and older ones are removed. On an error the directory is as good as before, and the
 // log goes on. The error is that of ctx if the world was not captured in time. Safe from any
 // goroutine outside of ticks, of functions of Scheduler.Between and of OnTick; one at a time saves.
+// But a goroutine that calls Step itself waits for ever: another one must call Save, while that goes
+// on to call Step.
 func (d *Store) Save(ctx context.Context) error { return d.save(ctx, true) }
 
 // save is Save, called by the user or by a timer.
@@ -322,7 +325,8 @@ func (d *Store) keep() {
 }
 
 // Close ends the Store: it waits until the log is on disk, and saves a last snapshot. The world
-// must be idle, so call it when Run has returned, and before World.Close. Ports that are open then
+// must be idle, so call it when Run has returned, and before World.Close: a closed world cannot be
+// saved, so the next Open plays the log and begins another incarnation. Ports that are open then
 // may hold handles that are given again. Close them before, and refresh the world; otherwise the
 // next Open begins another incarnation. Close returns why the directory may lack something. With
 // Options.NoLog that may be because a closed or broken world cannot be saved; without it the log

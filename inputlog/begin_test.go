@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inputlog"
 	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/scheduler"
@@ -178,7 +179,7 @@ func TestBeginsElsewhere(t *testing.T) {
 	x = loaded(t, b.image, 1)
 	x.scheduler.MustAdd("more", x.read)
 	world.RegisterResource(x.World, "more", Extra{})
-	require.ErrorContains(t, play(x, codecs()), "its state has 28 sections, that of the world 29; something else is registered")
+	require.EqualError(t, play(x, codecs()), `inputlog: the log is of another world: resource "more" registered here alone`)
 
 	port := x.port(t) // nothing was begun
 	port.Close()
@@ -193,6 +194,9 @@ func TestBeginsElsewhere(t *testing.T) {
 		x.step(t)
 		require.NoError(t, r.Close())
 		y := loaded(t, b.image, 1)
+		if !o.NoHash {
+			world.RegisterResource(y.World, "unhashed", make(chan int))
+		}
 		world.Write[Body](y.World).Get(anyone(y)).Sum++ // which nobody sees
 		playing, err := inputlog.Open(&log)
 		require.NoError(t, err)
@@ -200,6 +204,56 @@ func TestBeginsElsewhere(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, p.Next())
 		p.Close()
+	}
+}
+
+// TestOthersRegistered names what one of a log and a world has registered alone, or in another order,
+// also if the log has no hashes.
+func TestOthersRegistered(t *testing.T) {
+	type (
+		One   struct{ N int }
+		Two   struct{ N int }
+		Three struct{ N int }
+	)
+	wide := func(w *world.World) { world.Register[struct{ N [2]int }](w, "one") }
+	one := func(w *world.World) { world.Register[One](w, "one") }
+	two := func(w *world.World) { world.Register[Two](w, "two") }
+	three := func(w *world.World) { world.RegisterMessage[Three](w, "three") }
+	made := func(all ...func(*world.World)) *world.World {
+		w := world.MustNew(world.Options{Shards: 2})
+		for _, f := range all {
+			f(w)
+		}
+		return w
+	}
+	for _, noHash := range []bool{false, true} {
+		var log bytes.Buffer
+		recorded := made(one, two, three)
+		r, err := inputlog.NewRecorder(recorded, &log, inputlog.Options{NoHash: noHash})
+		require.NoError(t, err)
+		recorded.Refresh() // a log without ticks needs no kinds of requests
+		require.NoError(t, r.Close())
+		for says, w := range map[string]*world.World{
+			`of component "one", as {N [2]int`: made(wide, two, three),
+			"":                                 made(one, two, three),
+			`component "two", message "three" registered there alone`: made(one),
+			`component "two" registered there alone; resource "four", hook "five" registered here alone`: made(one, three, func(w *world.World) {
+				world.RegisterResource(w, "four", 4)
+				w.Observe("five", world.OnCreate, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
+					return func(*world.Context, world.Event, []handle.Handle) {}
+				})
+			}),
+			`components are registered in the order ["one" "two"] there, ["two" "one"] here`: made(two, one, three),
+		} {
+			l, err := inputlog.Open(bytes.NewReader(log.Bytes()))
+			require.NoError(t, err)
+			if _, err = l.Play(w, nil); says == "" {
+				require.NoError(t, err)
+				continue
+			}
+			require.ErrorIs(t, err, inputlog.ErrOtherWorld)
+			require.ErrorContains(t, err, says)
+		}
 	}
 }
 

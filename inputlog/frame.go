@@ -23,7 +23,7 @@ import (
 // passes over them.
 const (
 	magic        = "atollog"
-	version byte = 9
+	version byte = 10
 
 	headSize = 5
 	sumSize  = 8

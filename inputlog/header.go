@@ -61,13 +61,14 @@ func (s setting) String() string {
 type header struct {
 	note     []byte
 	settings []setting
+	lists    []list
 	tick     uint64
 	hashes   []state.Hash // of the sections of the state, in order; nil if not known
 }
 
 // headerOf returns the header of a log that begins now.
 func headerOf(w *world.World, o *Options) (header, error) {
-	h := header{note: o.Note, settings: settings(w), tick: w.Tick()}
+	h := header{note: o.Note, settings: settings(w), lists: lists(w), tick: w.Tick()}
 	if o.NoHash {
 		return h, nil
 	}
@@ -88,6 +89,14 @@ func (h *header) append(dst []byte) []byte {
 		dst = appendBytes(dst, s.name)
 		dst = binary.AppendUvarint(dst, s.value)
 	}
+	dst = binary.AppendUvarint(dst, uint64(len(h.lists)))
+	for _, l := range h.lists {
+		dst = appendBytes(dst, l.what)
+		dst = binary.AppendUvarint(dst, uint64(len(l.names)))
+		for _, name := range l.names {
+			dst = appendBytes(dst, name)
+		}
+	}
 	dst = binary.AppendUvarint(dst, h.tick)
 	dst = binary.AppendUvarint(dst, uint64(len(h.hashes)))
 	for _, x := range h.hashes {
@@ -102,6 +111,13 @@ func (h *header) read(body []byte) error {
 	h.note = append([]byte(nil), c.bytes()...)
 	for range c.times {
 		h.settings = append(h.settings, setting{string(c.bytes()), c.number()})
+	}
+	for range c.times {
+		l := list{what: string(c.bytes())}
+		for range c.times {
+			l.names = append(l.names, string(c.bytes()))
+		}
+		h.lists = append(h.lists, l)
 	}
 	h.tick = c.number()
 	for range c.times {
@@ -121,6 +137,9 @@ func (h *header) mustMatch(w *world.World) error {
 			return fmt.Errorf("%w: %v in the log, %v here", ErrOtherWorld, r, s)
 		}
 	}
+	if err := h.mustRegister(w); err != nil {
+		return err
+	}
 	if h.tick != w.Tick() {
 		return fmt.Errorf("%w: the log begins at tick %d, the world is at %d; play it to a world that was loaded from a snapshot of that tick, or is new for tick 0", ErrOtherWorld, h.tick, w.Tick())
 	}
@@ -137,7 +156,7 @@ func (h *header) mustBeThere(w *world.World, codecs *state.Codecs) error {
 		return err
 	}
 	if len(mine) != len(h.hashes) {
-		return fmt.Errorf("%w: its state has %d sections, that of the world %d; something else is registered", ErrOtherWorld, len(h.hashes), len(mine))
+		return fmt.Errorf("%w: its state has %d sections, the world has %d", ErrOtherWorld, len(h.hashes), len(mine))
 	}
 	for i, s := range mine {
 		if s.Hash != h.hashes[i] {

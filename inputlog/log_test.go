@@ -99,7 +99,7 @@ func TestAltered(t *testing.T) {
 	log[7]++
 	_, err := playAll(t, log)
 	require.ErrorIs(t, err, inputlog.ErrVersion)
-	require.ErrorContains(t, err, "10, want 9")
+	require.ErrorContains(t, err, "11, want 10")
 }
 
 // TestOtherWorld checks what is said of worlds that are not as the recorded one.
@@ -121,7 +121,7 @@ func TestOtherWorld(t *testing.T) {
 			x.step(t)
 			return x.World
 		},
-		`@0 in the log, set of component "extra", as {N int32@0;4}`: func() *world.World {
+		`message "note", extension "kin" registered there alone`: func() *world.World {
 			w := world.MustNew(options())
 			world.Register[Extra](w, "extra")
 			return w

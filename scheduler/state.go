@@ -1,9 +1,10 @@
 package scheduler
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
+
+	"github.com/atoll-sim/atoll/internal/drive"
 )
 
 // AppendState appends the scheduler's state that decides what the next tick does: which systems are
@@ -17,10 +18,10 @@ func (s *Scheduler) AppendState(dst []byte) []byte {
 		dst = append(dst, x.name...)
 		dst = append(dst, 0, bit(x.on))
 		if !slices.Contains(x.off, true) || x.restarts {
-			dst = append(dst, 0)
+			dst = append(dst, drive.OffNowhere)
 			continue
 		}
-		dst = append(dst, 1)
+		dst = append(dst, x.offs())
 		for _, off := range x.off {
 			dst = append(dst, bit(off))
 		}
@@ -43,27 +44,28 @@ func (s *Scheduler) AppendState(dst []byte) []byte {
 func (s *Scheduler) LoadState(src []byte) error {
 	s.mustRest("LoadState")
 	enabled, off := map[*system]bool{}, map[*system][]bool{}
-	for len(src) > 0 && src[0] > 1 { // no name begins with such a byte, but the state of a Balancer does
-		name, rest, ok := bytes.Cut(src, []byte{0})
-		x, err := s.find(string(name))
-		switch {
-		case !ok || len(rest) < 2:
-			return fmt.Errorf("scheduler: the state of system %q is none", name)
-		case err != nil:
+	for {
+		saved, rest, more, err := drive.NextSystem(src, s.World().Shards())
+		if err != nil {
 			return err
 		}
-		on, disabled := rest[0] == 1, rest[1]
-		rest, off[x] = rest[2:], make([]bool, len(x.off))
-		if disabled > 1 || disabled == 1 && len(rest) < len(x.off) {
-			return fmt.Errorf("scheduler: the state of system %q is none", name)
+		if !more {
+			break
 		}
-		if disabled == 1 {
-			for k := range x.off {
-				off[x][k] = rest[k] == 1
+		x, err := s.find(saved.Name)
+		if err != nil {
+			return err
+		}
+		enabled[x], off[x] = saved.On, make([]bool, len(x.off))
+		for k := range off[x] {
+			off[x][k] = len(saved.Off) == len(x.off) && saved.Off[k] == 1
+		}
+		if len(saved.Off) != len(x.off) && slices.Contains(saved.Off, 1) { // it was global, or is now
+			for k := range off[x] {
+				off[x][k] = true
 			}
-			rest = rest[len(x.off):]
 		}
-		enabled[x], src = on, rest
+		src = rest
 	}
 	if err := s.balancing.load(src); err != nil {
 		return err
@@ -96,6 +98,14 @@ func (b *balancing) load(src []byte) error {
 	}
 	b.system.enabled.Store(src[0] == 1)
 	return nil
+}
+
+// offs says how many shards have a byte in the state.
+func (s *system) offs() byte {
+	if s.global {
+		return drive.OffSystem
+	}
+	return drive.OffShards
 }
 
 func bit(is bool) byte {

@@ -255,7 +255,7 @@ func (l *loading) part(c *drive.Cursor, s *section) error {
 		}
 	case schedulerSection:
 		body := slices.Clone(c.Take(len(c.Rest)))
-		l.later("state of", "scheduler", func() error { return l.o.Scheduler.LoadState(body) })
+		l.later("state of", "scheduler", func() error { return l.loadSystems(body) })
 	case alsoSection:
 		if s.number >= len(l.names.also) {
 			return drive.ErrBody

@@ -178,51 +178,6 @@ func (m *matching) order(what string, saved []named) {
 	}
 }
 
-// systems compares the systems of the schedulers by name.
-func (m *matching) systems() {
-	if m.saved.scheduler && !m.own.scheduler {
-		if m.files {
-			m.note("scheduler", "", "", false, "is in the old one alone; Load needs one in Options.Scheduler")
-		} else {
-			m.note("scheduler", "", "", true, "is in the snapshot; pass one in Options.Scheduler")
-		}
-		return
-	}
-	saved, own := namesOf(m.saved.systems), namesOf(m.own.systems)
-	for _, name := range saved {
-		if !slices.Contains(own, name) {
-			m.note("system", name, "", true, "is not in Options.Scheduler: add it; it may do nothing")
-		}
-	}
-	for _, name := range own {
-		if m.saved.scheduler && !slices.Contains(saved, name) {
-			m.note("system", name, "", false, "is new, and stays as it was added")
-		}
-	}
-	m.balancer()
-}
-
-// balancer compares the Balancers of the schedulers, which have types as names.
-func (m *matching) balancer() {
-	saved, own := namesOf(m.saved.balancers), namesOf(m.own.balancers)
-	_, loads := m.own.balances.(interface{ LoadState(src []byte) error })
-	_, keeps := m.own.balances.(interface{ AppendState(dst []byte) []byte })
-	switch {
-	case !m.saved.scheduler || len(saved)+len(own) == 0:
-	case len(own) == 0:
-		m.note("balancer", saved[0], "", false, "is not in Options.Scheduler: its state is left out")
-	case len(saved) == 0:
-		m.note("balancer", own[0], "", false, "is new, and stays as it was made")
-	case keeps && !loads:
-		m.note("balancer", saved[0], own[0], true, "has a state and no LoadState: give it the method")
-	case saved[0] == own[0]:
-	case loads || m.files:
-		m.note("balancer", saved[0], own[0], false, "is another, which gets the state that was saved")
-	default:
-		m.note("balancer", saved[0], own[0], false, "is another, without a state: what was saved is left out")
-	}
-}
-
 // find finds each element of a list in another. Several with the same name are matched in order.
 func (m *matching) find(what string, saved, own []named) error {
 	byName := map[string][]*named{}
@@ -285,7 +240,11 @@ func (m *matching) missing(what string, n *named, name string) {
 		m.note(what, n.name, "", false, "is in the old one alone; Load needs it in Options.Also")
 		return
 	}
-	m.note(what, n.name, "", true, "is not in this world: say Renamed(%q, …) or Dropped(%q), or register it", now, now)
+	in, or := "this world", "register"
+	if what == "system" {
+		in, or = "Options.Scheduler", "add"
+	}
+	m.note(what, n.name, "", true, "is not in %s: say Renamed(%q, …) or Dropped(%q), or %s it", in, now, now, or)
 }
 
 // options compares the options of an extension.

@@ -1,6 +1,13 @@
 package snapshot
 
-import "io"
+import (
+	"io"
+	"slices"
+
+	"github.com/atoll-sim/atoll/internal/drive"
+)
+
+func init() { drive.ReadAlso = readAlso }
 
 // Verify reads a whole snapshot and checks each checksum. Errors are those of
 // Inspect, and ErrBase for an increment: pass the result of Merge instead.
@@ -20,4 +27,22 @@ func Verify(src io.Reader) (Info, error) {
 		err = r.finish(&s)
 	}
 	return x, err
+}
+
+// readAlso is drive.ReadAlso.
+func readAlso(src io.Reader, name string) ([]byte, error) {
+	l := loading{r: sourceOf(src)}
+	if err := l.head(); err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(l.names.also, func(n named) bool { return n.name == name })
+	for s := (section{}); at >= 0 && s.kind != endSection; {
+		if err := l.r.next(&s); err != nil {
+			return nil, err
+		}
+		if s.kind == alsoSection && s.number == at {
+			return s.unpack(new([]byte))
+		}
+	}
+	return nil, nil
 }

@@ -45,7 +45,7 @@ type anyResource interface {
 // resources already. When to call it: see Register.
 func RegisterResource[T any](w *World, name string, first T) *Resource[T] {
 	r := newResource[T](w, "world.RegisterResource", name)
-	r.value = first
+	r.put(first)
 	return r
 }
 
@@ -119,6 +119,11 @@ func (r *Resource[T]) Get() T {
 func (r *Resource[T]) Set(v T) {
 	r.w.mustIdle("Resource.Set")
 	r.w.touched = true
+	r.put(v)
+}
+
+// put stores a value, whose times lose their reading of the monotonic clock.
+func (r *Resource[T]) put(v T) {
 	r.value = v
 	if r.of.HasTimes() {
 		r.of.DropClocks(mem.PointerTo(&r.value).Address, 1)

@@ -2,6 +2,7 @@ package world_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -108,4 +109,16 @@ func TestResourceMisuse(t *testing.T) {
 	tick := driver.Of(f.World).BeginTick()
 	defer tick.End(serial)
 	mustPanic(t, []string{"RegisterResource while a tick runs"}, func() { world.RegisterResource(f.World, "late", other{}) })
+}
+
+// TestResourceTimes drops the reading of the monotonic clock from the first value as from others.
+func TestResourceTimes(t *testing.T) {
+	type Opened struct{ At [2]time.Time }
+	now := time.Now()
+	w := world.MustNew(world.Options{})
+	r := world.RegisterResource(w, "opened", Opened{[2]time.Time{now, now}})
+	want := Opened{[2]time.Time{now.Round(0), now.Round(0)}}
+	require.Equal(t, want, r.Get())
+	r.Set(Opened{[2]time.Time{now, now}})
+	require.Equal(t, want, r.Get())
 }

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"io"
 	"reflect"
 
 	"github.com/atoll-sim/atoll/internal/mem"
@@ -86,3 +87,8 @@ type Hashing interface {
 // returns true. Package state sets HashLater when the program starts. The error is that of
 // state.StateHash.
 var HashLater func(w, codecs any, has func(component int) bool) (Hashing, error)
+
+// ReadAlso returns what the Also of a name has saved in a snapshot, or nil if it has none. It reads
+// the whole snapshot, without a world. Package snapshot sets it when the program starts. The error
+// is that of snapshot.Verify.
+var ReadAlso func(src io.Reader, name string) ([]byte, error)
