@@ -139,8 +139,15 @@ type Store struct {
 	}
 }
 
-// Recovered returns what Open has found.
-func (d *Store) Recovered() Recovered { return d.recovered }
+// Recovered returns what Open has found. Its Incarnation is the last, if World.Reincarnate was called
+// since. Safe from any goroutine.
+func (d *Store) Recovered() Recovered {
+	x := d.recovered
+	d.stated.Lock()
+	defer d.stated.Unlock()
+	x.Incarnation = max(x.Incarnation, d.stated.incarnation)
+	return x
+}
 
 // Durable returns the tick up to which everything is on disk: after a restart the world has all
 // ticks before it, from the log or in its snapshot. It grows while the world runs. A server that
