@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,7 +32,9 @@ type Options struct {
 	// start but the first, so it must find out what is left to do. Open then saves a snapshot.
 	Upgrade func(w *world.World) error
 	// Snapshot says what belongs to a snapshot and how it is written. Its Codecs are also those of
-	// the log; its Scheduler is the one that Open is given.
+	// the log; its Scheduler is the one that Open is given. No log has what its Also save, and which
+	// systems are enabled: if the last snapshot is damaged, and the ticks of the log do not lead to
+	// the same bytes, that is a loss.
 	Snapshot snapshot.Options
 	// Every is how often a snapshot is saved while the scheduler runs. Default: a minute. Negative:
 	// only Save and Close save. A snapshot needs a frame of the world, one of
@@ -63,13 +64,6 @@ type Options struct {
 	// Logger, if not nil, gets records of what is restored, saved and removed. A panic of its
 	// handler is written to standard error.
 	Logger *slog.Logger
-}
-
-// snapshot returns the options of a snapshot, with what a Store adds to it.
-func (o *Options) snapshot(s *scheduler.Scheduler, m *mark) snapshot.Options {
-	all := o.Snapshot
-	all.Scheduler, all.Also = s, append(slices.Clip(all.Also), m.also())
-	return all
 }
 
 const (
