@@ -73,12 +73,18 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// TestOpenNotNew refuses a world with entities, or that has made ticks, at the first start: the
-// second one could not restore it.
+// TestOpenNotNew refuses a world with entities or messages, or that has made ticks, at the first
+// start: the second one could not restore it.
 func TestOpenNotNew(t *testing.T) {
 	for _, use := range []func(x *bank){
 		func(x *bank) { _, _ = x.ships.Create(x.World, fleet{}) },
+		func(x *bank) {
+			h, _ := x.ships.Create(x.World, fleet{})
+			x.Destroy(h)
+		},
 		func(x *bank) { x.Refresh() },
+		func(x *bank) { _ = world.RegisterMessage[pay](x.World, "paid").Broadcast(x.World, pay{}) },
+		func(x *bank) { _ = world.RegisterMessage[pay](x.World, "paid").SendShard(x.World, 1, pay{}) },
 	} {
 		path := t.TempDir()
 		x := newBank(1)

@@ -439,7 +439,7 @@ func TestStatementOnDisk(t *testing.T) {
 		disk.PowerOff()
 		st.Crash()
 		disk.Reboot()
-		require.Contains(t, string(contents(disk, "incarnation")), fmt.Sprintf("atoll-durable-2 %d ", x.Incarnation()))
+		require.Contains(t, string(contents(disk, "incarnation")), fmt.Sprintf("atoll-durable-3 %d ", x.Incarnation()))
 		for _, name := range logsOf(t, disk) { // so that nothing else has it
 			require.NoError(t, disk.Remove(name))
 		}

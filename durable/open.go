@@ -48,8 +48,10 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	if w.Stats(&now); now.Ports > 0 {
 		return nil, fmt.Errorf("durable: %d ports are open; open ports, and attach a Pool of package async, after Open", now.Ports)
 	}
-	if err := w.Err(); err == nil && (w.Tick() > 0 || now.Entities > 0) { // also if the directory is new: the next start would be refused
-		return nil, fmt.Errorf("durable: %w: it is at tick %d and has %d entities; fill it in Options.New, which Open calls if the directory has no world yet", snapshot.ErrNotNew, w.Tick(), now.Entities)
+	if w.Err() == nil { // also if the directory is new: the next start would be refused
+		if err := driver.Of(w).MayLoad("durable.Open"); err != nil {
+			return nil, fmt.Errorf("durable: %w: %w; fill it in Options.New, which Open calls if the directory has no world yet", snapshot.ErrNotNew, err)
+		}
 	}
 	began := time.Now()
 	d := &Store{w: w, s: s, o: o, dir: snapshot.Dir{Path: path, Keep: o.Keep, Increments: o.Increments}, files: files.Of(path), saving: make(chan struct{}, 1), captures: make(chan *capture), again: make(chan struct{}, 1), marks: map[string]uint64{}}

@@ -158,7 +158,7 @@ func TestDamaged(t *testing.T) {
 		lost   bool // what AcceptLoss accepts
 	}{
 		"all snapshots":              {all(flip(first, 99), flip(second, 99)), "no snapshot that is whole", false},
-		"no snapshots":               {remove(first, second), "there is a log", false},
+		"no snapshots":               {remove(first, second), "no snapshot that is whole: " + second + ", or the increment of that number, is missing; restore one", false},
 		"the log between":            {all(flip(second, -60), flip(log1, -60)), log1 + ": inputlog: the log was altered", true},
 		"the log between is cut off": {all(flip(second, -60), func(d *faulty.Disk) { d.Edit(log1, func(b []byte) []byte { return b[:len(b)-60] }) }), log1 + ": inputlog: the log is cut off", true},
 		"no log between":             {all(flip(second, -60), remove(log1)), log1 + " is missing", true},
@@ -167,6 +167,7 @@ func TestDamaged(t *testing.T) {
 		_, _, err := opened(t, disk, test.change, nil)
 		require.ErrorIs(t, err, durable.ErrDamaged, what)
 		require.ErrorContains(t, err, test.says, what)
+		require.NotContains(t, err.Error(), "%!", what)
 		x, st, err := opened(t, disk, test.change, func(o *durable.Options) { o.AcceptLoss = true })
 		if !test.lost {
 			require.ErrorIs(t, err, durable.ErrDamaged, what)

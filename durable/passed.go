@@ -23,6 +23,8 @@ type passedOver struct {
 	hash   state.Hash
 	byUser bool // Store.Save was called for one of them, so the log may not lead there
 	met    bool // the log led to its state
+	last   bool // the statement names it, with a checksum of what it has beside the world
+	same   bool // and the log led to that, too
 }
 
 // pass lists the snapshots that are newer than the loaded one, and the missing one, if one should be
@@ -37,7 +39,7 @@ func (d *Store) pass() (p passed) {
 		if last = max(last, number); number <= loaded {
 			continue
 		}
-		x := &passedOver{name: name, byUser: byUser}
+		x := &passedOver{name: name, byUser: byUser, last: number == said.snapshot}
 		if info, err := d.inspect(name); err == nil {
 			x.tick, x.hash = info.Tick, info.Hash
 		} else if x.err = err; number == said.snapshot {
@@ -46,7 +48,7 @@ func (d *Store) pass() (p passed) {
 		p = append(p, x)
 	}
 	if said.snapshot > last {
-		x := &passedOver{name: nameOf(said.snapshot, snapshotEnd), tick: said.tick, hash: said.hash}
+		x := &passedOver{name: nameOf(said.snapshot, snapshotEnd), tick: said.tick, hash: said.hash, last: true}
 		from.Passed = append(from.Passed, fmt.Errorf("%s, or the increment of that number, is missing", x.name))
 		p = append(p, x)
 	}
@@ -65,6 +67,10 @@ func (p passed) meet(d *Store) {
 		if !x.met && x.err == nil && x.tick == tick {
 			hash, err := state.StateHash(d.w, d.o.Snapshot.Codecs)
 			x.met = err == nil && hash == x.hash
+			if x.met && x.last {
+				sum, err := d.besideNow()
+				x.same = err == nil && sum == d.found.said.beside
+			}
 		}
 	}
 }
@@ -73,6 +79,8 @@ func (p passed) meet(d *Store) {
 func (x *passedOver) missed(d *Store) error {
 	closed := d.recovered.Torn == nil // then the log leads to all that was saved
 	switch {
+	case x.met && x.last && !x.same:
+		return fmt.Errorf("%s: the log leads to the world that was saved there, but not to what was saved beside it: Options.Snapshot.Also, or which systems are enabled", x.name)
 	case x.met || x.err != nil && !x.byUser && !closed:
 		return nil
 	case x.err != nil:

@@ -1,13 +1,17 @@
 package durable_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/durable"
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/internal/files/faulty"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/world"
 )
 
 // TestReincarnateKept raises the number of the incarnation while a Store keeps the world. All that
@@ -18,6 +22,7 @@ func TestReincarnateKept(t *testing.T) {
 	st, err := x.open(path)
 	require.NoError(t, err)
 	require.NoError(t, x.Reincarnate(x.Incarnation()+1))
+	require.Equal(t, x.Incarnation(), st.Recovered().Incarnation)
 	before := disk.Clone()
 	given := x.given(t)
 	st.Crash()
@@ -71,5 +76,49 @@ func TestNumberUnknown(t *testing.T) {
 			require.NoError(t, err)
 			require.NotContains(t, given, y.given(t))
 		})
+	}
+}
+
+// TestFewNumbers loses what has the number of the incarnation, and all segments, where there are few
+// incarnations: Open leaves out as many as the processes since the newest snapshot can have used, or
+// refuses. None of them has made a tick, so they have saved no snapshot for that.
+func TestFewNumbers(t *testing.T) {
+	for _, most := range []uint32{60, 15} {
+		path, disk := useDisk(t)
+		open := func(path string, accept bool) (*bank, *durable.Store, error) {
+			x := newBankOf(1, func(o *world.Options, _ *scheduler.Options) { o.VersionsEach, o.VersionMax = 100, 100*most })
+			x.options.AcceptLoss = accept
+			st, err := x.open(path)
+			return x, st, err
+		}
+		given, refused := map[handle.Handle]bool{}, 0
+		for range 13 {
+			x, st, err := open(path, false)
+			require.NoError(t, err)
+			port, err := x.OpenPort()
+			require.NoError(t, err)
+			h, err := x.ships.Create(port, fleet{})
+			require.NoError(t, err)
+			given[h] = true
+			st.Crash()
+			names, err := disk.List()
+			require.NoError(t, err)
+			other, lost := t.TempDir(), disk.Clone()
+			for _, n := range names {
+				if !strings.HasSuffix(n, ".snapshot") {
+					require.NoError(t, lost.Remove(n))
+				}
+			}
+			useAs(t, other, func() files.Files { return lost })
+			y, _, err := open(other, true)
+			if most == 15 && err != nil {
+				require.ErrorIs(t, err, world.ErrVersions)
+				refused++
+				continue
+			}
+			require.NoError(t, err)
+			require.NotContains(t, given, y.given(t))
+		}
+		require.Equal(t, most == 15, refused > 0)
 	}
 }

@@ -33,7 +33,7 @@ func (d *Store) restore(ctx context.Context) error {
 	case none && len(loaded.Passed)+len(all) == 0:
 		return d.fresh(wrong)
 	case none:
-		return fmt.Errorf("%w: there is a log, or part of a snapshot, and no snapshot that is whole: %w", ErrDamaged, errors.Join(loaded.Passed...))
+		return d.noSnapshot(loaded.Passed)
 	}
 	if !said.written && wrong == nil && len(all) == 0 {
 		if err = d.backup(); err != nil {
@@ -87,6 +87,20 @@ func (d *Store) backup() error {
 	return nil
 }
 
+// noSnapshot is for a directory that has files of a world, and no snapshot that can be loaded. passed
+// says why.
+func (d *Store) noSnapshot(passed []error) error {
+	if len(passed) == 0 {
+		name := "the snapshot"
+		if n := d.found.said.snapshot; n > 0 {
+			name = nameOf(n, snapshotEnd) + ", or the increment of that number,"
+		}
+		passed = []error{fmt.Errorf("%s is missing", name)}
+	}
+	return fmt.Errorf("%w: there is a log, or part of a snapshot, and no snapshot that is whole: %w; restore one, or begin with an empty directory and load a backup in Options.New",
+		ErrDamaged, errors.Join(passed...))
+}
+
 // believe takes in the statement, or notes as a loss what is wrong with it. Incarnation is the last
 // that gave handles, from then on, or one above that.
 func (d *Store) believe(wrong error) error {
@@ -117,11 +131,13 @@ func (d *Store) believe(wrong error) error {
 	return nil
 }
 
-// beyond is how far above the known incarnations an unknown one gets its number: a sixteenth of all
-// numbers. So many processes can have ended since without a trace.
+// beyond is by how much a number of an incarnation that nobody knows is put above those that are
+// known. All processes since the newest snapshot can have ended without a trace: the one that saved
+// it, and segmentsMost before one saves again. A sixteenth of all numbers is more, mostly: callers of
+// World.Reincarnate may have left some out. If so many are not left, Open returns ErrVersions.
 func (d *Store) beyond() uint32 {
 	o := d.w.Options()
-	return max(1, o.VersionMax/o.VersionsEach/16)
+	return max(segmentsMost+2, o.VersionMax/o.VersionsEach/16)
 }
 
 // playAll plays segments that follow one another, and looks whether they make up for the snapshots

@@ -69,6 +69,7 @@ type mark struct {
 	clean  bool   // the Store was closed: no caller got a handle since
 	early  bool   // the file of the segment was not made yet
 	old    bool   // an earlier version saved it: before is not known
+	sums   sums   // not written: the statement has them
 }
 
 // since returns the segments since the snapshot with the mark, of all.

@@ -32,8 +32,9 @@ type statement struct {
 	snapshot    uint64 // the number of the last snapshot, or 0: there was none yet
 	tick        uint64 // of that
 	hash        state.Hash
-	written     bool // there is such a file
-	old         bool // an earlier version wrote it, which knew the first three
+	beside      uint64 // the checksum of what that has beside the world
+	written     bool   // there is such a file
+	old         bool   // an earlier version wrote it, which knew the first three
 }
 
 // stated is what a Store has stated.
@@ -46,14 +47,14 @@ type stated struct {
 }
 
 const (
-	statementVersion = "atoll-durable-2"
-	statementForm    = "%d %d %t %d %016x %d %d %016x"
+	statementVersion = "atoll-durable-3"
+	statementForm    = "%d %d %t %d %016x %d %d %016x %016x"
 )
 
 var sumTable = crc64.MakeTable(crc64.ECMA)
 
 func (x *statement) String() string {
-	text := fmt.Sprintf(statementVersion+" "+statementForm, x.incarnation, x.first, x.logs, x.segment, x.id, x.snapshot, x.tick, uint64(x.hash))
+	text := fmt.Sprintf(statementVersion+" "+statementForm, x.incarnation, x.first, x.logs, x.segment, x.id, x.snapshot, x.tick, uint64(x.hash), x.beside)
 	return fmt.Sprintf("%s %016x\n", text, crc64.Checksum([]byte(text), sumTable))
 }
 
@@ -74,7 +75,7 @@ func readStatement(f files.Files) (x statement, err error) {
 	x.written = true
 	text := string(data)
 	if rest, is := strings.CutPrefix(text, statementVersion+" "); is {
-		_, err = fmt.Sscanf(rest, statementForm, &x.incarnation, &x.first, &x.logs, &x.segment, &x.id, &x.snapshot, &x.tick, (*uint64)(&x.hash))
+		_, err = fmt.Sscanf(rest, statementForm, &x.incarnation, &x.first, &x.logs, &x.segment, &x.id, &x.snapshot, &x.tick, (*uint64)(&x.hash), &x.beside)
 		if err == nil && x.String() == text {
 			return x, nil
 		}
@@ -127,5 +128,7 @@ func (d *Store) has(path string) error {
 	if err != nil {
 		return fmt.Errorf("durable: %s: %w", name, err)
 	}
-	return d.state(func(s *statement) { s.snapshot, s.tick, s.hash = snapshotNumber(name), info.Tick, info.Hash })
+	return d.state(func(s *statement) {
+		s.snapshot, s.tick, s.hash, s.beside = snapshotNumber(name), info.Tick, info.Hash, d.mark.beside()
+	})
 }

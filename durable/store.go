@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,8 +31,10 @@ type Options struct {
 	// newer version of a program adds a new component to existing entities. It is called at each
 	// start but the first, so it must find out what is left to do. Open then saves a snapshot.
 	Upgrade func(w *world.World) error
-	// Snapshot says what belongs to a snapshot and how it is written. The log uses its
-	// Codecs, too. Open sets its Scheduler.
+	// Snapshot says what belongs to a snapshot and how it is written. Its Codecs are also those of
+	// the log; its Scheduler is the one that Open is given. The log lacks what its Also save, and which
+	// systems are enabled: if the last snapshot is damaged, and the ticks of the log do not lead to
+	// the same bytes, that is a loss.
 	Snapshot snapshot.Options
 	// Every is how often a snapshot is saved while the scheduler runs. Default: a minute. Negative:
 	// only Save and Close save. A snapshot needs a frame of the world, one of
@@ -63,13 +64,6 @@ type Options struct {
 	// Logger, if not nil, gets records of what is restored, saved and removed. A panic of its
 	// handler is written to standard error.
 	Logger *slog.Logger
-}
-
-// snapshot returns the options of a snapshot, with what a Store adds to it.
-func (o *Options) snapshot(s *scheduler.Scheduler, m *mark) snapshot.Options {
-	all := o.Snapshot
-	all.Scheduler, all.Also = s, append(slices.Clip(all.Also), m.also())
-	return all
 }
 
 const (
@@ -141,8 +135,15 @@ type Store struct {
 	}
 }
 
-// Recovered returns what Open has found. Safe from any goroutine.
-func (d *Store) Recovered() Recovered { return d.recovered }
+// Recovered returns what Open has found. Its Incarnation is the last, if World.Reincarnate was called
+// since. Safe from any goroutine.
+func (d *Store) Recovered() Recovered {
+	x := d.recovered
+	d.stated.Lock()
+	defer d.stated.Unlock()
+	x.Incarnation = max(x.Incarnation, d.stated.incarnation)
+	return x
+}
 
 // Durable returns the tick up to which everything is on disk: after a restart the world has all
 // ticks before it, from the log or in its snapshot. It grows while the world runs. A server that

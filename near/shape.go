@@ -120,16 +120,17 @@ func (s *shape) clip(g *grid, y, z, x0, x1 int) (first, last int) {
 	return max(first, x0), min(last, x1)
 }
 
-// part returns the part of a line, from 0 to 1, whose coordinate is within side of a row's.
+// part returns the part of a line, from 0 to 1, whose coordinate is within side of a row's. Where a
+// row ends is rounded by the size of the grid up to there: the end itself may be 0.
 func (s *shape) part(from, to, at, dir, least, side float64, row, n int) (float64, float64) {
 	low, high := math.Inf(-1), math.Inf(1)
 	if row > 0 {
-		low = least + float64(row)*side - s.reach
-		low -= rounding * math.Abs(low)
+		edge := float64(row) * side
+		low = least + edge - s.reach - rounding*(math.Abs(least)+edge)
 	}
 	if row < n-1 {
-		high = least + float64(row+1)*side + s.reach
-		high += rounding * math.Abs(high)
+		edge := float64(row+1) * side
+		high = least + edge + s.reach + rounding*(math.Abs(least)+edge)
 	}
 	if dir == 0 {
 		if at < low || at > high {

@@ -22,6 +22,14 @@ import (
 type cborCodec struct {
 	typ reflect.Type
 	as  reflect.Type // the type that is written and read, with the same memory
+	// exact is read instead where there may be a signalling float32: cborReader would make it quiet.
+	exact reflect.Type
+}
+
+// newCBORCodec returns the codec of a type that byCBOR has found to lose nothing.
+func newCBORCodec(t reflect.Type) cborCodec {
+	as := others.within(t)
+	return cborCodec{t, as, exactOthers.within(as)}
 }
 
 var cborWriter = must(cbor.EncOptions{
@@ -56,7 +64,11 @@ func (c cborCodec) append(dst []byte, v mem.Pointer) []byte {
 }
 
 func (c cborCodec) read(src []byte, v mem.Pointer) error {
-	if err := cborReader.Unmarshal(src, reflect.NewAt(c.as, v.Address).Interface()); err != nil {
+	as := c.as
+	if c.exact != as && maySignal(src) {
+		as = c.exact
+	}
+	if err := cborReader.Unmarshal(src, reflect.NewAt(as, v.Address).Interface()); err != nil {
 		return fmt.Errorf("state: a %v as CBOR: %w", c.typ, err)
 	}
 	return nil

@@ -26,7 +26,7 @@ func (m moment) MarshalCBOR() ([]byte, error) {
 func (m *moment) UnmarshalCBOR(src []byte) error {
 	var parts []int64
 	if cborReader.Unmarshal(src, &parts) == nil {
-		if len(parts) != 3 || parts[1] < 0 || parts[1] >= int64(time.Second) || int64(int32(parts[2])) != parts[2] {
+		if len(parts) != 3 || parts[1] < 0 || parts[1] >= int64(time.Second) || int64(int(parts[2])) != parts[2] {
 			return fmt.Errorf("%d are no seconds, nanoseconds and offset of a time", parts)
 		}
 		*m = moment(within(time.Unix(parts[0], parts[1]), int(parts[2])))

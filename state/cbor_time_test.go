@@ -47,6 +47,7 @@ func TestTimes(t *testing.T) {
 	all := []time.Time{
 		zero, zero.In(zone(-3600)), time.Unix(0, 1).UTC(), time.Unix(1, 2).In(zone(3600)), time.Unix(1, 0).In(zone(-75)),
 		time.Unix(5, 999999999).In(zone(-1)), time.Unix(5, 0).In(zone(86399)), time.Unix(5, 0).In(zone(-86400)), time.Unix(5, 0).In(zone(100 * 3600)),
+		time.Unix(5, 0).In(zone(math.MaxInt32)), time.Unix(5, 0).In(zone(math.MinInt32)), time.Unix(5, 0).In(zone(math.MaxInt)), time.Unix(5, 0).In(zone(math.MinInt)),
 		time.Date(10000, 1, 1, 0, 0, 0, 5, zone(1)), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC),
 		time.Date(0, 1, 1, 0, 0, 0, 0, zone(60)), time.Unix(math.MaxInt64/2, 3).UTC(),
 	}
@@ -74,7 +75,7 @@ func TestTimes(t *testing.T) {
 
 	for _, bad := range [][]byte{
 		{0x01}, {0xf6}, {0x80}, {0x60}, {0x61, 'x'}, {0x83, 0, 0x20, 0}, {0x83, 0, 0x1a, 0x3b, 0x9a, 0xca, 0x00, 0},
-		{0x83, 0, 0, 0x1b, 0, 0, 0, 1, 0, 0, 0, 0}, {0x82, 0, 0}, {0x84, 0, 0, 0, 0},
+		{0x83, 0, 0, 0x1b, 0xff, 0, 0, 0, 0, 0, 0, 0}, {0x82, 0, 0}, {0x84, 0, 0, 0, 0},
 	} {
 		image := append([]byte{byte(len(bad)), 0, 0, 0}, bad...)
 		_, err = f.ReadAll(image, mem.CellsOf(read[:]))

@@ -119,7 +119,7 @@ func (f *form) add(c *Codecs, n naming, t reflect.Type, at uintptr, path string,
 	}
 	if t.Kind() != reflect.Struct || marshals(t) {
 		if err = byCBOR(t, path, nil); err == nil {
-			f.encoded(cborCodec{t, withOthers(t)}, t, at, path, fmt.Sprintf("cbor(%s)", deep(t)))
+			f.encoded(newCBORCodec(t), t, at, path, fmt.Sprintf("cbor(%s)", deep(t)))
 			return nil
 		}
 		if n.in != t && n.can(t) {

@@ -221,9 +221,12 @@ func (c *component) maySetN(by Actor, hs []handle.Handle) error {
 
 // maySet returns the error that Set would, except one about room, and whether Set sends a request.
 func (c *component) maySet(by Actor, h handle.Handle) (request bool, err error) {
-	l := c.w.space.Locate(h)
+	var l slots.Loc
 	switch by := by.(type) {
+	case *World:
+		l = by.space.Locate(h)
 	case *Context:
+		l = by.locate(h)
 		if l != 0 && !by.owns(l) {
 			return true, nil
 		}

@@ -13,7 +13,8 @@ import (
 // 16 or more for a shard; init must not use the port. On an error nothing is made or sent: there
 // must be room for all n. It returns the errors of Create, and for a *Port ErrTooLarge if a queue
 // never has room for n. It panics if n is negative. If init creates entities itself, it may use up
-// that room: then those before the error are made, and the error says how many.
+// that room: then those before the error are made, and the error says how many. If init panics, the
+// entities that a *World or a system made before it stay.
 //
 // For many entities CreateN costs half as much as n calls of Create, and without init a sixth.
 // CreateRows costs a third.

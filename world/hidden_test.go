@@ -13,6 +13,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/names"
+	"github.com/atoll-sim/atoll/prefab"
 	"github.com/atoll-sim/atoll/reference"
 	"github.com/atoll-sim/atoll/timer"
 	"github.com/atoll-sim/atoll/world"
@@ -77,6 +78,7 @@ func (g *guess) look(by world.Actor) (told []string) {
 			g.unit.Set(by, h, Unit{}), g.mover.Add(by, h, Mover{}), g.hit.Send(by, h, Hit{1}), g.call.Call(by, h, 1),
 			world.Move(by, h, 0), world.Flag(by, h, 1), world.FlagsOf(by, h),
 			g.names.Bind(by, h, "guessed"), g.family.Add(by, h), later, asked))
+		told = append(told, g.several(by, h)...)
 		switch by := by.(type) {
 		case *world.Context:
 			at, ok := by.Owner(h)
@@ -84,6 +86,20 @@ func (g *guess) look(by world.Actor) (told []string) {
 		case *world.EntityContext:
 			told = append(told, fmt.Sprint(by.Destroy(h)))
 		}
+	}
+	return told
+}
+
+// several says what an actor is told of calls with several handles, with its own entity first.
+func (g *guess) several(by world.Actor, h handle.Handle) []string {
+	own := g.at[0]
+	hs := []handle.Handle{own, h}
+	err := g.position.SetN(by, hs, make([]Position, 2))
+	told := []string{fmt.Sprint(err, g.family.AddChildren(by, own, h), g.family.AddChild(by, h, own), g.family.MoveBefore(by, own, h))}
+	if c, ok := by.(*world.Context); ok {
+		_, copied := world.Copy(c, h)
+		_, child := prefab.Copy(c, h, g.family)
+		told = append(told, fmt.Sprint(copied, child))
 	}
 	return told
 }
@@ -109,6 +125,7 @@ func TestHiddenFromSystems(t *testing.T) {
 		var told []string
 		system := g.build(func(b *world.Build) func(*world.Context) {
 			world.Write[Health](b)
+			world.Write[Position](b)
 			b.Creates(g.unit)
 			return func(c *world.Context) {
 				if c.Shard() == 1 {
@@ -198,6 +215,7 @@ func TestHiddenFromFunctions(t *testing.T) {
 			g.Observe("hook", world.OnCreate, func(b *world.Build) func(*world.Context, world.Event, []handle.Handle) {
 				b.Creates(g.unit)
 				world.Write[Health](b)
+				world.Write[Position](b)
 				return func(c *world.Context, _ world.Event, _ []handle.Handle) {
 					if hook {
 						looks(c, c.Shard())

@@ -40,19 +40,27 @@ type loader struct {
 	resources []func() // give the resources the values that they had
 }
 
-func (d *driven) Load(call string) (drive.Loader, error) {
+func (d *driven) MayLoad(call string) error {
 	w := d.w()
 	if err := w.idle(call); err != nil {
-		return nil, err
+		return err
 	}
 	if n := w.engine.Tick.Load(); n > 0 {
-		return nil, fmt.Errorf("it is at tick %d", n)
+		return fmt.Errorf("it is at tick %d", n)
 	}
 	if !w.engine.Mail.Empty() {
-		return nil, errors.New("messages were sent")
+		return errors.New("messages were sent")
 	}
 	if w.engine.Ports.Sent() {
-		return nil, errors.New("a port has sent something")
+		return errors.New("a port has sent something")
+	}
+	return slots.MayLoad(w.engine.PortSlots)
+}
+
+func (d *driven) Load(call string) (drive.Loader, error) {
+	w := d.w()
+	if err := d.MayLoad(call); err != nil {
+		return nil, err
 	}
 	l, err := slots.NewLoad(w.engine.PortSlots)
 	if err != nil {

@@ -189,8 +189,10 @@ type Tools interface {
 	// Component.Set does.
 	SetBy(port any, component int, h handle.Handle, value any) error
 	// Load begins to load the state of another world. It returns an error if this world has given a
-	// handle, made a tick, or was sent something. call is the name for messages.
+	// handle, made a tick, or was sent something. call is the name for messages. MayLoad returns that
+	// error, and begins nothing.
 	Load(call string) (Loader, error)
+	MayLoad(call string) error
 	// MayInsert returns an error if the world is closed, and prepares its shards to get entities.
 	// It panics at the wrong time; call is the name for messages.
 	MayInsert(call string) error

@@ -3,6 +3,7 @@ package slots
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -89,16 +90,28 @@ type Load struct {
 // NewLoad begins a load. Until Finish, ports get no handle. It returns ErrUsed if a handle was
 // given before.
 func NewLoad(out *PortAllocator) (*Load, error) {
-	if !out.shut() {
+	out.mu.Lock()
+	defer out.mu.Unlock()
+	if out.used() {
 		return nil, ErrUsed
 	}
-	for _, shard := range out.dir.shards {
-		if shard.given > 0 {
-			out.open()
-			return nil, ErrUsed
-		}
-	}
+	out.mu.closed = true
 	return &Load{dir: out.dir, out: out}, nil
+}
+
+// MayLoad returns the error that NewLoad would.
+func MayLoad(out *PortAllocator) error {
+	out.mu.Lock()
+	defer out.mu.Unlock()
+	if out.used() {
+		return ErrUsed
+	}
+	return nil
+}
+
+// used reports whether a handle was given, or a load has begun. mu is held.
+func (o *PortAllocator) used() bool {
+	return o.mu.closed || o.mu.drawn > 0 || slices.ContainsFunc(o.dir.shards, func(a *Allocator) bool { return a.given > 0 })
 }
 
 // Incarnation sets the window of versions, before any slot is loaded.
@@ -251,18 +264,6 @@ func (l *Load) Finish() error {
 	}
 	l.out.open()
 	return nil
-}
-
-// shut keeps ports from taking handles until open. If ports have taken some, or it is shut already,
-// it does nothing and returns false.
-func (o *PortAllocator) shut() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.mu.closed || o.mu.drawn > 0 {
-		return false
-	}
-	o.mu.closed = true
-	return true
 }
 
 func (o *PortAllocator) open() {
