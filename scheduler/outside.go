@@ -27,7 +27,12 @@ const leastSpan = 10 * time.Microsecond
 
 // workedOutside counts what was done outside of ticks since a time, up to now.
 func (s *Scheduler) workedOutside(on string, since time.Time) {
-	o, took := &s.outside, time.Since(since)
+	s.tookOutside(on, time.Since(since))
+}
+
+// tookOutside counts what was done outside of ticks.
+func (s *Scheduler) tookOutside(on string, took time.Duration) {
+	o := &s.outside
 	o.took += took
 	if took >= leastSpan && len(o.spans) < TraceSpansMax && s.traces.wanted.Load() {
 		o.spans = append(o.spans, Span{Kind: SpanBetween, Name: on, Shard: world.AllShards, For: world.AllShards, To: took})

@@ -122,6 +122,7 @@ type Scheduler struct {
 	traces   traces
 	ladder   ladder
 	counts   Stats         // only those that Run and Step count
+	made     time.Time     // when the scheduler was made
 	start    time.Time     // when the tick began, after what comes before it: systems that were added, changes of the idle world
 	began    int64         // the same by package clock, which spans of traces count from
 	before   time.Duration // what came before it, for which the goroutine did not wait; in took
@@ -139,7 +140,7 @@ func New(w *world.World, o Options) *Scheduler {
 		panic("scheduler: scheduler.New for a nil World; make one with world.New")
 	}
 	o = o.validate(w)
-	s := &Scheduler{w: w, options: o, graph: graph{wanted: map[string][]edge{}}, merges: map[int]*system{}}
+	s := &Scheduler{w: w, options: o, graph: graph{wanted: map[string][]edge{}}, merges: map[int]*system{}, made: time.Now()}
 	s.names.systems = map[string]*system{}
 	s.control.init()
 	s.balancing.init(&o, w.Shards())

@@ -109,3 +109,27 @@ func (b *bundle) atomAt(s *store.Shard, l slots.Loc) (store.Atom, error) {
 func (x assigner) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
 	return outcomeOf(x.b.assignAt(s, l, v))
 }
+
+// ApplyRun implements store.Runner.
+func (x assigner) ApplyRun(s *store.Shard, of store.Adjacent) (applied int) {
+	if set := of.Table().Set(); !set.Contains(&x.b.set) {
+		return 0
+	}
+	x.b.putRun(s, of)
+	of.NoteAllStored(x.b.set)
+	return of.Applied()
+}
+
+// fieldsOf returns the fields of the bundle in a table.
+func (b *bundle) fieldsOf(s *store.Shard, t *store.Table) []store.Field {
+	p := b.part(s)
+	if t == p.table {
+		return p.fields
+	}
+	return t.FieldsOf(b.creating.Number(), p.fields)
+}
+
+// putRun stores the payloads of requests in the rows of their atoms, as write does.
+func (b *bundle) putRun(s *store.Shard, of store.Adjacent) {
+	of.PutFields(b.fieldsOf(s, of.Table()), b.plain)
+}

@@ -386,11 +386,7 @@ func (b *bundle) write(s *store.Shard, a store.Atom, v mem.Pointer) {
 
 // fieldsAt returns the fields of the bundle in an atom's table, where they are about to be stored.
 func (b *bundle) fieldsAt(s *store.Shard, a store.Atom) []store.Field {
-	p := b.part(s)
-	fields := p.fields
-	if t := a.Chunk.Table(); t != p.table {
-		fields = t.FieldsOf(b.creating.Number(), fields)
-	}
+	fields := b.fieldsOf(s, a.Chunk.Table())
 	a.Overwrite(fields)
 	return fields
 }

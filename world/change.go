@@ -158,6 +158,22 @@ func (r remover) Apply(s *store.Shard, h handle.Handle, l slots.Loc, _ mem.Point
 	return outcomeOf(err)
 }
 
+// ApplyRun implements store.Runner.
+func (a adder) ApplyRun(s *store.Shard, of store.Adjacent) (applied int) {
+	if s.Spent() {
+		return 0
+	}
+	return of.With(a.c.id)
+}
+
+// ApplyRun implements store.Runner.
+func (r remover) ApplyRun(s *store.Shard, of store.Adjacent) (applied int) {
+	if s.Spent() {
+		return 0
+	}
+	return of.Without(r.c.id)
+}
+
 // outcomeOf is the outcome of a request whose apply returned err.
 func outcomeOf(err error) queue.Outcome {
 	switch err {
@@ -246,4 +262,22 @@ func (c changer) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, p mem.Point
 	err := c.b.change(s, l, p, c.b.removeOf(p))
 	s.Charge(was)
 	return outcomeOf(err)
+}
+
+// ApplyRun implements store.Runner, for requests that remove the same components.
+func (c changer) ApplyRun(s *store.Shard, of store.Adjacent) (applied int) {
+	if s.Spent() {
+		return 0
+	}
+	remove, n := c.b.removeOf(of.Payload(0)), 1
+	for n < of.Len() && *c.b.removeOf(of.Payload(n)) == *remove {
+		n++
+	}
+	had := of.Table().Set()
+	of = of.Head(n).To(had.Minus(*remove).Union(c.b.set))
+	if of.Len() > 0 {
+		c.b.putRun(s, of)
+		of.NoteAllStored(had.Common(c.b.set))
+	}
+	return of.Applied()
 }

@@ -2,6 +2,7 @@ package world_test
 
 import (
 	"math/bits"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -252,5 +253,60 @@ func TestAnswerBytes(t *testing.T) {
 		require.Equal(t, world.Applied, far.Outcome())
 		require.Equal(t, world.Applied, other.Outcome())
 		require.True(t, x.tags[0].has(x.h[0]))
+	}
+}
+
+// TestChangeBytesAdjacent: requests for rows that follow one another are applied at once, unless
+// they count; and then each of them counts, and is refused, as if it were alone.
+func TestChangeBytesAdjacent(t *testing.T) {
+	x := newSets(t)
+	type (
+		Page [1 << 16]byte
+		book struct{ Page }
+	)
+	world.Register[Page](x.World, "page")
+	b := world.NewBundle[book](x.World)
+	b.PlaceBy(func(book) int { return 0 })
+	const n, most = 400, store.ChangeBytesMax>>16 + 1
+	var hs []handle.Handle
+	for range n {
+		h, err := b.Create(x.World, book{})
+		require.NoError(t, err)
+		hs = append(hs, h)
+		require.NoError(t, x.tags[0].add(x.World, h))
+	}
+	for _, h := range slices.Backward(hs) { // their table keeps its chunks, so only the rows count
+		require.NoError(t, x.tags[0].remove(x.World, h))
+	}
+	slices.Reverse(hs)
+	p, err := x.OpenPort()
+	require.NoError(t, err)
+	for _, h := range hs {
+		require.NoError(t, x.tags[0].add(p, h))
+	}
+	applied, refused := x.refresh()
+	require.Equal(t, n, applied+refused)
+	require.LessOrEqual(t, applied, most)
+	require.Greater(t, applied, most/4)
+	for i, h := range hs {
+		require.Equal(t, i < applied, x.tags[0].has(h))
+	}
+
+	var few []handle.Handle // small rows, which cost nothing
+	for range 40 {
+		h, err := x.bases.Create(x.World, entity{Base{0}})
+		require.NoError(t, err)
+		few = append(few, h)
+	}
+	require.NoError(t, x.tags[1].add(x.World, few[0])) // the table is there
+	for _, h := range hs {
+		require.NoError(t, x.tags[2].add(p, h))
+	}
+	for _, h := range few[1:] {
+		require.NoError(t, x.tags[1].add(p, h))
+	}
+	_, _ = x.refresh()
+	for _, h := range few[1:] {
+		require.False(t, x.tags[1].has(h), "the port has spent all before")
 	}
 }

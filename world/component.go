@@ -297,6 +297,9 @@ func (s setter) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointe
 	return queue.Applied
 }
 
+// ApplyRun implements store.Runner.
+func (s setter) ApplyRun(_ *store.Shard, of store.Adjacent) (applied int) { return of.Store(s.c.id) }
+
 // componentOf returns the number of a component type, or panics with advice on what to do; user
 // names the caller.
 func (w *World) componentOf(t reflect.Type, user string) int {

@@ -115,6 +115,15 @@ func (s *Shard) ApplyRequests(requests []queue.PendingRequest, indexes []uint32,
 	for s.applying.begun < len(indexes) {
 		i := indexes[s.applying.begun]
 		r := requests[i]
+		s.applying.order = uint64(partition)<<32 | uint64(i)
+		if by := s.space.runners[r.Kind()]; by != nil {
+			if a, ok := s.adjacent(requests, indexes[s.applying.begun:]); ok {
+				if n := by.ApplyRun(s, a); n > 0 {
+					s.applying.begun += n
+					continue
+				}
+			}
+		}
 		s.applying.begun++
 		if r.IsMany() {
 			first := s.applying.target + 1

@@ -7,8 +7,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// Handler applies the requests of a kind. It may also be Parted or Numbered. That of creates is a
-// Creator.
+// Handler applies the requests of a kind. It may also be Parted, Numbered or a Runner. That of
+// creates is a Creator.
 type Handler interface {
 	// Apply applies a request to the living atom h, which is at l. For a request to a shard itself
 	// l is 0; for one of a joint kind s is nil.
@@ -30,6 +30,8 @@ type Creator interface {
 func NewKind(s *Space, of *mem.Type, a Handler) queue.Kind {
 	k := queue.NewKind(s.Registry, of)
 	s.handlers = append(s.handlers, a)
+	by, _ := a.(Runner)
+	s.runners = append(s.runners, by)
 	return k
 }
 

@@ -230,6 +230,38 @@ func copyRows(to mem.Address, toRow int, from mem.Address, fromRow, n int, size 
 	copy(unsafe.Slice((*byte)(unsafe.Add(to, uintptr(toRow)*size)), length), unsafe.Slice((*byte)(unsafe.Add(from, uintptr(fromRow)*size)), length))
 }
 
+// copyRowsBack copies n rows of a column without pointers, the row named and those before it, to
+// the row named and those after it.
+//
+// Safety: both bases have these rows, of the given size.
+func copyRowsBack(to mem.Address, toRow int, from mem.Address, fromRow, n int, size uintptr) {
+	dst, src := unsafe.Add(to, uintptr(toRow)*size), unsafe.Add(from, uintptr(fromRow)*size)
+	if size == 16 { // the commonest: two numbers
+		for i := range n {
+			*(*[16]byte)(unsafe.Add(dst, i*16)) = *(*[16]byte)(unsafe.Add(src, -i*16))
+		}
+		return
+	}
+	for i := range n {
+		copyPlain(unsafe.Add(dst, i*int(size)), unsafe.Add(src, -i*int(size)), size)
+	}
+}
+
+// putPlain stores a field without pointers of each payload.
+//
+// Safety: as for storePlain.
+func (a Adjacent) putPlain(f Field) {
+	first, step := unsafe.Add(a.chunk.bases[f.column], uintptr(a.row)*f.size), a.step*int(f.size)
+	for i, r := range a.indexes {
+		to, from := unsafe.Add(first, i*step), unsafe.Add(a.requests[r].Payload().Address, f.Offset)
+		if f.size == 16 { // the commonest: two numbers
+			*(*[16]byte)(to) = *(*[16]byte)(from)
+			continue
+		}
+		copyPlain(to, from, f.size)
+	}
+}
+
 // movePlain copies rows of a column without pointers, in order.
 //
 // Safety: both lists have the rows.

@@ -26,6 +26,7 @@ type Space struct {
 	Growth    Growth                       // set before anything is stored
 	Registry  *queue.Registry              // of requests
 	handlers  []Handler                    // by kind; grows while the world is idle, read by the refresh
+	runners   []Runner                     // likewise; nil for kinds that are always applied one by one
 	spare     atomic.Bool                  // some column has rows for later use
 	watch     Watch                        // set while the world is idle
 	moves     uint32                       // how often atoms were moved to other shards, by the idle world and by refreshes
@@ -51,6 +52,8 @@ func NewSpace(homes int, indexMax, versionMax, versionsEach uint32) *Space {
 	s.writes = make([]writes, homes)
 	s.Registry = queue.NewRegistry(s.Lookup)
 	s.handlers = make([]Handler, s.Registry.Len())
+	s.runners = make([]Runner, s.Registry.Len())
+	s.runners[queue.DestroyKind] = destroyer{}
 	s.chunks.Store(new(make([]chunkEntry, firstChunks)))
 	s.noRuns = newRuns(firstChunks)
 	return s

@@ -13,23 +13,37 @@ func changes() *feature {
 			h, i, n := d.someone(), d.n(partsN), d.next()
 			switch d.n(4) {
 			case 0, 1:
-				return on("add", h, func(o *objects, by world.Actor, h handle.Handle) error { return o.parts[i].add(by, h, n) },
-					func(m *model, e *entity) world.Outcome { return m.exchange(e, 1<<i, 0, alike(n)) })
+				return add(h, i, n)
 			case 2:
-				return on("remove", h, func(o *objects, by world.Actor, h handle.Handle) error { return o.parts[i].remove(by, h) },
-					func(m *model, e *entity) world.Outcome {
-						if e != nil && !e.has.has(i) {
-							return world.Missing
-						}
-						return m.exchange(e, 0, 1<<i, values{})
-					})
+				return remove(h, i)
 			}
-			give, take := d.n(len(bundleParts)), parts(d.n(1<<partsN))
-			return on("exchange", h, func(o *objects, by world.Actor, h handle.Handle) error {
-				return o.bundles[give].exchange(by, h, n, o.these(take)...)
-			}, func(m *model, e *entity) world.Outcome { return m.exchange(e, bundleParts[give], take, alike(n)) })
+			return exchange(h, d.n(len(bundleParts)), parts(d.n(1<<partsN)), n)
 		},
 	}
+}
+
+// add is the act of adding a component.
+func add(h handle.Handle, i int, n int64) *act {
+	return on("add", h, func(o *objects, by world.Actor, h handle.Handle) error { return o.parts[i].add(by, h, n) },
+		func(m *model, e *entity) world.Outcome { return m.exchange(e, 1<<i, 0, alike(n)) })
+}
+
+// remove is the act of removing a component.
+func remove(h handle.Handle, i int) *act {
+	return on("remove", h, func(o *objects, by world.Actor, h handle.Handle) error { return o.parts[i].remove(by, h) },
+		func(m *model, e *entity) world.Outcome {
+			if e != nil && !e.has.has(i) {
+				return world.Missing
+			}
+			return m.exchange(e, 0, 1<<i, values{})
+		})
+}
+
+// exchange is the act of adding a bundle and removing components.
+func exchange(h handle.Handle, give int, take parts, n int64) *act {
+	return on("exchange", h, func(o *objects, by world.Actor, h handle.Handle) error {
+		return o.bundles[give].exchange(by, h, n, o.these(take)...)
+	}, func(m *model, e *entity) world.Outcome { return m.exchange(e, bundleParts[give], take, alike(n)) })
 }
 
 // these lists components.
@@ -48,10 +62,15 @@ func sets() *feature {
 		name: "sets", rate: 800, by: byAny,
 		draw: func(d *drawer) *act {
 			i, n := d.n(partsN), d.next()
-			a := on("set", d.someone(), func(o *objects, by world.Actor, h handle.Handle) error { return o.parts[i].set(by, h, n) },
-				func(m *model, e *entity) world.Outcome { return m.set(e, 1<<i, alike(n)) })
-			a.own = true
-			return a
+			return set(d.someone(), i, n)
 		},
 	}
+}
+
+// set is the act of setting a component.
+func set(h handle.Handle, i int, n int64) *act {
+	a := on("set", h, func(o *objects, by world.Actor, h handle.Handle) error { return o.parts[i].set(by, h, n) },
+		func(m *model, e *entity) world.Outcome { return m.set(e, 1<<i, alike(n)) })
+	a.own = true
+	return a
 }
