@@ -184,12 +184,12 @@ func (t *tick) forward(w *worker, p *program) (again, handed bool) {
 // with the same reading of the clock.
 func (t *tick) measure(w *worker, p *program) {
 	now := clock.Now()
-	m, of := &p.stepTimes[p.next], &p.steps[p.next].system.times[w.number]
-	of.last += now - w.now - m.now
-	m.add(now - w.now)
-	took := t.scale.Duration(now - w.now)
-	p.spreads[p.next].add(took)
+	spent, i := now-w.now, p.next
+	took := t.scale.Duration(spent)
+	m, of := &p.stepTimes[i], &p.steps[i].system.times[w.number]
 	of.Add(took)
+	m.add(spent)
+	p.spreads[i].add(took)
 	if t.traced {
 		w.spans = append(w.spans, span{SpanSystem, p.steps[p.next].at, int32(p.shard), w.now, now})
 	}

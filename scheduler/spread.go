@@ -70,12 +70,9 @@ func (s *spread) quantiles(n uint64, longest time.Duration) (p50, p99 time.Durat
 // ofWorker is what one worker measured of a system on all shards, so that Stats need not ask each
 // shard.
 //
-// Invariants: the sum of last over the workers is that of stepTime.now over the shards.
-//
 // Ownership: the worker; the coordinator between ticks.
 type ofWorker struct {
 	stats.Histogram        // of its runs
-	last            int64  // in ticks of the clock
 	panics          uint64 // of its runs
 	_               [64]byte
 }

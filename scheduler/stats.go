@@ -46,7 +46,6 @@ type SystemStats struct {
 	Runs    uint64          // over all shards
 	Panics  uint64          // likewise
 	Total   time.Duration   // likewise
-	Last    time.Duration   // the last runs of each shard, added up
 	Max     time.Duration   // the longest run on a shard
 	Waited  time.Duration   // how long shards waited before it at fences
 	Time    stats.Histogram // of each run on a shard
@@ -102,14 +101,12 @@ func (s *Scheduler) Stats(dst *Stats) {
 // stats writes what the workers measured of the system.
 func (s *system) stats(to *SystemStats, scale clock.Scale) {
 	*to = SystemStats{Name: s.name, Global: s.global, Enabled: s.enabled.Load(), Waited: scale.Duration(s.waited)}
-	last := int64(0)
 	for i := range s.times {
 		of := &s.times[i]
 		to.Time.Merge(&of.Histogram)
 		to.Panics += of.panics
-		last += of.last
 	}
-	to.Runs, to.Total, to.Max, to.Last = to.Time.Count(), to.Time.Sum(), to.Time.Max(), scale.Duration(last)
+	to.Runs, to.Total, to.Max = to.Time.Count(), to.Time.Sum(), to.Time.Max()
 }
 
 // AppendShards appends to dst the Stats of a system on each shard, in their order; those of a global

@@ -35,7 +35,7 @@ func TestStats(t *testing.T) {
 	require.Equal(t, []uint64{12, 6, 2}, []uint64{slow.Runs, even.Runs, global.Runs})
 	require.Len(t, f.on("global"), 1)
 	require.True(t, global.Global && !slow.Global)
-	total, last := time.Duration(0), time.Duration(0)
+	total := time.Duration(0)
 	for shard, x := range f.on("slow") {
 		want := time.Duration(shard) * unit
 		require.Equal(t, uint64(4), x.Runs)
@@ -45,13 +45,11 @@ func TestStats(t *testing.T) {
 		require.LessOrEqual(t, x.Max, x.Total)
 		require.LessOrEqual(t, x.Max, slow.Max)
 		require.InDelta(t, x.Total+f.on("idle")[shard].Total, s.Shards[shard].Busy, 20)
-		total, last = total+x.Total, last+x.Last
+		total += x.Total
 	}
 	require.Len(t, s.Shards, 3, "the global system is not in them")
 	require.InDelta(t, total, slow.Total, 20, "each is rounded down")
-	require.InDelta(t, last, slow.Last, 20)
-	require.GreaterOrEqual(t, slow.Last, 3*unit)
-	require.GreaterOrEqual(t, global.Last, unit)
+	require.GreaterOrEqual(t, f.on("global")[0].Last, unit)
 	require.Zero(t, testing.AllocsPerRun(10, func() { f.Stats(&s) }))
 	require.Equal(t, []uint64{4, 12, 6, 2}, []uint64{s.Time.Count(), slow.Time.Count(), even.Time.Count(), global.Time.Count()})
 	require.GreaterOrEqual(t, f.on("slow")[2].P50, 2*unit*3/4)
