@@ -58,6 +58,7 @@ type (
 // atollWorld is a world with all components registered.
 type atollWorld struct {
 	*world.World
+	position *world.Component[Position]
 	velocity *world.Component[Velocity]
 	extras   []func(handle.Handle) // each adds one of the extra components
 	places   *world.Bundle[atollPlace]
@@ -66,7 +67,7 @@ type atollWorld struct {
 
 func newAtollWorld(o world.Options) *atollWorld {
 	w := &atollWorld{World: world.MustNew(o)}
-	world.Register[Position](w.World, "position")
+	w.position = world.Register[Position](w.World, "position")
 	w.velocity = world.Register[Velocity](w.World, "velocity")
 	atollExtra[C1](w, "c1")
 	atollExtra[C2](w, "c2")
