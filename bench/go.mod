@@ -8,10 +8,10 @@ require (
 	github.com/kelindar/column v0.4.1
 	github.com/marioolofo/go-gameengine-ecs v0.9.0
 	github.com/mlange-42/arche v0.15.3
-	github.com/mlange-42/ark v0.8.1
+	github.com/mlange-42/ark v0.8.3
 	github.com/stretchr/testify v1.12.1
 	github.com/unitoftime/ecs v0.0.3
-	github.com/yohamta/donburi v1.15.7
+	github.com/yohamta/donburi v1.15.8
 	golang.org/x/sys v0.49.0
 )
 

@@ -37,8 +37,8 @@ type log struct {
 		more, room sync.Cond
 		to         target // the present segment
 		queue      []piece
-		spare      []piece // an empty queue, and an empty buffer
-		spareBuf   []byte
+		spare      []piece   // an empty queue
+		spareBufs  [2][]byte // empty buffers: one is filled while another is written
 		bytes      int    // of the queue, and of what is being written
 		recorded   uint64 // ticks before this one are in the queue, or were
 		synced     uint64 // ticks before this one are on disk
@@ -108,8 +108,9 @@ func (l *log) Write(p []byte) (int, error) {
 // last returns the piece that is written to.
 func (l *log) last() *piece {
 	if n := len(l.mu.queue); n == 0 || l.mu.queue[n-1].end {
-		l.mu.queue = append(l.mu.queue, piece{to: l.mu.to, buf: l.mu.spareBuf[:0]})
-		l.mu.spareBuf = nil
+		free := &l.mu.spareBufs
+		l.mu.queue = append(l.mu.queue, piece{to: l.mu.to, buf: free[0]})
+		free[0], free[1] = free[1], nil
 	}
 	return &l.mu.queue[len(l.mu.queue)-1]
 }
@@ -224,7 +225,9 @@ func (l *log) marks(last *piece, recorded uint64) error {
 func (l *log) synced(queue []piece, n int, recorded uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.mu.spareBuf = queue[len(queue)-1].buf
+	free := &l.mu.spareBufs
+	free[1] = free[0] // nil, unless the log has caught up with the ticks
+	free[0] = queue[len(queue)-1].buf[:0]
 	clear(queue)
 	l.mu.spare = queue[:0]
 	l.mu.bytes -= n

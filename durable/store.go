@@ -51,7 +51,7 @@ type Options struct {
 	// systems that are not deterministic, because they read a socket, say.
 	NoLog bool
 	// LogBytes is how much of the log may be not on disk yet. If there is more, the tick waits.
-	// Default: 64 MB.
+	// Default: 64 MB. Two buffers of the largest amount so far stay allocated.
 	LogBytes int
 	// AcceptLoss makes Open continue from what is intact, where it would return ErrDamaged.
 	// Recovered.Lost says what is lost.

@@ -256,13 +256,19 @@ func (r *report) addSystems(m *samples, now, before *moment) {
 			Name: x.Name, Stage: m.x.stageOf(x.Name), Global: x.Global, Enabled: x.Enabled, Runs: x.Runs, Panics: x.Panics,
 			Share: float64(took) / float64(max(1, all)), P50: q.P50, P99: q.P99, Max: q.Max, Total: x.Total, Waited: waited / ticks,
 		}
-		for k, y := range x.Shards {
-			if x.Global {
-				k = world.AllShards
-			}
-			of.Shards = append(of.Shards, systemShardReport{k, y.Runs, y.Total, y.Last, y.Max, y.Waited, y.HeldUp, y.Off})
+		if len(m.pairs) > 0 {
+			of.addShards(m.pairs[i])
 		}
 		r.Systems = append(r.Systems, of)
+	}
+}
+
+func (r *systemReport) addShards(shards []scheduler.ShardStats) {
+	for k, y := range shards {
+		if r.Global {
+			k = world.AllShards
+		}
+		r.Shards = append(r.Shards, systemShardReport{k, y.Runs, y.Total, y.Last, y.Max, y.Waited, y.HeldUp, y.Off})
 	}
 }
 

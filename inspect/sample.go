@@ -45,6 +45,7 @@ type samples struct {
 
 	turn      limit
 	scheduler scheduler.Stats
+	pairs     [][]scheduler.ShardStats // by system; none if nobody asks for them
 	world     world.Stats
 	sets      []componentSet
 	others    []figures.Family
@@ -204,12 +205,13 @@ func (m *samples) follow(ctx context.Context) {
 
 // take takes a sample. It is the caller's turn.
 func (m *samples) take(ctx context.Context) error {
-	looks, paused, change := false, false, uint64(0)
+	looks, paused, full, change := false, false, m.fulls.Load() > 0, uint64(0)
 	var s *schema
 	err := m.x.asks.do(ctx, func(w *world.World) {
 		began := time.Now()
 		defer func() { m.took.Store(int64(time.Since(began))) }()
 		m.x.s.Stats(&m.scheduler)
+		m.takePairs(full)
 		w.Stats(&m.world)
 		s, change = m.x.schemas.of(w), m.x.changes.Load()
 		if looks = m.looks() || !m.has(change); looks {
@@ -231,7 +233,7 @@ func (m *samples) take(ctx context.Context) error {
 	}
 	r := m.report(s, &now, before, paused)
 	body := [2][]byte{r.encode(false), nil}
-	if m.fulls.Load() > 0 {
+	if full {
 		body[1] = r.encode(true)
 	}
 	m.mu.Lock()
@@ -251,6 +253,15 @@ func (m *samples) take(ctx context.Context) error {
 	}
 	m.publish()
 	return nil
+}
+
+// takePairs reads what each system did on each shard, if anyone asks for it.
+func (m *samples) takePairs(full bool) {
+	m.pairs = m.pairs[:0]
+	for i := 0; full && i < len(m.scheduler.Systems); i++ {
+		m.pairs = slices.Grow(m.pairs, 1)[:i+1]
+		m.pairs[i], _ = m.x.s.AppendShards(m.pairs[i][:0], m.scheduler.Systems[i].Name)
+	}
 }
 
 // publish gives the newest sample, with its age, to streams.
@@ -304,14 +315,9 @@ func (m *samples) moment() moment {
 	for i := range m.scheduler.Systems {
 		x := &m.scheduler.Systems[i]
 		now.systems, now.total, now.waited = append(now.systems, x.Time), append(now.total, x.Total), append(now.waited, x.Waited)
-		if x.Global {
-			continue
-		}
-		for k := range x.Shards {
-			now.shards[k].busy += x.Shards[k].Total
-			now.shards[k].waited += x.Shards[k].Waited
-			now.shards[k].heldUp += x.Shards[k].HeldUp
-		}
+	}
+	for k, x := range m.scheduler.Shards {
+		now.shards[k] = shardTimes{busy: x.Busy, waited: x.Waited, heldUp: x.HeldUp}
 	}
 	for i := range m.world.Steps {
 		now.steps = append(now.steps, m.world.Steps[i].Time)

@@ -62,7 +62,7 @@ func BenchmarkBalanced(b *testing.B) {
 			f.step(1)
 			least[i] = min(least[i], time.Since(began))
 			f.Stats(&stats)
-			for k, s := range stats.Systems[0].Shards {
+			for k, s := range f.on(stats.Systems[0].Name) {
 				if at := &longest[i][k]; round == 0 || s.Last < *at {
 					*at = s.Last
 				}

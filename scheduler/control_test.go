@@ -240,7 +240,7 @@ func TestOverrun(t *testing.T) {
 				r.Stats(&s)
 				require.Zero(t, s.Between.Sum(), "OnTick takes no time here")
 				require.Equal(t, scheduler.Stats{
-					Ticks: r.w.Tick(), Overruns: 2, Skipped: test.skipped, Slipped: test.slipped, Interval: second, Budget: second,
+					Shards: s.Shards, Ticks: r.w.Tick(), Overruns: 2, Skipped: test.skipped, Slipped: test.slipped, Interval: second, Budget: second,
 					Time: s.Time, Between: s.Between, Systems: s.Systems,
 				}, s)
 			})

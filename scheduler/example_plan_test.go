@@ -134,6 +134,8 @@ func ExampleScheduler_Stats() {
 	for _, x := range all.Systems {
 		fmt.Println(x.Name, x.Runs, x.Total > 0, x.Max <= x.Total)
 	}
+	turns, _ := s.AppendShards(nil, "shine") // of one system, by shard
+	fmt.Println("shine runs on", len(turns), "shards:", turns[0].P50 <= turns[0].P99)
 	fmt.Println("ticks:", all.Time.Count(), all.Time.Quantile(0.5) <= all.Time.Max())
 	for _, x := range all.Waits { // who held up the tick
 		if x.Time > 10*time.Second {
@@ -146,5 +148,6 @@ func ExampleScheduler_Stats() {
 	// measure 4 true true
 	// merge "mean" 1 true true
 	// tell 0 false true
+	// shine runs on 4 shards: true
 	// ticks: 1 true
 }

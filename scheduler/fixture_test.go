@@ -79,6 +79,13 @@ func (f *fixture) mark() []handle.Handle {
 }
 
 // step makes n ticks.
+// on returns the Stats of a system by shard.
+func (f *fixture) on(system string) []scheduler.ShardStats {
+	all, err := f.AppendShards(nil, system)
+	require.NoError(f.t, err)
+	return all
+}
+
 func (f *fixture) step(n int) {
 	f.t.Helper()
 	for range n {

@@ -59,8 +59,8 @@ func TestPolicy(t *testing.T) {
 				var s scheduler.Stats
 				f.Stats(&s)
 				require.Equal(t, uint64(1), s.Panics)
-				require.Equal(t, uint64(1), s.Systems[0].Shards[1].Panics)
-				require.Equal(t, test.policy == scheduler.DisableOnShard, s.Systems[0].Shards[1].Off)
+				require.Equal(t, uint64(1), f.on("breaks")[1].Panics)
+				require.Equal(t, test.policy == scheduler.DisableOnShard, f.on("breaks")[1].Off)
 				require.Equal(t, test.policy != scheduler.DisableSystem, s.Systems[0].Enabled)
 
 				require.NoError(t, f.Enable("breaks"))

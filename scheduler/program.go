@@ -33,6 +33,7 @@ type program struct {
 	stopped   int64         // its state at that moment
 	waits     []wait        // in this tick
 	spent     int64
+	took      programTimes
 	cost      int64 // moving average of the time spent in a tick, in ticks of the clock
 	errs      []failure
 	_         [64]byte // programs are claimed by different workers
@@ -75,6 +76,12 @@ type stepTime struct {
 	total, most, now int64
 	waited           int64 // how long the program stood before it
 	heldUp           int64 // how long others stood because this program was the last to pass it
+}
+
+// programTimes is what all steps of a program have taken since the scheduler was made, in ticks of
+// the clock.
+type programTimes struct {
+	busy, waited, heldUp int64
 }
 
 func (m *stepTime) add(spent int64) {
@@ -177,10 +184,12 @@ func (t *tick) forward(w *worker, p *program) (again, handed bool) {
 // with the same reading of the clock.
 func (t *tick) measure(w *worker, p *program) {
 	now := clock.Now()
-	p.stepTimes[p.next].add(now - w.now)
-	took := t.scale.Duration(now - w.now)
-	p.spreads[p.next].add(took)
-	p.steps[p.next].system.times[w.number].Add(took)
+	spent, i := now-w.now, p.next
+	took := t.scale.Duration(spent)
+	m, of := &p.stepTimes[i], &p.steps[i].system.times[w.number]
+	of.Add(took)
+	m.add(spent)
+	p.spreads[i].add(took)
 	if t.traced {
 		w.spans = append(w.spans, span{SpanSystem, p.steps[p.next].at, int32(p.shard), w.now, now})
 	}
@@ -228,6 +237,7 @@ func (t *tick) recovered(w *worker, p *program, value any) (handed bool) {
 	p.errs = append(p.errs, failure{e, s.system})
 	t.measure(w, p)
 	p.stepTimes[p.next].panics++
+	s.system.times[w.number].panics++
 	if s.system.policy == DisableOnShard {
 		s.off = true
 		s.system.off[max(0, p.shard)] = true

@@ -67,10 +67,12 @@ func (s *spread) quantiles(n uint64, longest time.Duration) (p50, p99 time.Durat
 	return p50, p99
 }
 
-// ofWorker is a histogram of the runs of a system by one worker.
+// ofWorker is what one worker measured of a system on all shards, so that Stats need not ask each
+// shard.
 //
 // Ownership: the worker; the coordinator between ticks.
 type ofWorker struct {
-	stats.Histogram
-	_ [64]byte
+	stats.Histogram        // of its runs
+	panics          uint64 // of its runs
+	_               [64]byte
 }

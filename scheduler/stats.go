@@ -1,9 +1,12 @@
 package scheduler
 
 import (
+	"slices"
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/clock"
 	"github.com/atoll-sim/atoll/stats"
+	"github.com/atoll-sim/atoll/world"
 )
 
 // Stats are what was counted and measured since the scheduler was made. Times
@@ -31,6 +34,7 @@ type Stats struct {
 	// count.
 	Between stats.Histogram
 	Systems []SystemStats // in the order in which they run, merges included
+	Shards  []ShardTimes  // by shard, without the global systems
 	Waits   []Wait        // which shards waited at fences for which, by Shard, then For; none with more than WaitShardsMax shards
 }
 
@@ -42,14 +46,19 @@ type SystemStats struct {
 	Runs    uint64          // over all shards
 	Panics  uint64          // likewise
 	Total   time.Duration   // likewise
-	Last    time.Duration   // the last runs of each shard, added up
 	Max     time.Duration   // the longest run on a shard
 	Waited  time.Duration   // how long shards waited before it at fences
 	Time    stats.Histogram // of each run on a shard
-	Shards  []ShardStats    // by shard; of a global system one
 }
 
-// ShardStats is the Stats of a system on one shard.
+// ShardTimes are the times of a shard, over all systems.
+type ShardTimes struct {
+	Busy   time.Duration // how long systems ran
+	Waited time.Duration // how long the shard waited before systems at fences
+	HeldUp time.Duration // how long other shards waited because this one was the last to pass
+}
+
+// ShardStats are the Stats of a system on one shard; AppendShards returns them.
 type ShardStats struct {
 	Runs, Panics     uint64
 	Total, Last, Max time.Duration
@@ -65,54 +74,70 @@ type ShardStats struct {
 
 // Stats writes the counts and times to dst. It is for the goroutine that owns the
 // scheduler, between ticks: in OnTick, for example. It reuses the slices of dst,
-// so that a call in each tick allocates nothing.
+// so that a call in each tick allocates nothing. Its time grows with the systems plus the shards,
+// not with their product.
 func (s *Scheduler) Stats(dst *Stats) {
 	if dst == nil {
 		panic("scheduler: Scheduler.Stats to a nil Stats; pass one to fill")
 	}
 	s.mustRest("Stats")
-	systems, waits, climbs := dst.Systems[:0], dst.Waits[:0], dst.Climbs[:0]
+	systems, shards, waits, climbs := dst.Systems[:0], dst.Shards[:0], dst.Waits[:0], dst.Climbs[:0]
 	*dst = s.counts
 	t := &s.tick
-	dst.Systems, dst.Waits, dst.Rung = systems, t.appendWaits(waits), s.ladder.at
+	dst.Waits, dst.Rung = t.appendWaits(waits), s.ladder.at
 	dst.Interval, dst.Budget = s.inForce()
 	dst.Climbed, dst.Climbs = s.ladder.climbed, s.ladder.appendClimbs(climbs)
+	dst.Systems = slices.Grow(systems, len(t.systems))[:len(t.systems)]
 	for at, x := range t.systems {
-		if len(dst.Systems) < cap(dst.Systems) {
-			dst.Systems = dst.Systems[:at+1]
-		} else {
-			dst.Systems = append(dst.Systems, SystemStats{})
-		}
-		to := &dst.Systems[at]
-		*to = SystemStats{Name: x.name, Global: x.global, Enabled: x.enabled.Load(), Shards: to.Shards[:0]}
-		for i := range x.times {
-			to.Time.Merge(&x.times[i].Histogram)
-		}
+		x.stats(&dst.Systems[at], t.scale)
 	}
-	for i := range t.programs {
-		p := &t.programs[i]
-		for k := range p.steps {
-			dst.Systems[p.steps[k].at].add(t, p, k)
-		}
+	for i := range len(t.programs) - 1 { // the last is of the global systems
+		took := &t.programs[i].took
+		shards = append(shards, ShardTimes{t.scale.Duration(took.busy), t.scale.Duration(took.waited), t.scale.Duration(took.heldUp)})
 	}
+	dst.Shards = shards
 }
 
-// add adds the times of a step on one shard.
-func (s *SystemStats) add(t *tick, p *program, i int) {
+// stats writes what the workers measured of the system.
+func (s *system) stats(to *SystemStats, scale clock.Scale) {
+	*to = SystemStats{Name: s.name, Global: s.global, Enabled: s.enabled.Load(), Waited: scale.Duration(s.waited)}
+	for i := range s.times {
+		of := &s.times[i]
+		to.Time.Merge(&of.Histogram)
+		to.Panics += of.panics
+	}
+	to.Runs, to.Total, to.Max = to.Time.Count(), to.Time.Sum(), to.Time.Max()
+}
+
+// AppendShards appends to dst the Stats of a system on each shard, in their order; those of a global
+// system are one. It returns an error if there is no such system. Like Stats it is for the
+// goroutine that owns the scheduler, between ticks.
+func (s *Scheduler) AppendShards(dst []ShardStats, name string) ([]ShardStats, error) {
+	s.mustRest("AppendShards")
+	t := &s.tick
+	at := slices.IndexFunc(t.systems, func(x *system) bool { return x.name == name })
+	if at < 0 { // or it was added since the last tick
+		_, err := s.find(name)
+		return dst, err
+	}
+	for i := range t.programs {
+		if p := &t.programs[i]; t.systems[at].global == (p.shard == world.AllShards) {
+			dst = append(dst, p.stats(t.scale, p.find(at)))
+		}
+	}
+	return dst, nil
+}
+
+// stats returns what was measured of a step.
+func (p *program) stats(scale clock.Scale, i int) ShardStats {
 	m := &p.stepTimes[i]
 	one := ShardStats{
 		Runs: m.runs, Panics: m.panics, Off: p.steps[i].off,
-		Total: t.scale.Duration(m.total), Last: t.scale.Duration(m.now), Max: t.scale.Duration(m.most),
-		Waited: t.scale.Duration(m.waited), HeldUp: t.scale.Duration(m.heldUp),
+		Total: scale.Duration(m.total), Last: scale.Duration(m.now), Max: scale.Duration(m.most),
+		Waited: scale.Duration(m.waited), HeldUp: scale.Duration(m.heldUp),
 	}
 	one.P50, one.P99 = p.spreads[i].quantiles(m.runs, one.Max)
-	s.Runs += one.Runs
-	s.Panics += one.Panics
-	s.Total += one.Total
-	s.Last += one.Last
-	s.Max = max(s.Max, one.Max)
-	s.Waited += one.Waited
-	s.Shards = append(s.Shards, one)
+	return one
 }
 
 // record counts the time of the tick, and which shards waited in it for which.

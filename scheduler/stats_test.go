@@ -33,30 +33,50 @@ func TestStats(t *testing.T) {
 	slow, even, global := s.Systems[0], s.Systems[1], s.Systems[2]
 	require.Equal(t, []string{"slow", "idle", "global"}, []string{slow.Name, even.Name, global.Name})
 	require.Equal(t, []uint64{12, 6, 2}, []uint64{slow.Runs, even.Runs, global.Runs})
-	require.Len(t, global.Shards, 1)
+	require.Len(t, f.on("global"), 1)
 	require.True(t, global.Global && !slow.Global)
 	total := time.Duration(0)
-	for shard, x := range slow.Shards {
+	for shard, x := range f.on("slow") {
 		want := time.Duration(shard) * unit
 		require.Equal(t, uint64(4), x.Runs)
 		require.GreaterOrEqual(t, x.Total, 4*want)
 		require.GreaterOrEqual(t, x.Max, x.Last)
 		require.GreaterOrEqual(t, x.Last, want)
 		require.LessOrEqual(t, x.Max, x.Total)
+		require.LessOrEqual(t, x.Max, slow.Max)
+		require.InDelta(t, x.Total+f.on("idle")[shard].Total, s.Shards[shard].Busy, 20)
 		total += x.Total
 	}
-	require.Equal(t, total, slow.Total)
-	require.GreaterOrEqual(t, slow.Last, 3*unit)
-	require.GreaterOrEqual(t, global.Last, unit)
+	require.Len(t, s.Shards, 3, "the global system is not in them")
+	require.InDelta(t, total, slow.Total, 20, "each is rounded down")
+	require.GreaterOrEqual(t, f.on("global")[0].Last, unit)
 	require.Zero(t, testing.AllocsPerRun(10, func() { f.Stats(&s) }))
 	require.Equal(t, []uint64{4, 12, 6, 2}, []uint64{s.Time.Count(), slow.Time.Count(), even.Time.Count(), global.Time.Count()})
-	require.GreaterOrEqual(t, slow.Shards[2].P50, 2*unit*3/4)
+	require.GreaterOrEqual(t, f.on("slow")[2].P50, 2*unit*3/4)
 	require.GreaterOrEqual(t, slow.Time.Max(), 2*unit)
 	require.GreaterOrEqual(t, s.Time.Quantile(0.5), 2*unit, "no less than the slowest shard")
-	for s.Systems[1].Shards[0].Last >= unit { // what does nothing takes no time, when nobody else has the processor
+	for f.on("idle")[0].Last >= unit { // what does nothing takes no time, when nobody else has the processor
 		f.step(2)
-		f.Stats(&s)
 	}
+}
+
+// TestAppendShards appends, and knows a system that has not been planned yet.
+func TestAppendShards(t *testing.T) {
+	f := newFixture(t, 3, 2)
+	f.MustAdd("a", idle)
+	f.step(2)
+	f.MustAdd("b", idle)
+	all, err := f.AppendShards(make([]scheduler.ShardStats, 1), "a")
+	require.NoError(t, err)
+	require.Len(t, all, 1+3)
+	require.Equal(t, uint64(2), all[3].Runs)
+	all, err = f.AppendShards(all[:2], "b")
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	all, err = f.AppendShards(all[:2], "c")
+	require.EqualError(t, err, `scheduler: there is no system "c"`)
+	require.Len(t, all, 2)
+	require.Zero(t, testing.AllocsPerRun(10, func() { all, _ = f.AppendShards(all[:0], "a") }))
 }
 
 // TestStatsGrow keeps what was measured when systems are added in between.

@@ -23,6 +23,7 @@ type system struct {
 	name  string     // it and what follows is used in each tick: with many systems, reading it is most of an idle tick
 	times []ofWorker // of its runs, by worker
 	options
+	waited    int64                  // how long shards stood before it, in ticks of the clock
 	on        bool                   // enabled, as the running tick sees it
 	restarts  bool                   // the next tick clears off
 	enabled   atomic.Bool            // what Enable or Disable asked for last

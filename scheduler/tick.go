@@ -182,6 +182,7 @@ func (t *tick) settle() {
 		p := &t.programs[i]
 		spent += p.spent
 		p.cost += (p.spent - p.cost) / 4
+		p.took.busy += p.spent
 		p.spent = 0
 	}
 	t.small = t.scale.Duration(spent) < aloneMax

@@ -39,9 +39,13 @@ func (t *tick) blame(p *program) {
 	for i := range p.waits {
 		x := &p.waits[i]
 		q, step := t.waitedFor(x.before)
-		q.stepTimes[step].heldUp += x.to - x.from
+		took := x.to - x.from
+		p.took.waited += took
+		p.steps[x.step].system.waited += took
+		q.took.heldUp += took
+		q.stepTimes[step].heldUp += took
 		if row != nil {
-			row[t.numberOf(q)] += x.to - x.from
+			row[t.numberOf(q)] += took
 		}
 	}
 }

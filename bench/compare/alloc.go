@@ -62,3 +62,22 @@ func countAllocations(s *subject) map[string]float64 {
 	ops := float64(allocTimes * s.ops)
 	return map[string]float64{"allocs": float64(least) / ops, "bytes": float64(bytes) / ops}
 }
+
+var worlds = &section{
+	name:  "world-bytes",
+	title: "Bytes that making a world takes",
+	text: `A world is made with default options but for the number of shards. The bytes of all its heap allocations are counted, and how many they are: the
+least of 3 times 16 worlds.`,
+	quick: 1, full: 1, weight: 1, cost: 1,
+	columns: []column{{"bytes", "bytes"}, {"allocs", "allocations"}},
+	target:  bound(50_000),
+	run:     runWorlds,
+}
+
+func runWorlds(_ int, s settings) []finding {
+	var found []finding
+	for _, c := range s.inSections("ark", "arche", "donburi", "volt", "unitoftime", "ggecs") {
+		found = append(found, find(c, func() map[string]float64 { return countAllocations(newWorld(&c, 1)) }))
+	}
+	return found
+}

@@ -150,6 +150,18 @@ func archeChange(wide bool, n int) change {
 				w.Add(e, added...)
 			}
 		},
+		addTenth: func() {
+			found = found[:0]
+			l := newLot()
+			for q := w.Query(&all); q.Next(); {
+				if l.drawn() {
+					found = append(found, q.Entity())
+				}
+			}
+			for _, e := range found {
+				w.Add(e, added...)
+			}
+		},
 		removeTick: func() {
 			find(&with)
 			for _, e := range found {
@@ -178,7 +190,10 @@ func archeCount(w *ecs.World, filter ecs.Filter) int {
 	return q.Count()
 }
 
-func archeValues(n int) values {
+func archeValues(wide bool, n int) values {
+	if wide {
+		return archeWideValues(n)
+	}
 	w := ecs.NewWorld(1024)
 	ids := archeIDs(&w)
 	every := ecs.All(ids[0], ids[1])
@@ -208,6 +223,39 @@ func archeValues(n int) values {
 			for q := w.Query(&all); q.Next(); {
 				p, v := (*Position)(q.Get(ids[0])), (*Velocity)(q.Get(ids[1]))
 				sum += p.X + p.Y + v.X + v.Y
+			}
+			return sum
+		},
+	}
+}
+
+func archeWideValues(n int) values {
+	w := ecs.NewWorld(1024)
+	ids := components(setOf(true), archeIDs(&w))
+	every := ecs.All(ids...)
+	all := w.Cache().Register(&every)
+	handles := make([]ecs.Entity, 0, n)
+	return values{
+		create: func(n int) {
+			for range n {
+				e := w.NewEntity(ids...)
+				for _, id := range ids { // all have the same fields
+					*(*C1)(w.Get(e, id)) = C1{1, 2}
+				}
+				handles = append(handles, e)
+			}
+		},
+		clear: func() {
+			w.Batch().RemoveEntities(&all)
+			handles = handles[:0]
+		},
+		sum: func() float64 {
+			sum := 0.0
+			for q := w.Query(&all); q.Next(); {
+				for _, id := range ids {
+					c := (*C1)(q.Get(id))
+					sum += c.X + c.Y
+				}
 			}
 			return sum
 		},

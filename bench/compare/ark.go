@@ -152,8 +152,22 @@ func arkChange(wide bool, n int) change {
 	return change{
 		addTick: func() {
 			found = found[:0]
-			for q := all.Query(); q.Next(); {
-				found = append(found, q.Entity())
+			for q := all.Query(); q.NextTable(); {
+				found = append(found, q.Entities()...)
+			}
+			for _, e := range found {
+				vel.AddFn(e, nil)
+			}
+		},
+		addTenth: func() {
+			found = found[:0]
+			l := newLot()
+			for q := all.Query(); q.NextTable(); {
+				for _, e := range q.Entities() {
+					if l.drawn() {
+						found = append(found, e)
+					}
+				}
 			}
 			for _, e := range found {
 				vel.AddFn(e, nil)
@@ -161,8 +175,8 @@ func arkChange(wide bool, n int) change {
 		},
 		removeTick: func() {
 			found = found[:0]
-			for q := with.Query(); q.Next(); {
-				found = append(found, q.Entity())
+			for q := with.Query(); q.NextTable(); {
+				found = append(found, q.Entities()...)
 			}
 			for _, e := range found {
 				vel.Remove(e)
@@ -191,7 +205,49 @@ func arkChange(wide bool, n int) change {
 // arkFill sets the new components in place, which is faster than passing them.
 func arkFill(p *Position, v *Velocity) { *p, *v = Position{1, 2}, Velocity{3, 4} }
 
-func arkValues(n int) values {
+func arkFillWide(a *C1, b *C2, c *C3, d *C4, e *C5, f *C6, g *C7, h *C8, i *C9, j *C10) {
+	*a, *b, *c, *d, *e, *f, *g, *h, *i, *j = C1{1, 2}, C2{1, 2}, C3{1, 2}, C4{1, 2}, C5{1, 2}, C6{1, 2}, C7{1, 2}, C8{1, 2}, C9{1, 2}, C10{1, 2}
+}
+
+func arkWideValues(n int) values {
+	w := ecs.NewWorld()
+	m, all := ecs.NewMap10[C1, C2, C3, C4, C5, C6, C7, C8, C9, C10](w), ecs.NewFilter8[C1, C2, C3, C4, C5, C6, C7, C8](w).With(ecs.C[C9](), ecs.C[C10]()).Register()
+	last := ecs.NewFilter2[C9, C10](w)
+	handles := make([]ecs.Entity, 0, n)
+	return values{
+		create: func(n int) {
+			for range n {
+				handles = append(handles, m.NewEntityFn(arkFillWide))
+			}
+		},
+		createBatch: func(n int) {
+			m.NewBatchFn(n, func(_ ecs.Entity, a *C1, b *C2, c *C3, d *C4, e *C5, f *C6, g *C7, h *C8, i *C9, j *C10) {
+				*a, *b, *c, *d, *e, *f, *g, *h, *i, *j = C1{1, 2}, C2{1, 2}, C3{1, 2}, C4{1, 2}, C5{1, 2}, C6{1, 2}, C7{1, 2}, C8{1, 2}, C9{1, 2}, C10{1, 2}
+			})
+		},
+		clear: func() {
+			w.RemoveEntities(all.Batch(), nil)
+			handles = handles[:0]
+		},
+		sum: func() float64 {
+			sum := 0.0
+			for q := all.Query(); q.Next(); {
+				a, b, c, d, e, f, g, h := q.Get()
+				sum += a.X + a.Y + b.X + b.Y + c.X + c.Y + d.X + d.Y + e.X + e.Y + f.X + f.Y + g.X + g.Y + h.X + h.Y
+			}
+			for q := last.Query(); q.Next(); {
+				i, j := q.Get()
+				sum += i.X + i.Y + j.X + j.Y
+			}
+			return sum
+		},
+	}
+}
+
+func arkValues(wide bool, n int) values {
+	if wide {
+		return arkWideValues(n)
+	}
 	w := ecs.NewWorld()
 	m, all := ecs.NewMap2[Position, Velocity](w), ecs.NewFilter2[Position, Velocity](w).Register()
 	handles := make([]ecs.Entity, 0, n)

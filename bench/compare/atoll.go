@@ -22,7 +22,12 @@ func atollWith(o world.Options) contender {
 			}
 			return atollPopulate[atollMover](o, n)
 		},
-		values:    func(n int) values { return atollValues(o, n) },
+		values: func(wide bool, n int) values {
+			if wide {
+				return atollWideValues(o, n)
+			}
+			return atollValues(o, n)
+		},
 		change:    func(wide bool, n int) change { return atollChange(o, wide, n) },
 		hierarchy: func(s wishes) kinship { return atollHierarchy(o, s) },
 		newWorld:  func() any { return world.MustNew(world.Options{Shards: o.Shards}) },
@@ -53,6 +58,7 @@ type (
 // atollWorld is a world with all components registered.
 type atollWorld struct {
 	*world.World
+	position *world.Component[Position]
 	velocity *world.Component[Velocity]
 	extras   []func(handle.Handle) // each adds one of the extra components
 	places   *world.Bundle[atollPlace]
@@ -61,7 +67,7 @@ type atollWorld struct {
 
 func newAtollWorld(o world.Options) *atollWorld {
 	w := &atollWorld{World: world.MustNew(o)}
-	world.Register[Position](w.World, "position")
+	w.position = world.Register[Position](w.World, "position")
 	w.velocity = world.Register[Velocity](w.World, "velocity")
 	atollExtra[C1](w, "c1")
 	atollExtra[C2](w, "c2")
@@ -230,6 +236,8 @@ func atollChange(o world.Options, wide bool, n int) change {
 	pos := world.Read[Position](w.World)
 	all, with := w.Query(pos), w.Query(pos, world.With[Velocity](w.World))
 	handles := w.place(baseOf(wide), n)
+	add := func(c *world.Context, h handle.Handle) error { return w.velocity.Add(c, h, Velocity{}) }
+	remove := func(c *world.Context, h handle.Handle) error { return w.velocity.Remove(c, h) }
 	return change{
 		add: func() {
 			for _, h := range handles {
@@ -243,25 +251,85 @@ func atollChange(o world.Options, wide bool, n int) change {
 		},
 		addBatch:    func() { check(w.velocity.AddTo(all, nil)) },
 		removeBatch: func() { check(with.Remove(w.velocity)) },
-		addTick:     w.system(func(c *world.Context, h handle.Handle) error { return w.velocity.Add(c, h, Velocity{}) }),
-		removeTick:  w.system(func(c *world.Context, h handle.Handle) error { return w.velocity.Remove(c, h) }),
+		addTick:     w.system(add, nil),
+		addTenth:    w.system(add, new(lot)),
+		removeTick:  w.system(remove, nil, func(b *world.Build) world.Term { return world.With[Velocity](b) }),
 		count:       with.Count,
 	}
 }
 
-// system returns a function that takes a tick, in which a system changes every entity with a
-// Position.
-func (w *atollWorld) system(change func(*world.Context, handle.Handle) error) func() {
+// system returns a function that takes a tick, in which a system changes entities with a Position:
+// those that the terms select, or those that a lot draws.
+func (w *atollWorld) system(change func(*world.Context, handle.Handle) error, l *lot, terms ...func(*world.Build) world.Term) func() {
 	s := scheduler.New(w.World, scheduler.Options{Workers: 1})
 	s.MustAdd("change", func(b *world.Build) func(*world.Context) {
-		all := b.Query(world.Read[Position](b))
+		of := []world.Term{world.Read[Position](b)}
+		for _, term := range terms {
+			of = append(of, term(b))
+		}
+		all := b.Query(of...)
 		return func(c *world.Context) {
 			for ch := range all.Chunks() {
 				for _, h := range ch.Handles() {
-					check(change(c, h))
+					if l == nil || l.drawn() {
+						check(change(c, h))
+					}
 				}
 			}
 		}
 	})
-	return func() { check(s.Step(context.Background())) }
+	return func() {
+		if l != nil {
+			*l = newLot()
+		}
+		check(s.Step(context.Background()))
+	}
+}
+
+// atollWideValues has no query of all ten: entities have no other components.
+func atollWideValues(o world.Options, n int) values {
+	w := newAtollWorld(o)
+	b := world.NewBundle[atollWide](w.World)
+	all := w.Query()
+	read := []func(world.Chunk) float64{
+		atollSum[C1](w), atollSum[C2](w), atollSum[C3](w), atollSum[C4](w), atollSum[C5](w),
+		atollSum[C6](w), atollSum[C7](w), atollSum[C8](w), atollSum[C9](w), atollSum[C10](w),
+	}
+	wide := atollWide{C1{1, 2}, C2{1, 2}, C3{1, 2}, C4{1, 2}, C5{1, 2}, C6{1, 2}, C7{1, 2}, C8{1, 2}, C9{1, 2}, C10{1, 2}}
+	handles := make([]handle.Handle, 0, n)
+	return values{
+		create: func(n int) {
+			for range n {
+				handles = append(handles, must(b.Create(w.World, wide)))
+			}
+		},
+		createBatch: func(n int) { check(b.CreateN(w.World, n, func(_ int, m *atollWide) { *m = wide })) },
+		clear: func() {
+			all.Destroy()
+			w.Refresh()
+			handles = handles[:0]
+		},
+		sum: func() float64 {
+			sum := 0.0
+			for ch := range all.Chunks() {
+				for _, f := range read {
+					sum += f(ch)
+				}
+			}
+			return sum
+		},
+	}
+}
+
+// atollSum returns a function that adds up the fields of a component in a chunk.
+func atollSum[C C1 | C2 | C3 | C4 | C5 | C6 | C7 | C8 | C9 | C10](w *atollWorld) func(world.Chunk) float64 {
+	c := world.Read[C](w.World)
+	return func(ch world.Chunk) float64 {
+		sum := 0.0
+		for _, v := range c.Slice(ch) {
+			p := Position(v)
+			sum += p.X + p.Y
+		}
+		return sum
+	}
 }

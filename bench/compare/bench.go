@@ -18,7 +18,8 @@ type bench struct {
 	once bool
 	// builds: making a world is part of the work, so it allocates.
 	builds bool
-	target *target
+	bars   bars
+	most   float64 // nanoseconds that Atoll may take, whatever peers take; 0: any
 	// setup returns nil if the contender does not offer it.
 	setup func(c *contender, n int) *subject
 }
@@ -30,7 +31,9 @@ var (
 	quickCore = []int{16, 1024, 16_000, 256_000, 1_000_000}
 	quickOne  = []int{16, 16_000}
 	// a million would be more than the default Options.OutboxRequests
-	quickSystem = []int{16, 1024, 16_000, 256_000}
+	systemSizes = []int{16, 1024, 16_000, 256_000}
+	// of 16 a tenth is too few
+	tenthSizes = []int{1024, 16_000, 256_000, 1_000_000}
 )
 
 // The entities that do not match are 10 for each that does in iterate2, and 4 in
@@ -43,29 +46,34 @@ const (
 var benches = slices.Insert(coreBenches, len(coreBenches)-1, hierarchyBenches()...)
 
 var coreBenches = []bench{
-	{name: "iterate2", title: "Loop over 2 components, among 10 times as many entities that have but one of them", quick: quickCore, target: iterateTarget, setup: iterate(layPlain)},
-	{name: "iterate2-frag32", title: "Loop over 2 components, the entities spread over 32 archetypes", quick: quickOne, target: iterateTarget, setup: iterate(layFragmented)},
-	{name: "iterate2-256", title: "Loop over 2 components, among 256 archetypes that do not match", quick: quickOne, target: iterateTarget, setup: iterate(layAmong)},
-	{name: "random", title: "Read 1 component by shuffled handles, checked", quick: quickCore, target: lookupTarget, setup: lookup},
-	{name: "random-write", title: "Change 1 component by shuffled handles, checked", quick: quickOne, sizes: quickCore, target: lookupTarget, setup: update},
-	{name: "create2", title: "Create with 2 components one at a time, in storage that has grown before", quick: quickCore, target: createTarget, setup: create(false, single)},
-	{name: "create2-values", title: "Create with 2 components of given values one at a time, in storage that has grown before", quick: quickCore, target: createTarget, setup: createValues(false)},
-	{name: "create2-batch", title: "Create with 2 components in batches, in storage that has grown before", quick: quickCore, target: fillTarget, setup: create(false, batch)},
-	{name: "create2-values-batch", title: "Create with 2 components of given values in batches, in storage that has grown before", quick: quickOne, sizes: quickCore, target: fillTarget, setup: createValues(true)},
-	{name: "create2-alloc", title: "Create with 2 components one at a time, in a new world", quick: quickCore, target: fillTarget, builds: true, setup: createAlloc(single)},
-	{name: "create2-alloc-batch", title: "Create with 2 components in batches, in a new world", quick: quickCore, target: fillTarget, builds: true, setup: createAlloc(batch)},
-	{name: "create10", title: "Create with 10 components one at a time, in storage that has grown before", quick: quickOne, target: createTarget, setup: create(true, single)},
-	{name: "create10-batch", title: "Create with 10 components in batches, in storage that has grown before", quick: quickOne, target: fillTarget, setup: create(true, batch)},
-	{name: "destroy2", title: "Destroy with 2 components one at a time", quick: quickCore, target: destroyTarget, setup: destroy(false, single)},
-	{name: "destroy2-batch", title: "Destroy with 2 components in batches", quick: quickCore, target: destroyAllTarget, setup: destroy(false, batch)},
-	{name: "destroy10", title: "Destroy with 10 components one at a time", quick: quickOne, target: destroyTarget, setup: destroy(true, single)},
-	{name: "destroy10-batch", title: "Destroy with 10 components in batches", quick: quickOne, target: destroyAllTarget, setup: destroy(true, batch)},
-	{name: "change1", title: "Add a component to an entity with 1 and remove it, one at a time", quick: quickOne, target: changeTarget, setup: addRemove(false, single)},
-	{name: "change1-batch", title: "Add a component to an entity with 1 and remove it, in batches", quick: quickOne, target: changeTarget, setup: addRemove(false, batch)},
-	{name: "change1-tick", title: "Add a component to an entity with 1 from a system in one tick and remove it in the next", quick: quickOne, sizes: quickSystem, target: changeTarget, setup: addRemove(false, ticks)},
-	{name: "change11", title: "Add a component to an entity with 11 and remove it, one at a time", quick: quickOne, target: changeTarget, setup: addRemove(true, single)},
-	{name: "change11-batch", title: "Add a component to an entity with 11 and remove it, in batches", quick: quickOne, target: changeTarget, setup: addRemove(true, batch)},
-	{name: "new-world", title: "Make a world", quick: []int{1}, once: true, target: newWorldTarget, builds: true, setup: newWorld},
+	{name: "iterate2", title: "Loop over 2 components, among 10 times as many entities that have but one of them", quick: quickCore, bars: loopBars, setup: iterate(layPlain)},
+	{name: "iterate2-frag32", title: "Loop over 2 components, the entities spread over 32 archetypes", quick: quickOne, bars: at(1.12, 1.2, 1.2, 1.2, 1.3), setup: iterate(layFragmented)},
+	{name: "iterate2-256", title: "Loop over 2 components, among 256 archetypes that do not match", quick: quickOne, bars: loopBars, setup: iterate(layAmong)},
+	{name: "random", title: "Read 1 component by shuffled handles, checked", quick: quickCore, bars: at(1.45, 1.25, 1.25, 1.25, 1.25), setup: lookup},
+	{name: "random-write", title: "Change 1 component by shuffled handles, checked", quick: quickOne, sizes: quickCore, bars: at(1.15, 1.15, 1.15, 1.15, 1.15), setup: update},
+	{name: "create2", title: "Create with 2 components one at a time, in storage that has grown before", quick: quickCore, bars: createBars, setup: create(false, single)},
+	{name: "create2-values", title: "Create with 2 components of given values one at a time, in storage that has grown before", quick: quickCore, bars: createBars, setup: createValues(false, single)},
+	{name: "create2-batch", title: "Create with 2 components in batches, in storage that has grown before", quick: quickCore, bars: fillBars, setup: create(false, batch)},
+	{name: "create2-values-batch", title: "Create with 2 components of given values in batches, in storage that has grown before", quick: quickOne, sizes: quickCore, bars: valuesBars, setup: createValues(false, batch)},
+	{name: "create2-alloc", title: "Create with 2 components one at a time, in a new world", quick: quickCore, bars: newBars, builds: true, setup: createAlloc(single)},
+	{name: "create2-values-alloc", title: "Create with 2 components of given values one at a time, in a new world", quick: quickOne, sizes: quickCore, bars: newBars, builds: true, setup: createValuesAlloc(false)},
+	{name: "create2-alloc-batch", title: "Create with 2 components in batches, in a new world", quick: quickCore, bars: newBars, builds: true, setup: createAlloc(batch)},
+	{name: "create10", title: "Create with 10 components one at a time, in storage that has grown before", quick: quickOne, bars: createTenBars, setup: create(true, single)},
+	{name: "create10-values", title: "Create with 10 components of given values one at a time, in storage that has grown before", quick: quickOne, sizes: quickCore, bars: createTenBars, setup: createValues(true, single)},
+	{name: "create10-batch", title: "Create with 10 components in batches, in storage that has grown before", quick: quickOne, bars: fillBars, setup: create(true, batch)},
+	{name: "create10-values-batch", title: "Create with 10 components of given values in batches, in storage that has grown before", quick: quickOne, sizes: quickCore, bars: valuesBars, setup: createValues(true, batch)},
+	{name: "create10-values-alloc", title: "Create with 10 components of given values one at a time, in a new world", quick: quickOne, sizes: quickCore, bars: createTenBars, builds: true, setup: createValuesAlloc(true)},
+	{name: "destroy2", title: "Destroy with 2 components one at a time", quick: quickCore, bars: destroyBars, setup: destroy(false, single)},
+	{name: "destroy2-batch", title: "Destroy with 2 components in batches", quick: quickCore, bars: clearBars, setup: destroy(false, batch)},
+	{name: "destroy10", title: "Destroy with 10 components one at a time", quick: quickOne, bars: destroyBars, setup: destroy(true, single)},
+	{name: "destroy10-batch", title: "Destroy with 10 components in batches", quick: quickOne, bars: clearBars, setup: destroy(true, batch)},
+	{name: "change1", title: "Add a component to an entity with 1 and remove it, one at a time", quick: quickOne, bars: changeBars, setup: addRemove(false, single)},
+	{name: "change1-batch", title: "Add a component to an entity with 1 and remove it, in batches", quick: quickOne, bars: changeAllBars, setup: addRemove(false, batch)},
+	{name: "change1-tick", title: "Add a component to an entity with 1 from a system in one tick and remove it in the next", quick: quickOne, sizes: systemSizes, bars: tickBars, setup: addRemove(false, ticks)},
+	{name: "change1-tick-tenth", title: "Add a component from a system to a random tenth of the entities in one tick and remove it in the next", quick: []int{16_000}, sizes: tenthSizes, bars: tickBars, setup: addRemove(false, tenth)},
+	{name: "change11", title: "Add a component to an entity with 11 and remove it, one at a time", quick: quickOne, bars: changeBars, setup: addRemove(true, single)},
+	{name: "change11-batch", title: "Add a component to an entity with 11 and remove it, in batches", quick: quickOne, bars: changeAllBars, setup: addRemove(true, batch)},
+	{name: "new-world", title: "Make a world", quick: []int{1}, once: true, most: 12_000, builds: true, setup: newWorld},
 }
 
 // label names a cell for -run and for progress.

@@ -19,7 +19,7 @@ func pageBench(w io.Writer, rows []result) {
 		}
 	}
 	names := slices.Sorted(maps.Keys(peers))
-	head := []string{"N", "atoll", "best peer", "ratio", "target", "1 shard", fmt.Sprintf("%d shards", defaultShards)}
+	head := []string{"N", "atoll", "best peer", "ratio", "bar", "1 shard", fmt.Sprintf("%d shards", defaultShards)}
 	head = append(append(head, names...), "limit")
 	pageRow(w, head)
 	pageRow(w, slices.Repeat([]string{"---:"}, len(head)))
@@ -38,28 +38,27 @@ func pageBench(w io.Writer, rows []result) {
 	}
 }
 
-// demand writes the targets of a cell and whether they are missed.
+// demand writes the bar of a cell and whether it is missed.
 func (r result) demand() string {
-	var parts []string
-	if r.Target != nil {
-		parts = append(parts, "≤ "+ratio(r.Target))
+	switch {
+	case r.Target != nil:
+		return "≤ " + ratio(r.Target) + r.missedBy()
+	case r.TargetNS != nil:
+		return "≤ " + ns(r.TargetNS) + " ns" + missed(r.Missed)
 	}
-	if r.LimitTarget != nil {
-		parts = append(parts, fmt.Sprintf("%s of slices ≤ %s", ratio(r.LimitRatio), ratio(r.LimitTarget)))
-	}
-	return or(strings.Join(parts, "; ")) + r.missedBy()
+	return "–" + missed(r.Missed)
 }
 
-// missedBy says whether a cell misses its target, and whether that may be chance:
-// then the target is within the quartiles of single rounds.
+// missedBy says whether a cell misses its bar, and whether that may be chance:
+// then the bar is within the quartiles of single rounds.
 func (r result) missedBy() string {
-	if r.Missed && r.Target != nil && *r.RatioLow <= *r.Target && (r.LimitTarget == nil || *r.LimitRatio <= *r.LimitTarget) {
+	if r.Missed && *r.RatioLow <= *r.Target {
 		return " (missed, within the spread)"
 	}
 	return missed(r.Missed)
 }
 
-// pageLosses lists the cells in which a peer is faster or a target is missed,
+// pageLosses lists the cells in which a peer is faster or a bar is missed,
 // those furthest beyond first, and those that Atoll does not offer.
 func pageLosses(w io.Writer, results []result) {
 	var lost []result
@@ -82,12 +81,12 @@ func pageLosses(w io.Writer, results []result) {
 	fmt.Fprintf(w, `
 ## Where Atoll loses
 
-A peer is faster in %d of %d cells, and %d miss their target, which asks for more than being first in many of them; those
-furthest beyond their target come first. The best of many peers is also the luckiest: the quartiles are of the
+A peer is faster in %d of %d cells, and %d miss their bar, which asks for more than being first in many of them; those
+furthest beyond their bar come first, those without a bar last. The best of many peers is also the luckiest: the quartiles are of the
 ratios of single rounds, and where 1 is between them, it is a draw.
 
 `, faster, s.Cells, s.Missed)
-	pageRow(w, []string{"bench", "N", "ratio", "quartiles", "target", "atoll", "best peer"})
+	pageRow(w, []string{"bench", "N", "ratio", "quartiles", "bar", "atoll", "best peer"})
 	pageRow(w, []string{"---", "---:", "---:", "---:", "---:", "---:", "---:"})
 	for _, r := range lost {
 		pageRow(w, []string{r.Bench, size(r.N), ratio(r.Ratio), ratio(r.RatioLow) + " – " + ratio(r.RatioHigh), r.demand(), ns(r.AtollNS), r.BestPeer + " " + ns(r.PeerNS)})
@@ -97,16 +96,12 @@ ratios of single rounds, and where 1 is between them, it is a draw.
 	}
 }
 
-// excess is how far a cell is beyond its targets: 1 is on them.
+// excess is how far a cell is beyond its bar: 1 is on it.
 func (r result) excess() float64 {
-	excess := 0.0
-	if r.Ratio != nil && r.Target != nil {
-		excess = *r.Ratio / *r.Target
+	if r.Target == nil {
+		return 0
 	}
-	if r.LimitTarget != nil {
-		excess = max(excess, *r.LimitRatio / *r.LimitTarget)
-	}
-	return excess
+	return *r.Ratio / *r.Target
 }
 
 // pageShards writes the ratios by the number of shards.

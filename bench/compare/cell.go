@@ -47,6 +47,9 @@ type result struct {
 // shardCounts are the numbers of shards that Atoll is shown with.
 var shardCounts = []int{1, defaultShards, 16, 256}
 
+// manyFrom is the number of entities from which on many shards are shown.
+const manyFrom = 1000
+
 // quickShardsN is the one size that -quick shows with all numbers of shards.
 const quickShardsN = 16_000
 
@@ -154,7 +157,7 @@ func (c cell) result(entrants []*entrant) result {
 		}
 	}
 	r.PeerNS = valueOf(r.Peers, r.BestPeer)
-	r.verdict = c.target.judge(&r)
+	r.verdict = c.judge(&r)
 	return r
 }
 
@@ -191,8 +194,8 @@ func byRound(e, other *entrant) []float64 {
 // closeTo is how near to a bound a ratio must be to be measured longer, at least.
 const closeTo = 0.02
 
-// decided reports whether more rounds would hardly change on which side of its
-// bounds the cell is: the bounds are outside of the interval of a box plot's notch
+// decided reports whether more rounds would hardly change on which side of 1 and of its
+// bar the cell is: both are outside of the interval of a box plot's notch
 // around the median.
 func (r result) decided(rounds int) bool {
 	if r.Ratio == nil {
@@ -204,9 +207,7 @@ func (r result) decided(rounds int) bool {
 	switch {
 	case near(*r.Ratio, 1):
 		return false
-	case r.Target != nil && near(*r.Ratio, *r.Target):
-		return false
-	case r.LimitTarget != nil && near(*r.LimitRatio, *r.LimitTarget):
+	case r.Target != nil && near(*r.Ratio, *r.Target*(1+tolerance)):
 		return false
 	}
 	return true

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 )
 
@@ -32,8 +33,8 @@ type contender struct {
 	// of C1 to C10, if wide.
 	populate func(wide bool, n int) population
 	// values makes a world for up to n entities of Position {1, 2} and Velocity
-	// {3, 4}, created with these values.
-	values func(n int) values
+	// {3, 4}, or, if wide, of C1 to C10, each {1, 2}, created with these values.
+	values func(wide bool, n int) values
 	// change makes n entities of Position, or of Position and C1 to C10, if
 	// wide, to add Velocity to and to remove it from.
 	change func(wide bool, n int) change
@@ -75,7 +76,7 @@ type population struct {
 
 // values is a world to create entities of given values in.
 type values struct {
-	create      func(n int) // keeping the handles
+	create      func(n int) // keeping the handles; nil: not measured
 	createBatch func(n int) // not keeping them; nil: there is no call for that
 	clear       func()
 	sum         func() float64 // of both components' fields, of all entities
@@ -99,7 +100,32 @@ type change struct {
 	addBatch, removeBatch func()
 	// one at a time, within a tick: by a system that loops over the entities
 	addTick, removeTick func()
+	addTenth            func()     // addTick of the entities that a lot draws
 	count               func() int // of those that have it
+}
+
+// lot draws one in ten at random, and the same ones in each tick.
+type lot uint64
+
+func newLot() lot { return 88172645463325252 }
+
+// drawn reports whether the next one is drawn.
+func (l *lot) drawn() bool {
+	*l ^= *l << 13
+	*l ^= *l >> 7
+	*l ^= *l << 17
+	return uint32(*l>>32) < math.MaxUint32/10
+}
+
+// drawnOf counts how many of n are drawn.
+func drawnOf(n int) int {
+	count := 0
+	for l := newLot(); n > 0; n-- {
+		if l.drawn() {
+			count++
+		}
+	}
+	return count
 }
 
 // others are the contenders besides Atoll.

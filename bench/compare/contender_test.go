@@ -46,10 +46,10 @@ func TestOffered(t *testing.T) {
 		}
 	}
 	peers := []string{"ark", "arche", "donburi", "volt", "unitoftime", "ggecs"}
-	for _, name := range []string{"iterate2", "iterate2-frag32", "iterate2-256", "random", "create2", "create2-values", "create2-alloc", "create10", "destroy2", "destroy10", "change1", "change11", "new-world"} {
+	for _, name := range []string{"iterate2", "iterate2-frag32", "iterate2-256", "random", "create2", "create2-values", "create2-alloc", "create2-values-alloc", "create10", "destroy2", "destroy10", "change1", "change11", "new-world"} {
 		assert.Subset(t, offered[name], append(peers, "atoll-one", "atoll-default"), name)
 	}
-	for _, name := range []string{"random-write", "create2-batch", "create2-values-batch", "create2-alloc-batch", "create10-batch", "destroy2-batch", "destroy10-batch", "change1-batch", "change1-tick", "change11-batch"} {
+	for _, name := range []string{"random-write", "create2-batch", "create2-values-batch", "create2-alloc-batch", "create10-batch", "destroy2-batch", "destroy10-batch", "change1-batch", "change1-tick", "change1-tick-tenth", "change11-batch", "create10-values", "create10-values-alloc"} {
 		assert.Subset(t, offered[name], []string{"ark", "arche", "atoll-one", "atoll-default"}, name)
 	}
 }

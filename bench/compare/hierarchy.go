@@ -57,6 +57,12 @@ func shuffled[T any](all []T, order []int) []T {
 	return picked
 }
 
+// The bars of hierarchies, at the two numbers of children that are measured.
+var (
+	kinBars     = bars{120_000: 0.5, 1_000_000: 0.5}
+	kinListBars = bars{1_000_000: 1.05}
+)
+
 // hierarchyBenches are named for what is done and how many children a parent has.
 // N is the number of children.
 func hierarchyBenches() []bench {
@@ -67,25 +73,25 @@ func hierarchyBenches() []bench {
 		ns     []int
 	}{{"12", smallFamily, []int{120_000}}, {"10000", largeFamily, []int{1_000_000}}} {
 		has := " (" + f.name + " children a parent)"
-		listing := kinTarget
+		listing := kinBars
 		if f.family == largeFamily {
-			listing = kinListTarget
+			listing = kinListBars
 		}
 		list = append(list,
-			bench{name: "hierarchy/add-" + f.name, title: "Give a child a parent, the children in shuffled order" + has, target: kinTarget, setup: kinAdd(f.family)},
-			bench{name: "hierarchy/remove-" + f.name, title: "Take a child from its parent, the others in any order after" + has, target: kinTarget, setup: kinRemove(f.family)},
-			bench{name: "hierarchy/remove-ordered-" + f.name, title: "Take a child from its parent, the others in order after: half of the children, then a look at all lists" + has, target: kinTarget, setup: kinRemoveOrdered(f.family)},
-			bench{name: "hierarchy/list-" + f.name, title: "Go over the children of all parents in turn" + has, target: listing, setup: kinList(f.family, false)},
-			bench{name: "hierarchy/list-random-" + f.name, title: "Go over the children of all parents in shuffled order" + has, target: listing, setup: kinList(f.family, true)},
-			bench{name: "hierarchy/parent-" + f.name, title: "Find the parent of a child, the children in shuffled order" + has, target: kinTarget, setup: kinParent(f.family)},
-			bench{name: "hierarchy/reparent-" + f.name, title: "Give a child another parent, the children in shuffled order" + has, target: kinTarget, setup: kinReparent(f.family)},
+			bench{name: "hierarchy/add-" + f.name, title: "Give a child a parent, the children in shuffled order" + has, bars: kinBars, setup: kinAdd(f.family)},
+			bench{name: "hierarchy/remove-" + f.name, title: "Take a child from its parent, the others in any order after" + has, bars: kinBars, setup: kinRemove(f.family)},
+			bench{name: "hierarchy/remove-ordered-" + f.name, title: "Take a child from its parent, the others in order after: half of the children, then a look at all lists" + has, bars: kinBars, setup: kinRemoveOrdered(f.family)},
+			bench{name: "hierarchy/list-" + f.name, title: "Go over the children of all parents in turn" + has, bars: listing, setup: kinList(f.family, false)},
+			bench{name: "hierarchy/list-random-" + f.name, title: "Go over the children of all parents in shuffled order" + has, bars: listing, setup: kinList(f.family, true)},
+			bench{name: "hierarchy/parent-" + f.name, title: "Find the parent of a child, the children in shuffled order" + has, bars: kinBars, setup: kinParent(f.family)},
+			bench{name: "hierarchy/reparent-" + f.name, title: "Give a child another parent, the children in shuffled order" + has, bars: kinBars, setup: kinReparent(f.family)},
 		)
 		for i := range list[len(list)-7:] {
 			list[len(list)-7+i].sizes = f.ns
 		}
 		list = append(list, bench{
 			name: "hierarchy/cascade-" + f.name, title: "Destroy one with all descendants, in two levels, by a way that holds for any" + has,
-			sizes: []int{1_000_000}, target: kinTarget, builds: true, setup: kinCascade(f.family),
+			sizes: []int{1_000_000}, bars: kinBars, builds: true, setup: kinCascade(f.family),
 		})
 	}
 	return list

@@ -11,7 +11,7 @@
 // in nanoseconds for each entity or operation. The work is checked
 // after each cell: a contender that did other work than asked, or panicked, is left out of
 // the cell and the reason is given. A cell is measured longer if its ratio is
-// close to 1 or to its target.
+// close to 1 or to its bar.
 //
 // Sections measure what the cells do not show: the longest single create,
 // memory, allocations, the work of the garbage collector.
@@ -47,7 +47,7 @@ const (
 	// quickPeers match the best peer of each cell of -quick.
 	quickPeers = "^((ark|arche)(-cached)?|unitoftime-slices|maps)$"
 	// fullEach is the time for a small cell under -full: all of them then take
-	// some 20 minutes.
+	// some 24 minutes.
 	fullEach = 2500 * time.Millisecond
 )
 

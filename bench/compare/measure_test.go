@@ -137,7 +137,7 @@ func TestMeasureSparesForGood(t *testing.T) {
 
 func TestRatiosAreOfRounds(t *testing.T) {
 	times := func(name string, role role, ns ...float64) *entrant { return &entrant{name: name, role: role, ns: ns} }
-	c := cell{&bench{name: "test", target: &target{limit: 1.1, many: 1}}, 1024}
+	c := cell{&bench{name: "test", bars: at(0, 0.7)}, 1024}
 	// The machine is slow in the last two rounds, and far took part in the first.
 	r := c.result([]*entrant{times("atoll", own, 1, 1, 10, 10), times("near", peer, 1.25, 1.25, 12.5, 8),
 		times("far", peer, 5), times("even", peer, 2, 2, 20, 20), times("slices", limit, 0.5, 0.5, 5, 5)})
@@ -169,25 +169,20 @@ func TestDecided(t *testing.T) {
 	}{
 		{"far below", 0.5, 0.1, 9, true},
 		{"far above", 1.5, 0.1, 9, true},
-		{"between its target and 1", 0.9, 0.01, 9, true},
+		{"between its bar and 1", 0.9, 0.01, 9, true},
 		{"at 1", 1.01, 0, 9, false},
-		{"at its target", 0.79, 0, 9, false},
+		{"where its bar is missed", 0.85, 0, 9, false},
 		{"noisy", 0.6, 0.6, 9, false},
 		{"noisy, but many rounds", 0.6, 0.6, 49, true},
 	} {
 		assert.Equal(t, c.want, cell(c.ratio, c.spread).decided(c.rounds), c.name)
 	}
-	r := cell(0.5, 0.01)
-	r.LimitRatio = ptr(1.11)
-	assert.True(t, r.decided(9), "the limit is none")
-	r.LimitTarget = ptr(1.1)
-	assert.False(t, r.decided(9), "at the target that the limit is")
 	assert.True(t, result{}.decided(3), "nothing to compare")
 }
 
 func TestRunCell(t *testing.T) {
 	s := settings{plan: testPlan, peers: mustCompile("^ark$")}
-	for _, n := range []int{64, 2000} {
+	for _, n := range []int{64, 1024} {
 		r := cell{&benches[0], n}.run(s, time.Now())
 		require.NotNil(t, r.Ratio)
 		assert.Equal(t, "ark", r.BestPeer)
@@ -196,7 +191,7 @@ func TestRunCell(t *testing.T) {
 		assert.NotNil(t, r.LimitRatio)
 		assert.Equal(t, defaultShards, r.Shards)
 		assert.Equal(t, *r.AtollNS, r.ByShards[defaultShards])
-		assert.Equal(t, 1.0, *r.Target)
+		assert.Equal(t, n == 1024, r.Target != nil)
 		assert.NotNil(t, r.LimitNS)
 		assert.Empty(t, r.LeftOut)
 		assert.LessOrEqual(t, *r.RatioLow, *r.RatioHigh)

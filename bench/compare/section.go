@@ -51,7 +51,7 @@ type finding struct {
 }
 
 // sections are in the order of the page.
-var sections = []*section{worstCreate, memory, allocations, collectorWork, battles, light20k, light200k, scaleCosts, scaleOut}
+var sections = []*section{worstCreate, memory, worlds, allocations, collectorWork, featureCosts, markCosts, battles, light20k, light200k, scaleCosts, scaleOut}
 
 func (x *section) size(s settings) int {
 	if s.full {

@@ -13,6 +13,7 @@ const (
 	single manner = iota
 	batch
 	ticks // within a tick, by a system
+	tenth // likewise, of a random tenth of the entities
 )
 
 func layPlain(f field, n int) {
@@ -122,16 +123,21 @@ func create(wide bool, m manner) func(*contender, int) *subject {
 	}
 }
 
-func createValues(batched bool) func(*contender, int) *subject {
+// creator returns the function that creates n entities of given values, or nil.
+func (m manner) creatorOf(v values) func(int) {
+	if m == batch {
+		return v.createBatch
+	}
+	return v.create
+}
+
+func createValues(wide bool, m manner) func(*contender, int) *subject {
 	return func(c *contender, n int) *subject {
 		if c.values == nil {
 			return nil
 		}
-		v := c.values(n)
-		create := v.create
-		if batched {
-			create = v.createBatch
-		}
+		v := c.values(wide, n)
+		create := m.creatorOf(v)
 		if create == nil {
 			return nil
 		}
@@ -146,9 +152,37 @@ func createValues(batched bool) func(*contender, int) *subject {
 				}
 				v.clear()
 			}),
-			check: func() error { return same("sum of the fields", sum, float64(10*n)) },
+			check: func() error { return same("sum of the fields", sum, valuesSum(wide, n)) },
 		}
 	}
+}
+
+func createValuesAlloc(wide bool) func(*contender, int) *subject {
+	return func(c *contender, n int) *subject {
+		if c.values == nil || c.values(wide, n).create == nil {
+			return nil
+		}
+		var v values
+		sum := 0.0
+		return &subject{
+			ops: n,
+			work: stretches(func() { v = c.values(wide, n) }, func() { v.create(n) }, func(last bool) {
+				if last {
+					sum = v.sum()
+				}
+				v = values{}
+			}),
+			check: func() error { return same("sum of the fields", sum, valuesSum(wide, n)) },
+		}
+	}
+}
+
+// valuesSum is the sum of the fields of n entities of given values.
+func valuesSum(wide bool, n int) float64 {
+	if wide {
+		return float64(n * extrasMax * (1 + 2))
+	}
+	return float64(n * (1 + 2 + 3 + 4))
 }
 
 func createAlloc(m manner) func(*contender, int) *subject {
@@ -223,22 +257,27 @@ func addRemove(wide bool, m manner) func(*contender, int) *subject {
 			add, remove = ch.addBatch, ch.removeBatch
 		case ticks:
 			add, remove = ch.addTick, ch.removeTick
+		case tenth:
+			add, remove = ch.addTenth, ch.removeTick
 		}
 		if add == nil || remove == nil {
 			return nil
 		}
 		add()
-		with := ch.count()
+		with, want := ch.count(), n
 		remove()
+		if m == tenth {
+			want = drawnOf(n)
+		}
 		changes := 0
 		return &subject{
-			ops: n,
+			ops: max(want, 1),
 			work: repeated(func() {
 				add()
 				remove()
 			}, &changes),
 			check: func() error {
-				if err := same("number of entities with the component", with, n); err != nil {
+				if err := same("number of entities with the component", with, want); err != nil {
 					return err
 				}
 				return same("number of entities with it after", ch.count(), 0)

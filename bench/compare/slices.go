@@ -121,7 +121,10 @@ func slicesPopulate(wide bool, n int) population {
 	}
 }
 
-func slicesValues(int) values {
+func slicesValues(wide bool, _ int) values {
+	if wide {
+		return slicesWideValues()
+	}
 	var pos []Position
 	var vel []Velocity
 	create := func(n int) {
@@ -138,6 +141,35 @@ func slicesValues(int) values {
 			sum := 0.0
 			for i := range pos {
 				sum += pos[i].X + pos[i].Y + vel[i].X + vel[i].Y
+			}
+			return sum
+		},
+	}
+}
+
+func slicesWideValues() values {
+	var columns [extrasMax][]C1
+	create := func(n int) {
+		for range n {
+			for i := range columns {
+				columns[i] = append(columns[i], C1{1, 2})
+			}
+		}
+	}
+	return values{
+		create:      create,
+		createBatch: create,
+		clear: func() {
+			for i := range columns {
+				columns[i] = columns[i][:0]
+			}
+		},
+		sum: func() float64 {
+			sum := 0.0
+			for _, column := range columns {
+				for _, c := range column {
+					sum += c.X + c.Y
+				}
 			}
 			return sum
 		},

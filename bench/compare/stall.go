@@ -11,22 +11,23 @@ import (
 const (
 	stallRounds = 5 // how often each contender grows a world from nothing
 	stallMax    = 100 * time.Microsecond
+	worstMax    = 300 * time.Microsecond // of the worst create in the best round
 )
 
 var worstCreate = &section{
 	name:  "worst-create",
 	title: "The longest single create while a world grows",
-	text: `A new world grows to N entities with 2 components, one at a time, and each create is timed by itself; what is shown is the median of the
-worst creates of 5 rounds, in which the contenders take turns. The heap is no larger than the world, so the collector
+	text: `A new world grows to N entities with 2 components, one at a time, and each create is timed by itself; what is shown is the least and the
+median of the worst creates of 5 rounds, in which the contenders take turns. The heap is no larger than the world, so the collector
 runs while it grows. By the clock, a create also takes the time in which the machine did something else; by the processor, only the time that
 the thread itself has worked. Of blocks no more is asked than to write the 48 bytes that an entity takes, the components, the handle and a slot, into
 blocks of 64 KB that are made when they are needed: what it shows is what the machine, the kernel and the collector take from anyone who writes to fresh memory.`,
 	quick: 100_000, full: 1_000_000, weight: 10, cost: 20,
 	columns: []column{
-		{"worst_us", "worst, µs"}, {"worst_us_low", "least of 5"}, {"worst_us_high", "most of 5"},
+		{"worst_us_low", "worst, µs: least of 5"}, {"worst_us", "median of 5"}, {"worst_us_high", "most of 5"},
 		{"worst_cpu_us", "worst by processor, µs"}, {"long", "longer than 100 µs"},
 	},
-	target: bound(micros(stallMax)),
+	target: bound(micros(worstMax)),
 	run:    runWorstCreate,
 }
 

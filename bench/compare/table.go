@@ -13,8 +13,8 @@ func writeHead(w io.Writer, h header) {
 	for _, line := range h.lines() {
 		fmt.Fprintln(w, line)
 	}
-	fmt.Fprintln(w, "times: ns per entity or operation, medians; ratio: Atoll to the best peer, median of the rounds; !: misses its target")
-	fmt.Fprintf(w, "\n%-19s %7s %9s %-12s %9s %6s  %-7s %8s  %s\n", "bench", "N", "atoll", "best peer", "ns", "ratio", "target", "limit", "others")
+	fmt.Fprintln(w, "times: ns per entity or operation, medians; ratio: Atoll to the best peer, median of the rounds; !: misses its bar")
+	fmt.Fprintf(w, "\n%-19s %7s %9s %-12s %9s %6s  %-7s %8s  %s\n", "bench", "N", "atoll", "best peer", "ns", "ratio", "bar", "limit", "others")
 }
 
 // writeRow writes a result as a line of the table.
@@ -62,8 +62,8 @@ func writeFinding(w io.Writer, x *section, f finding) {
 }
 
 func writeSummary(w io.Writer, s summary) {
-	fmt.Fprintf(w, "\n%d cells: geometric mean of the ratios %s (target %s), a peer is faster in %d, %d miss their target\n",
-		s.Cells, ratio(&s.Mean), atMost(s.Target), s.Lost, s.Missed)
+	fmt.Fprintf(w, "\n%d cells: geometric mean of the ratios %s, a peer is faster in %d; %d of %d miss their bar\n",
+		s.Cells, ratio(&s.Mean), s.Lost, s.Missed, s.Judged)
 }
 
 // mark is the mark after a number that misses its target.

@@ -7,84 +7,88 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTargets says what must hold once more, in the terms of the benches.
-func TestTargets(t *testing.T) {
-	for _, c := range []struct {
-		bench string
-		n     int
-		want  float64 // with a peer that takes 20 ns
-	}{
-		{"iterate2", 1, 1}, {"iterate2", 1024, 1}, {"iterate2-frag32", 1_000_000, 1}, {"iterate2-256", 16_000, 1},
-		{"random", 256, 1}, {"random", 16_000, 1}, {"random", 256_000, 0.85}, {"random", 1_000_000, 0.75},
-		{"create2", 256, 0.8}, {"create2", 1024, 0.6}, {"create10", 1_000_000, 0.6}, {"create2-values", 1, 0.8},
-		{"create2-batch", 256, 1}, {"create2-batch", 1024, 0.8}, {"create10-batch", 1024, 0.8},
-		{"create2-alloc", 1, 1}, {"create2-alloc", 16_000, 0.8}, {"create2-alloc-batch", 16_000, 0.8},
-		{"destroy2", 1, 4}, {"destroy2", 4, 1.75}, {"destroy2", 1024, 0.8}, {"destroy10", 16_000, 0.8},
-		{"destroy2-batch", 1, 4}, {"destroy10-batch", 1024, 1},
-		{"change1", 256, 1}, {"change1", 1024, 0.9}, {"change11-batch", 1, 1}, {"change11-batch", 1_000_000, 0.9},
-		{"new-world", 1, 1},
-	} {
-		b := benchOf(result{Bench: c.bench})
-		assert.InDelta(t, c.want, b.target.bound(c.n, 20), 1e-9, b.label(c.n))
+// TestBars says what must hold once more, by bench.
+func TestBars(t *testing.T) {
+	want := map[string][5]float64{
+		"iterate2":              {1.12, 1.06, 1.06, 1.08, 1.12},
+		"iterate2-frag32":       {1.12, 1.20, 1.20, 1.20, 1.30},
+		"iterate2-256":          {1.12, 1.06, 1.06, 1.08, 1.12},
+		"random":                {1.45, 1.25, 1.25, 1.25, 1.25},
+		"random-write":          {1.15, 1.15, 1.15, 1.15, 1.15},
+		"create2":               {1, 1, 1, 1, 1},
+		"create2-values":        {1, 1, 1, 1, 1},
+		"create2-alloc":         {1.05, 1.05, 1.05, 1.05, 1.05},
+		"create2-values-alloc":  {1.05, 1.05, 1.05, 1.05, 1.05},
+		"create10":              {1.15, 1.15, 1.15, 1.3, 1.3},
+		"create10-values":       {1.15, 1.15, 1.15, 1.3, 1.3},
+		"create10-values-alloc": {1.15, 1.15, 1.15, 1.3, 1.3},
+		"create2-batch":         {0.95, 0.6, 0.6, 0.6, 0.6},
+		"create10-batch":        {0.95, 0.6, 0.6, 0.6, 0.6},
+		"create2-values-batch":  {1.3, 0.85, 0.85, 0.85, 0.85},
+		"create10-values-batch": {1.3, 0.85, 0.85, 0.85, 0.85},
+		"destroy2":              {1, 0.65, 0.65, 0.65, 0.65},
+		"destroy10":             {1, 0.65, 0.65, 0.65, 0.65},
+		"destroy2-batch":        {1.4, 0.9, 0.9, 0.9, 0.9},
+		"change1":               {0.85, 0.85, 0.85, 0.85, 0.85},
+		"change1-batch":         {0, 0.3, 0.3, 0.3, 0.3},
+		"change1-tick":          {1.8, 0.85, 0.85, 0.85, 0.85},
+		"change1-tick-tenth":    {1.8, 0.85, 0.85, 0.85, 0.85},
+	}
+	for name, bars := range want {
+		b := benchOf(result{Bench: name})
+		for i, n := range []int{16, 1024, 16_000, 256_000, 1_000_000} {
+			assert.Equal(t, bars[i], b.bars[n], b.label(n))
+		}
 	}
 	for _, b := range benches {
-		require.NotNil(t, b.target, b.name)
+		require.True(t, len(b.bars) > 0 || b.most > 0, b.name)
 	}
+	assert.Equal(t, 12_000.0, benchOf(result{Bench: "new-world"}).most)
+	assert.Equal(t, 50_000.0, *worlds.target)
+	assert.Equal(t, []int{16, 1024, 16_000, 120_000, 256_000, 1_000_000}, judgedSizes())
 }
 
 func TestJudge(t *testing.T) {
-	judged := func(target *target, r result) result {
-		r.verdict = target.judge(&r)
+	b := &bench{name: "test", bars: at(0, 0.8)}
+	judged := func(b *bench, r result) result {
+		r.verdict = b.judge(&r)
 		return r
 	}
 	to := func(n int, ratio float64) result {
-		return result{N: n, AtollNS: ptr(10 * ratio), BestPeer: "ark", Peers: map[string]float64{"ark": 10}, Ratios: map[string]float64{"ark": ratio}}
+		return result{N: n, AtollNS: ptr(10 * ratio), BestPeer: "ark", Ratio: &ratio, Peers: map[string]float64{"ark": 10}}
 	}
-	limited := func(r result, ratio float64) result {
-		r.LimitRatio = &ratio
-		return r
-	}
-	holds := judged(iterateTarget, limited(to(1024, 1), 1.05))
+	holds := judged(b, to(1024, 0.8))
 	assert.False(t, holds.Missed)
-	assert.Equal(t, 1.0, *holds.Target)
-	assert.Equal(t, 1.1, *holds.LimitTarget)
+	assert.Equal(t, 0.8, *holds.Target)
+	assert.False(t, judged(b, to(1024, 0.839)).Missed, "within the tolerance")
+	assert.True(t, judged(b, to(1024, 0.841)).Missed, "faster than the peer, but not by enough")
+	for _, n := range []int{16, 64, 16_000} {
+		r := judged(b, to(n, 9))
+		assert.False(t, r.Missed, "no bar for %d", n)
+		assert.Nil(t, r.Target)
+	}
+	assert.True(t, judged(b, result{N: 1024, BestPeer: "ark"}).Missed, "not offered")
+	assert.False(t, judged(b, result{N: 1024, AtollNS: ptr(7)}).Missed, "no peer")
 
-	assert.True(t, judged(iterateTarget, to(1024, 1.01)).Missed, "slower than the peer")
-	assert.True(t, judged(iterateTarget, limited(to(1024, 1), 1.11)).Missed, "far from slices")
-	few := judged(iterateTarget, limited(to(256, 1), 10))
-	assert.False(t, few.Missed, "slices do not bound small worlds")
-	assert.Nil(t, few.LimitTarget)
-	assert.True(t, judged(createTarget, to(1024, 0.7)).Missed, "faster, but not by enough")
-	lacking := to(1024, 0)
-	lacking.AtollNS = nil
-	assert.True(t, judged(createTarget, lacking).Missed, "not offered")
-	assert.False(t, judged(createTarget, result{N: 1024, AtollNS: ptr(7)}).Missed, "no peer")
-
-	against := result{N: 1, AtollNS: ptr(5), BestPeer: "volt", Peers: map[string]float64{"volt": 1, "ark": 6}, Ratios: map[string]float64{"volt": 5, "ark": 0.9}}
-	assert.False(t, judged(newWorldTarget, against).Missed, "compared with Ark alone")
-	delete(against.Peers, "ark")
-	assert.Nil(t, judged(newWorldTarget, against).Target)
-}
-
-func TestTargetWords(t *testing.T) {
-	few, many := lookupTarget.words()
-	assert.Equal(t, "≤ 1", few)
-	assert.Equal(t, "≤ 1, from 256k ≤ 0.85, from 1M ≤ 0.75", many)
-	few, many = destroyTarget.words()
-	assert.Equal(t, "peer + 60 ns per refresh", few)
-	assert.Equal(t, "≤ 0.8", many)
-	_, many = iterateTarget.words()
-	assert.Equal(t, "≤ 1, of slices ≤ 1.1", many)
-	few, _ = newWorldTarget.words()
-	assert.Equal(t, "≤ 1 of ark", few)
+	alone := &bench{name: "test", most: 100}
+	assert.False(t, judged(alone, to(1, 10.4)).Missed, "104 ns, whatever the peer takes")
+	slow := judged(alone, to(1, 10.6))
+	assert.True(t, slow.Missed)
+	assert.Equal(t, 100.0, *slow.TargetNS)
+	assert.Nil(t, slow.Target)
 }
 
 func TestSummarize(t *testing.T) {
 	s := summarize([]result{
-		{Ratio: ptr(0.5), Commit: "abc"},
-		{Ratio: ptr(2), verdict: verdict{Missed: true}, Commit: "abc"},
+		{Ratio: ptr(0.5), verdict: verdict{Target: ptr(1)}, Commit: "abc"},
+		{Ratio: ptr(2), verdict: verdict{Target: ptr(1), Missed: true}, Commit: "abc"},
 		{PeerNS: ptr(1), verdict: verdict{Missed: true}, Commit: "abc"},
 	})
-	assert.Equal(t, summary{Section: "summary", Cells: 2, Mean: 1, Target: meanTarget, Lost: 1, Missed: 2, Commit: "abc"}, s)
+	assert.Equal(t, summary{Section: "summary", Cells: 2, Mean: 1, Lost: 1, Judged: 3, Missed: 2, Commit: "abc"}, s)
 	assert.Zero(t, summarize(nil).Mean)
+}
+
+func TestLot(t *testing.T) {
+	assert.InDelta(t, 10_000, drawnOf(100_000), 300)
+	assert.Equal(t, drawnOf(1000), drawnOf(1000), "the same in each tick")
 }

@@ -59,6 +59,7 @@ type Sample struct {
 	indexes   int // that a home has
 	paused    bool
 	at        time.Time
+	pairs     [][]scheduler.ShardStats // by system; none of more than PairsMax
 	sets      []set
 	more      []Family
 }
@@ -73,6 +74,7 @@ func (s *Sample) Take(by *scheduler.Scheduler, w *world.World) {
 	s.at = time.Now()
 	by.Stats(&s.Scheduler)
 	w.Stats(&s.World)
+	s.takePairs(by)
 	s.workers, s.indexes, s.paused = by.Workers(), int(w.Options().IndexMax)+1, by.Paused()
 	s.sets = s.sets[:0]
 	at := map[string]int{}
@@ -89,6 +91,19 @@ func (s *Sample) Take(by *scheduler.Scheduler, w *world.World) {
 		}
 	}
 	s.more = Others(w)
+}
+
+// takePairs reads what each system did on each shard.
+func (s *Sample) takePairs(by *scheduler.Scheduler) {
+	all := s.Scheduler.Systems
+	s.pairs = s.pairs[:0]
+	if len(all)*len(s.World.Shards) > PairsMax {
+		return
+	}
+	for i := range all {
+		of, _ := by.AppendShards(nil, all[i].Name) // it is one of the scheduler's
+		s.pairs = append(s.pairs, of)
+	}
 }
 
 // Others returns the figures of things that an idle world keeps besides entities, if it uses them:
@@ -226,20 +241,14 @@ func (s *Sample) shards(l *list) {
 	s.perShard(l, Gauge, "atoll_tables", "Tables, one for each component set and shard.", func(i int) float64 { return float64(of[i].Tables) })
 	for _, x := range []struct {
 		name, help string
-		of         func(*scheduler.ShardStats) time.Duration
+		of         func(scheduler.ShardTimes) time.Duration
 	}{
-		{"busy", "How long systems ran.", func(x *scheduler.ShardStats) time.Duration { return x.Total }},
-		{"waited", "How long the shard stood before systems for others to pass fences.", func(x *scheduler.ShardStats) time.Duration { return x.Waited }},
-		{"held_up", "How long others stood because the shard was the last to pass.", func(x *scheduler.ShardStats) time.Duration { return x.HeldUp }},
+		{"busy", "How long systems ran.", func(x scheduler.ShardTimes) time.Duration { return x.Busy }},
+		{"waited", "How long the shard stood before systems for others to pass fences.", func(x scheduler.ShardTimes) time.Duration { return x.Waited }},
+		{"held_up", "How long others stood because the shard was the last to pass.", func(x scheduler.ShardTimes) time.Duration { return x.HeldUp }},
 	} {
 		s.perShard(l, Counter, "atoll_shard_"+x.name+"_seconds_total", x.help, func(i int) float64 {
-			sum := time.Duration(0)
-			for k := range s.Scheduler.Systems {
-				if y := &s.Scheduler.Systems[k]; !y.Global {
-					sum += x.of(&y.Shards[i])
-				}
-			}
-			return sum.Seconds()
+			return x.of(s.Scheduler.Shards[i]).Seconds()
 		})
 	}
 }
@@ -304,9 +313,9 @@ func (s *Sample) systems(l *list) {
 		waited.Figures = append(waited.Figures, Figure{Values: of, Value: x.Waited.Seconds()})
 		panics.Figures = append(panics.Figures, Figure{Values: of, Value: float64(x.Panics)})
 		enabled.Figures = append(enabled.Figures, Figure{Values: of, Value: map[bool]float64{true: 1}[x.Enabled]})
-		for k := range x.Shards {
-			if !x.Global && len(all)*len(s.World.Shards) <= PairsMax {
-				by.Figures = append(by.Figures, Figure{Values: []string{strconv.Itoa(k), x.Name}, Value: x.Shards[k].Total.Seconds()})
+		if !x.Global && len(s.pairs) > 0 {
+			for k, y := range s.pairs[i] {
+				by.Figures = append(by.Figures, Figure{Values: []string{strconv.Itoa(k), x.Name}, Value: y.Total.Seconds()})
 			}
 		}
 	}

@@ -221,6 +221,7 @@ var misuseSections = []struct {
 		{call: "Scheduler.Workers", why: ownOnly, do: none(func(x *misuseScene) { x.s.Workers() })},
 		{call: "Scheduler.Systems", why: ownBetween, do: none(func(x *misuseScene) { x.s.Systems() })},
 		{call: "Scheduler.Stats", why: ownBetween, do: none(func(x *misuseScene) { x.s.Stats(new(scheduler.Stats)) })},
+		{call: "Scheduler.AppendShards", why: ownBetween, do: func(x *misuseScene) error { _, err := x.s.AppendShards(nil, "system"); return err }},
 		{call: "Scheduler.Plan", why: ownBetween, do: func(x *misuseScene) error { _, err := x.s.Plan(); return err }},
 		{call: "Scheduler.Shifts", why: ownBetween, do: none(func(x *misuseScene) { x.s.Shifts() })},
 		{call: "Scheduler.AppendState", why: ownBetween, do: none(func(x *misuseScene) { x.s.AppendState(nil) })},

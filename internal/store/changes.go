@@ -32,6 +32,7 @@ type changeLog struct {
 	created []handle.Handle // while hooks are notified or changes gathered; before that the tally has them
 	changes []changeEntry
 	stored  []storeEntry
+	met     []*Chunk // while a list is being read: those whose set once is to be emptied
 }
 
 type changeEntry struct {
@@ -49,6 +50,7 @@ type storeEntry struct {
 type notifySets struct {
 	created []uint64 // atoms that are reported as created
 	once    []uint64 // atoms that were found before in the list that is being read
+	met     bool     // the chunk is in met of the changeLog
 }
 
 // SetWatch sets what the shards of a world record from now on. The world must be idle.

@@ -80,21 +80,47 @@ func (s *Shard) AppendRemoved(to []handle.Handle, set *Set) []handle.Handle {
 // AppendStored appends the atoms that have the components and had one of them replaced, in the
 // order in which that happened first.
 func (s *Shard) AppendStored(to []handle.Handle, set *Set) []handle.Handle {
-	from := len(to)
-	for _, x := range s.notifying.stored {
-		if !set.Has(int(x.component)) {
+	t := &s.notifying
+	var at *Chunk
+	var once, created []uint64 // of at
+	for i := range t.stored {
+		x := &t.stored[i]
+		l := s.space.Locate(x.handle)
+		if l == 0 || !set.Has(int(x.component)) {
 			continue
 		}
-		c, row := s.row(x.handle)
-		if c != nil && c.table.set.Contains(set) && !c.isCreated(row) && setBit(&c.seen().once, row, len(c.marks)) {
+		if c := s.space.chunk(l); c != at {
+			at = c
+			once, created = t.meet(c, set)
+		}
+		word, bit := l.Row()/64, uint64(1)<<(l.Row()%64)
+		if word < len(once) && once[word]&bit == 0 && (created == nil || created[word]&bit == 0) {
+			once[word] |= bit
 			to = append(to, x.handle)
 		}
 	}
-	for _, h := range to[from:] {
-		c, row := s.row(h)
-		unsetBit(c.notify.once, row)
+	for i, c := range t.met {
+		clear(c.notify.once)
+		c.notify.met, t.met[i] = false, nil
 	}
+	t.met = t.met[:0]
 	return to
+}
+
+// meet returns the sets of rows of a chunk whose atoms have the components, and none of another.
+func (n *changeLog) meet(c *Chunk, set *Set) (once, created []uint64) {
+	if !c.table.set.Contains(set) {
+		return nil, nil
+	}
+	seen := c.seen()
+	if seen.once == nil {
+		seen.once = make([]uint64, len(c.marks))
+	}
+	if !seen.met {
+		seen.met = true
+		n.met = append(n.met, c)
+	}
+	return seen.once, seen.created
 }
 
 // AppendDying appends the marked atoms that have the components. Tables and chunks are in the
