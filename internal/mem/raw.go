@@ -1,6 +1,7 @@
 package mem
 
 import (
+	"encoding/binary"
 	"reflect"
 	"strconv"
 	"time"
@@ -45,6 +46,35 @@ func TypeOf[T any]() *Type {
 		}
 	})
 }
+
+// IsZero reports whether some bytes, which hold no pointers, are all zero.
+//
+// Safety: there are that many bytes at the address.
+func IsZero(at Address, bytes uintptr) bool {
+	i := uintptr(0)
+	for ; i+32 <= bytes; i += 32 {
+		b := (*[32]byte)(unsafe.Add(at, i))
+		if load64(b[:8])|load64(b[8:16])|load64(b[16:24])|load64(b[24:]) != 0 {
+			return false
+		}
+	}
+	for ; i+8 <= bytes; i += 8 {
+		if load64((*[8]byte)(unsafe.Add(at, i))[:]) != 0 {
+			return false
+		}
+	}
+	for ; i < bytes; i++ {
+		if *(*byte)(unsafe.Add(at, i)) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// load64 is one load, also of bytes that are not aligned.
+//
+// Safety: it uses nothing unsafe.
+func load64(b []byte) uint64 { return binary.NativeEndian.Uint64(b) }
 
 // StructOf returns the type of a struct of other types, and their offsets in it.
 //
