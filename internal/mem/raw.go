@@ -104,6 +104,17 @@ func StructOf(parts []*Type) (of *Type, offsets []uintptr) {
 	}), offsets
 }
 
+// New allocates n zeroed values, and returns the address of the first. Reflection would allocate
+// twice.
+//
+// Safety: values without pointers are bytes to the collector, and words are aligned for any of them.
+func (t *Type) New(n int) Address {
+	if t.Plain && n >= 0 {
+		return AddressOf(make([]uint64, (uintptr(n)*t.Size+7)/8))
+	}
+	return t.make(n).UnsafePointer()
+}
+
 // At returns the address of value i in an array that begins at first. It is small enough to be
 // inlined.
 //
