@@ -2,6 +2,7 @@ package mem
 
 import (
 	"encoding/binary"
+	"math"
 	"reflect"
 	"strconv"
 	"time"
@@ -108,8 +109,9 @@ func StructOf(parts []*Type) (of *Type, offsets []uintptr) {
 // twice.
 //
 // Safety: values without pointers are bytes to the collector, and words are aligned for any of them.
+// So many values that their size overflows, or fewer than none, are left to reflection, which panics.
 func (t *Type) New(n int) Address {
-	if t.Plain && n >= 0 {
+	if t.Plain && uint(n) <= math.MaxInt/2/uint(max(1, t.Size)) {
 		return AddressOf(make([]uint64, (uintptr(n)*t.Size+7)/8))
 	}
 	return t.make(n).UnsafePointer()
