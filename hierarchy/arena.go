@@ -51,9 +51,9 @@ const (
 	firstWords = 64
 )
 
-// arenas are those of a tree.
+// arenas has the arenas of a tree.
 //
-// Ownership: as that of the tree.
+// Ownership: whoever owns the tree.
 type arenas struct {
 	sectors []sector
 	firsts  []*word // the first word of each sector

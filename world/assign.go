@@ -124,9 +124,9 @@ func (x assigner) ApplyRun(s *store.Shard, of store.Adjacent) (applied int) {
 func (b *bundle) fieldsOf(s *store.Shard, t *store.Table) []store.Field {
 	p := b.part(s)
 	if t == p.table {
-		return p.fields
+		return p.fields.All
 	}
-	return t.FieldsOf(b.creating.Number(), p.fields)
+	return t.FieldsOf(b.creating.Number(), p.fields.All)
 }
 
 // putRun stores the payloads of requests in the rows of their atoms, as write does.

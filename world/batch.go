@@ -218,11 +218,11 @@ func (p *bundlePart) initRows(rows store.Rows, f *fill) {
 // writeRows stores n values in as many of the rows, from number at on.
 func (p *bundlePart) writeRows(rows store.Rows, at int, values mem.Address, n int) {
 	if p.of.Plain {
-		store.StorePlainRows(rows, at, p.fields, values, p.of.Size, n)
+		store.StorePlainRows(rows, at, p.fields.All, values, p.of.Size, n)
 		return
 	}
 	for k := range n {
-		store.Store(rows.Atom(at+k), p.fields, p.of.At(values, k))
+		store.Store(rows.Atom(at+k), p.fields.All, p.of.At(values, k))
 	}
 }
 

@@ -43,7 +43,7 @@ type bundle struct {
 type bundlePart struct {
 	shard   *store.Shard
 	table   *store.Table
-	fields  []store.Field // as they are in that table
+	fields  store.Fields // as they are in that table
 	of      *mem.Type
 	scratch mem.Pointer // a bundle, which its caller stores before it becomes a row
 	values  mem.Address // for CreateN, to be filled in before they are stored; nil while in use
@@ -171,7 +171,7 @@ func (b *bundle) createPlain(w *World, v mem.Address) (handle.Handle, error) {
 		defer p.shard.Leave()
 	}
 	p.shard.Loop = w.loop // a loop on the idle world covers all shards
-	h, err := p.shard.CreatePlain(p.table, p.fields, v)
+	h, err := p.shard.CreatePlain(p.table, &p.fields, v)
 	if err != nil {
 		return b.elsewhere(v, i, byWorld, err)
 	}
@@ -188,7 +188,7 @@ func (b *bundle) createPlainBy(by Actor, v mem.Address, place func() int) (handl
 		p.shard.Enter(&creating)
 		defer p.shard.Leave()
 	}
-	h, err := p.shard.CreatePlain(p.table, p.fields, v)
+	h, err := p.shard.CreatePlain(p.table, &p.fields, v)
 	switch {
 	case err == nil:
 	case how&inTurn != 0:
@@ -286,7 +286,7 @@ func (b *bundle) elsewhere(plain mem.Address, full int, how creatingHow, err err
 		}
 		var h handle.Handle
 		if plain != nil {
-			h, err = p.shard.CreatePlain(p.table, p.fields, plain)
+			h, err = p.shard.CreatePlain(p.table, &p.fields, plain)
 		} else {
 			h, err = p.store(b.parts[full].scratch)
 		}
@@ -319,7 +319,7 @@ func (b *bundle) part(s *store.Shard) *bundlePart {
 // store creates an atom of the bundle at v, which is on the heap.
 func (p *bundlePart) store(v mem.Pointer) (handle.Handle, error) {
 	if p.of.Plain {
-		return p.shard.CreatePlain(p.table, p.fields, v.Address)
+		return p.shard.CreatePlain(p.table, &p.fields, v.Address)
 	}
 	a, err := p.shard.Create(p.table)
 	if err == nil {
@@ -341,7 +341,7 @@ type creator struct{ b *bundle }
 func (c creator) CreateAll(s *store.Shard, creates []queue.PendingRequest) {
 	p := c.b.part(s)
 	if p.of.Plain {
-		store.AdoptPlain(s, p.table, p.fields, creates)
+		store.AdoptPlain(s, p.table, p.fields.All, creates)
 		return
 	}
 	for _, r := range creates {
@@ -358,7 +358,7 @@ func (c creator) CreateAll(s *store.Shard, creates []queue.PendingRequest) {
 func (c creator) CreateMany(s *store.Shard, creates queue.PendingRequest) {
 	p := c.b.part(s)
 	if p.of.Plain {
-		store.AdoptManyPlain(s, p.table, p.fields, creates)
+		store.AdoptManyPlain(s, p.table, p.fields.All, creates)
 		return
 	}
 	values := c.b.w.space.Registry.Values(creates)
@@ -371,7 +371,7 @@ func (creator) Apply(*store.Shard, handle.Handle, slots.Loc, mem.Pointer) queue.
 
 // put stores the fields of v in the atom's row and makes it alive.
 func (p *bundlePart) put(a store.Atom, v mem.Pointer) {
-	store.Store(a, p.fields, v.Address)
+	store.Store(a, p.fields.All, v.Address)
 	a.Publish()
 }
 

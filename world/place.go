@@ -14,10 +14,10 @@ import (
 const (
 	runMost = 1024
 	// smallWorld is the number of entities up to which one shard is filled after the other. To most
-	// systems a few hundred entities are a few microseconds of work, too little to share with
-	// another worker. Spread over four shards, they would cost each loop and each refresh the fixed
-	// price of a shard and of its tables four times.
-	smallWorld = 2048
+	// systems a thousand entities are a few microseconds of work, too little to share with another
+	// worker. Spread over four shards, they would cost each loop and each refresh the fixed price of
+	// a shard and of its tables four times, and a new world four times the first chunks.
+	smallWorld = 4096
 )
 
 // runLeast is the least length of a run for a number of shards: each gets an equal part of a small
@@ -75,7 +75,7 @@ func (w *World) nextShard() {
 func (w *World) begin(shard, run int) { w.cursor, w.run, w.begun.run = shard, run, run }
 
 // PlaceBy makes place choose the shard of each new entity, 0 to Shards()-1. The default, also for a
-// nil place, is the shards in turn, in runs of up to 1024 entities. Up to 2048 entities the idle
+// nil place, is the shards in turn, in runs of up to 1024 entities. Up to 4096 entities the idle
 // world and global systems fill one shard after the other, so a few hundred are all in one shard;
 // ports take the shards in turn. If each of a few entities takes long, spread them by PlaceBy.
 // place is called by every goroutine that creates, including those with ports. It must be safe for

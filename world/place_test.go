@@ -63,7 +63,7 @@ func TestPlaceRoundRobin(t *testing.T) {
 	}
 }
 
-// TestPlaceSmallWorld fills a world with its default placement: the first 2,048 entities fill one
+// TestPlaceSmallWorld fills a world with its default placement: the first 4,096 entities fill one
 // shard after the other, by whatever calls they are created, and the shards are even from there on.
 func TestPlaceSmallWorld(t *testing.T) {
 	rows := func(world.Chunk) {}
@@ -99,9 +99,9 @@ func TestPlaceSmallWorld(t *testing.T) {
 			}
 			require.Equal(t, []int{16, 0, 0, 0}, to(16))
 			require.Equal(t, []int{500, 0, 0, 0}, to(500))
-			require.Equal(t, []int{512, 512, 176, 0}, to(1200))
-			require.Equal(t, []int{512, 512, 512, 464}, to(2000))
-			evenly(t, to(4000), 512)
+			require.Equal(t, []int{1024, 176, 0, 0}, to(1200))
+			require.Equal(t, []int{1024, 1024, 1024, 928}, to(4000))
+			evenly(t, to(8000), 1024)
 			evenly(t, to(60_000), 1024)
 
 			w.Query().Destroy()

@@ -75,7 +75,11 @@ func (w *World) Stats(dst *Stats) {
 	dst.Ports, dst.Waiting = w.engine.Ports.Count()
 	dst.Latency = w.engine.Times.Latency
 	for step := range drive.RefreshSteps {
-		dst.Steps = append(dst.Steps, StepStats{step.String(), w.engine.Times.Steps[step]})
+		x := StepStats{Name: step.String()}
+		if times := w.engine.Times.Steps; times != nil {
+			x.Time = times[step]
+		}
+		dst.Steps = append(dst.Steps, x)
 	}
 	ports := w.engine.PortSlots.Size()
 	dst.PortIndexes = ports.Taken

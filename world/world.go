@@ -110,9 +110,6 @@ func New(o Options) (*World, error) {
 	for i := range w.shards {
 		w.shards[i] = store.New(w.space, i)
 		w.shards[i].KeepOrder = o.KeepOrder
-		if err := w.shards[i].ReserveSlots(1); err != nil {
-			return nil, err
-		}
 		w.contexts[i] = newContext(w, i, w.shards[i])
 	}
 	w.contexts[n] = newContext(w, n, nil)

@@ -24,7 +24,7 @@ const (
 	pageBytes = 4096
 	// largeBytes is the smallest size of a run of values that is touched, or for which huge pages
 	// are asked.
-	largeBytes = 16 << 10
+	largeBytes = 32 << 10
 )
 
 // Take allocates n zeroed values of a type, and touches them. It returns the address of the first.

@@ -1,6 +1,8 @@
 package mem
 
 import (
+	"encoding/binary"
+	"math"
 	"reflect"
 	"strconv"
 	"time"
@@ -46,6 +48,35 @@ func TypeOf[T any]() *Type {
 	})
 }
 
+// IsZero reports whether some bytes, which hold no pointers, are all zero.
+//
+// Safety: there are that many bytes at the address.
+func IsZero(at Address, bytes uintptr) bool {
+	i := uintptr(0)
+	for ; i+32 <= bytes; i += 32 {
+		b := (*[32]byte)(unsafe.Add(at, i))
+		if load64(b[:8])|load64(b[8:16])|load64(b[16:24])|load64(b[24:]) != 0 {
+			return false
+		}
+	}
+	for ; i+8 <= bytes; i += 8 {
+		if load64((*[8]byte)(unsafe.Add(at, i))[:]) != 0 {
+			return false
+		}
+	}
+	for ; i < bytes; i++ {
+		if *(*byte)(unsafe.Add(at, i)) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// load64 is one load, also of bytes that are not aligned.
+//
+// Safety: it uses nothing unsafe.
+func load64(b []byte) uint64 { return binary.NativeEndian.Uint64(b) }
+
 // StructOf returns the type of a struct of other types, and their offsets in it.
 //
 // Safety: each part is copied as its type copies it, at the offset that reflection found.
@@ -72,6 +103,18 @@ func StructOf(parts []*Type) (of *Type, offsets []uintptr) {
 			}
 		}
 	}), offsets
+}
+
+// New allocates n zeroed values, and returns the address of the first. Reflection would allocate
+// twice.
+//
+// Safety: values without pointers are bytes to the collector, and words are aligned for any of them.
+// So many values that their size overflows, or fewer than none, are left to reflection, which panics.
+func (t *Type) New(n int) Address {
+	if t.Plain && uint(n) <= math.MaxInt/2/uint(max(1, t.Size)) {
+		return AddressOf(make([]uint64, (uintptr(n)*t.Size+7)/8))
+	}
+	return t.make(n).UnsafePointer()
 }
 
 // At returns the address of value i in an array that begins at first. It is small enough to be

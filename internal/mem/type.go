@@ -92,9 +92,6 @@ func (t *Type) HasTimes() bool { return t.times != nil }
 // make allocates n zeroed values.
 func (t *Type) make(n int) reflect.Value { return reflect.MakeSlice(t.slice, n, n) }
 
-// New allocates n zeroed values, and returns the address of the first.
-func (t *Type) New(n int) Address { return t.make(n).UnsafePointer() }
-
 // Box returns the address of a copy of a value of the type.
 func (t *Type) Box(value any) Address {
 	p := reflect.New(t.Of)

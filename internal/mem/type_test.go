@@ -1,6 +1,7 @@
 package mem_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -78,4 +79,14 @@ func TestDropClocks(t *testing.T) {
 	of.DropClocks(mem.AddressOf(values), 2)
 	require.True(t, values[0].At == bare && values[0].last == bare && values[1].In == want.In && values[2].At == now)
 	require.False(t, mem.TypeOf[struct{ Not *time.Time }]().HasTimes())
+}
+
+// TestNewTooMany allocates more values than there can be, and fewer than none.
+func TestNewTooMany(t *testing.T) {
+	for _, n := range []int{-1, math.MinInt, math.MaxInt, math.MaxInt/16 + 1, math.MaxUint/16 + 1} {
+		require.Panics(t, func() { mem.TypeOf[[2]uint64]().New(n) }, n)
+		require.Panics(t, func() { mem.TypeOf[[2]*int]().New(n) }, n)
+	}
+	require.Panics(t, func() { mem.TypeOf[struct{}]().New(-1) })
+	mem.TypeOf[struct{}]().New(1 << 20)
 }

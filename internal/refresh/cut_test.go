@@ -59,6 +59,10 @@ func TestDrawnAtTheCut(t *testing.T) {
 	require.Equal(t, uint32(1110), e.PortSlots.Settled())
 	require.Equal(t, []uint32{100, 1110}, log.drawn)
 	require.Equal(t, [][]handle.Handle{before[:1], {after}}, log.recalled)
+	draw(p, 500)
+	e.Run(Serial, false)
+	require.Equal(t, e.PortSlots.Drawn(), e.PortSlots.Settled(), "also if nothing was recalled")
+	require.Less(t, uint32(1110), e.PortSlots.Drawn())
 }
 
 // TestSentDuringRefresh sends while a refresh runs: after the cut and before the ports are looked

@@ -15,10 +15,10 @@ import (
 // Ownership: the coordinator.
 type Times struct {
 	At      drive.RefreshStep // the step that runs, or ran last
-	Steps   [drive.RefreshSteps]stats.Histogram
-	Latency stats.Histogram  // see world.Stats
-	Traced  bool             // refreshes keep their spans
-	Spans   []drive.StepSpan // of the newest refresh, in order, if it is traced
+	Steps   *StepTimes        // nil until a tick ends: they would be most of a new world's memory
+	Latency stats.Histogram   // see world.Stats
+	Traced  bool              // refreshes keep their spans
+	Spans   []drive.StepSpan  // of the newest refresh, in order, if it is traced
 
 	scale  clock.Scale
 	tick   bool // the refresh ends a tick
@@ -27,6 +27,9 @@ type Times struct {
 	begun  uint32  // a bit for each step that was
 	waited []int64 // the times since which the oldest request of each port in this refresh had waited
 }
+
+// StepTimes has a histogram for each step.
+type StepTimes [drive.RefreshSteps]stats.Histogram
 
 // begin ends the running step, and begins one.
 func (t *Times) begin(step drive.RefreshStep) {
@@ -65,6 +68,9 @@ func (t *Times) settle() {
 	now := clock.Now()
 	t.end(now)
 	t.since = 0
+	if t.begun != 0 && t.Steps == nil {
+		t.Steps = new(StepTimes)
+	}
 	for ; t.begun != 0; t.begun &= t.begun - 1 {
 		step := bits.TrailingZeros32(t.begun)
 		t.Steps[step].Add(t.scale.Duration(t.took[step]))

@@ -50,6 +50,7 @@ func (o *PortAllocator) Follow(drawn uint32) error {
 		return err
 	}
 	o.mu.drawn = uint64(drawn)
+	o.drew.Store(true)
 	return nil
 }
 

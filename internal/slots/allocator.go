@@ -63,10 +63,14 @@ func (h *Allocator) Refill(want int) error {
 // fresh puts the next n indexes, which lie in one page, into the free list.
 func (h *Allocator) fresh(n int) {
 	h.free = slices.Grow(h.free, n)
-	for k := n - 1; k >= 0; k-- {
-		i := h.given + uint32(k)
-		h.ref.slot(i).StoreBatched(word(Compose(h.id, i, h.dir.versions.first), StateUnused))
-		h.free = append(h.free, i)
+	have := len(h.free)
+	h.free = h.free[:have+n]
+	fresh, given, first := h.free[have:], h.given, h.dir.versions.first
+	in := h.ref.page(given)[given%pageSize:][:n]
+	for k := range in {
+		i := given + uint32(k)
+		in[k].StoreBatched(word(Compose(h.id, i, first), StateUnused))
+		fresh[len(fresh)-1-k] = i
 	}
 	h.given += uint32(n)
 }

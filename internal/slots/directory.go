@@ -31,8 +31,8 @@ type Directory struct {
 	}
 }
 
-// Init makes the directory for the given number of homes. The last of them is the port allocator;
-// each of the others has its first page. Indexes run from 0 to indexMax, versions from 1 to
+// Init makes the directory for the given number of homes, without a page. The last of them is the
+// port allocator. Indexes run from 0 to indexMax, versions from 1 to
 // versionMax; each incarnation has versionsEach of them. Init panics if a handle cannot name so
 // many homes, or if none is left for the shards.
 func (d *Directory) Init(homes int, indexMax, versionMax, versionsEach uint32, m *mem.Memory) {
@@ -45,13 +45,7 @@ func (d *Directory) Init(homes int, indexMax, versionMax, versionsEach uint32, m
 	d.Lookup, d.memory, d.indexMax = newLookup(homes), m, indexMax
 	d.versions = versions{first: 1, last: min(versionsEach, versionMax), max: versionMax, each: versionsEach}
 	d.shards, d.flags = make([]*Allocator, homes-1), make([]atomic.Pointer[flagTable], homes)
-	block, entries := make([]page, homes-1), make([]*page, homes-1)
 	d.mu.tables = make([][]*page, homes)
-	for i := range block {
-		entries[i] = &block[i]
-		d.mu.tables[i] = entries[i : i+1 : i+1]
-		d.enter(uint32(i), d.mu.tables[i], 1)
-	}
 	dir := d.Lookup // a copy, so that a Liveness does not keep the directory in memory
 	d.liveness = &Liveness{ports: uint32(homes - 1)}
 	d.liveness.dir.Store(&dir)

@@ -75,13 +75,15 @@ func (h *Allocator) FreeAll(dead []handle.Handle, fromLast bool) {
 // of free, and returns where it stopped. It calls nothing, and loads what it compares with only
 // once: as far as the compiler knows, a store to a slot might change that.
 func (h *Allocator) freeOwn(dead []handle.Handle, i, step int, free []uint32, n int) (at, freed int) {
-	id, of, own := h.id, h.dir.versions, h.ref
+	id, pages := h.id, h.ref.pages()
+	first := h.dir.versions.first
+	each := h.dir.versions.last - first
 	for ; uint(i) < uint(len(dead)); i += step {
 		x := dead[i]
-		if x.Shard() != id || !of.hasNext(x) {
+		if x.Shard() != id || x.Version()-first >= each { // versions.hasNext
 			break
 		}
-		own.slot(x.Index()).StoreBatched(word(x+1, StateUnused)) // the version is the low field
+		pages.slot(x.Index()).StoreBatched(word(x+1, StateUnused)) // the version is the low field
 		free[n] = x.Index()
 		n++
 	}

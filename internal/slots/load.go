@@ -175,6 +175,7 @@ func (l *Load) Ports(x PortImage) error {
 	defer o.mu.Unlock()
 	o.mu.drawn, o.mu.pool = uint64(len(x.Slots)), o.mu.pool[:0]
 	o.settled.Store(uint64(x.settled()))
+	o.drew.Store(true)
 	for _, i := range x.Pool {
 		h, _ := o.at(i)
 		o.mu.pool = append(o.mu.pool, h)

@@ -40,6 +40,7 @@ type PortAllocator struct {
 	noting   bool
 	recalled atomic.Bool   // mu.recalled has some
 	settled  atomic.Uint64 // the value of mu.drawn at the last Cut or load
+	drew     atomic.Bool   // mu.drawn may be above settled; written under mu
 	mu       struct {
 		sync.Mutex
 		pool     []handle.Handle // the last is taken first
@@ -102,6 +103,7 @@ func (o *PortAllocator) Take(d *Hand, port, n, most int) error {
 		all = append(all, Compose(o.id, uint32(o.mu.drawn)+uint32(k)-1, o.dir.versions.first))
 	}
 	o.mu.drawn += uint64(fresh)
+	o.drew.Store(true)
 	rest := len(o.mu.pool) - used
 	d.all = append(all, o.mu.pool[rest:]...)
 	o.mu.pool = o.mu.pool[:rest]
@@ -179,9 +181,13 @@ func (o *PortAllocator) Recall(handles ...handle.Handle) {
 // Cut settles what was drawn until now, and makes the next Restock free what was recalled. A
 // refresh calls it when its epoch is over: what it creates was drawn before.
 func (o *PortAllocator) Cut() {
+	if !o.drew.Load() && !o.recalled.Load() {
+		return // in most refreshes of a world whose ports do nothing
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.settled.Store(o.mu.drawn)
+	o.drew.Store(false)
 	if !o.recalled.Load() {
 		return
 	}

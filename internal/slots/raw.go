@@ -70,7 +70,20 @@ func (r *directoryRef) page(index uint32) *page {
 // slot returns the slot of an index of the home, which must have a page.
 //
 // Safety: as for Lookup.Slot.
-func (r *directoryRef) slot(index uint32) *Slot {
-	p := *(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(r.table.Load()), uintptr(index>>pageBits)*pointerBytes))
-	return (*Slot)(unsafe.Add(p, uintptr(index%pageSize)*slotBytes))
+func (r *directoryRef) slot(index uint32) *Slot { return r.pages().slot(index) }
+
+// pages is the table of a home's pages, for a loop over slots.
+type pages struct{ first unsafe.Pointer }
+
+// pages returns the present table.
+//
+// Safety: as for slot.
+func (r *directoryRef) pages() pages { return pages{unsafe.Pointer(r.table.Load())} }
+
+// slot returns the slot of an index that has a page.
+//
+// Safety: as for Lookup.Slot.
+func (p pages) slot(index uint32) *Slot {
+	page := *(*unsafe.Pointer)(unsafe.Add(p.first, uintptr(index>>pageBits)*pointerBytes))
+	return (*Slot)(unsafe.Add(page, uintptr(index%pageSize)*slotBytes))
 }

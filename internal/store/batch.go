@@ -94,6 +94,32 @@ type Field struct {
 	of     *mem.Type // nil if it has no pointers
 }
 
+// isPair reports whether the field has no pointers and 16 bytes, the commonest: two numbers.
+func (f *Field) isPair() bool { return f.of == nil && f.size == 16 }
+
+// Fields are a bundle's fields in one table.
+type Fields struct {
+	All           []Field // the pairs, then the others
+	pairs, others []Field
+	end           uintptr // where the last one ends in the bundle
+}
+
+func newFields(all []Field) Fields {
+	pairs, others := make([]Field, 0, len(all)), []Field(nil)
+	end := uintptr(0)
+	for i := range all {
+		if f := &all[i]; f.isPair() {
+			pairs = append(pairs, *f)
+		} else {
+			others = append(others, *f)
+		}
+		end = max(end, all[i].Offset+all[i].size)
+	}
+	n := len(pairs)
+	all = append(pairs, others...)
+	return Fields{all, all[:n:n], all[n:], end}
+}
+
 // AdoptManyPlain stores the atoms of many creates with bundles without pointers as payloads, and
 // decides their outcomes.
 //

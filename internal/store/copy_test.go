@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"maps"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -40,7 +43,7 @@ func copySize[T comparable](t *testing.T, value func(byte) T) {
 		var all []handle.Handle
 		for n := range byte(40) {
 			v := value(n)
-			h, err := shards[0].CreatePlain(table, fields, mem.PointerTo(&v).Address)
+			h, err := shards[0].CreatePlain(table, &fields, mem.PointerTo(&v).Address)
 			require.NoError(t, err)
 			all = append(all, h)
 		}
@@ -76,4 +79,60 @@ func copySize[T comparable](t *testing.T, value func(byte) T) {
 		require.Equal(t, 10, len(rows(shards[1].Table(set(0)))))
 		require.False(t, slices.Contains(rows(table), all[1]))
 	})
+}
+
+// mixed is a bundle whose fields are copied in different ways.
+type mixed struct {
+	Small byte
+	Pair  [2]float64
+	Word  uint64
+	Thin  [4]float32
+	Odd   [3]byte
+}
+
+// TestCreateZeroes creates bundles of which many are zero, or nearly, in rows that were never used, and
+// in rows that destroyed atoms have left.
+func TestCreateZeroes(t *testing.T) {
+	random := rand.New(rand.NewPCG(seed.Of(t), 0))
+	space := store.NewSpace(2, handle.IndexMax, handle.VersionMax, handle.VersionMax)
+	small, pair, word := store.NewTyped[byte](space), store.NewTyped[[2]float64](space), store.NewTyped[uint64](space)
+	thin, odd := store.NewTyped[[4]float32](space), store.NewTyped[[3]byte](space)
+	s := store.New(space, 0)
+	table := s.Table(set(0, 1, 2, 3, 4))
+	var all []store.Field
+	for i := range 5 {
+		all = append(all, store.Field{Component: i, Offset: reflect.TypeFor[mixed]().Field(i).Offset})
+	}
+	fields, plain := table.Fields(all)
+	require.True(t, plain)
+	want := map[handle.Handle]mixed{}
+	for range 300 {
+		for range random.IntN(40) {
+			var v mixed
+			switch random.IntN(4) {
+			case 0:
+				v = mixed{1, [2]float64{2, 3}, 4, [4]float32{5, 6, 7, 8}, [3]byte{9, 10, 11}}
+			case 1:
+				v.Odd[2] = 1
+			case 2:
+				v.Thin[random.IntN(4)] = 1
+			}
+			h, err := s.CreatePlain(table, &fields, mem.PointerTo(&v).Address)
+			require.NoError(t, err)
+			want[h] = v
+		}
+		for h, v := range want {
+			l := space.Locate(h)
+			require.Equal(t, v, mixed{*small.At(l), *pair.At(l), *word.At(l), *thin.At(l), *odd.At(l)})
+		}
+		none := random.IntN(10) == 0 // nothing stays
+		for _, h := range slices.Sorted(maps.Keys(want)) {
+			if none || random.IntN(3) == 0 {
+				require.True(t, space.Mark(space.Locate(h)))
+				delete(want, h)
+			}
+		}
+		s.Compact()
+		s.EndTick()
+	}
 }

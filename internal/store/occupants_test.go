@@ -37,7 +37,7 @@ func TestStamps(t *testing.T) {
 		}},
 		{"create plain", sh.Table(one).Chunks()[0], func() {
 			n := int64(1)
-			_, err := sh.CreatePlain(sh.Table(one), fields, mem.PointerTo(&n).Address)
+			_, err := sh.CreatePlain(sh.Table(one), &fields, mem.PointerTo(&n).Address)
 			require.NoError(t, err)
 		}},
 		{"adopt", sh.Table(one).Chunks()[0], func() {
@@ -45,7 +45,7 @@ func TestStamps(t *testing.T) {
 			require.NoError(t, err)
 			s.fill(a, one, 1)
 		}},
-		{"adopt plain", sh.Table(one).Chunks()[0], func() { s.adoptPlain(sh, fields, drawn[1], 7) }},
+		{"adopt plain", sh.Table(one).Chunks()[0], func() { s.adoptPlain(sh, fields.All, drawn[1], 7) }},
 		{"change", sh.Table(both).Chunks()[0], func() {
 			a, err := sh.Change(s.space.Locate(all[3]), both)
 			require.NoError(t, err)

@@ -289,7 +289,7 @@ func TestRoutedFull(t *testing.T) {
 	o := newOffice(t, 1)
 	sh := o.shards[0]
 	fields, _ := sh.Table(set(number)).Fields([]store.Field{{Component: number}})
-	kind := store.NewKind(o.space, mem.TypeOf[int64](), adopting{fields: fields})
+	kind := store.NewKind(o.space, mem.TypeOf[int64](), adopting{fields: fields.All})
 	o.mustCreate(sh, 14) // of 16 rows
 	o.space.SetChunks(slots.ChunksMax)
 	drawn, err := o.outside.Take(nil, 4, 0)

@@ -92,6 +92,8 @@ func Slice[T any](v *View, r Rows) []T {
 	return nil
 }
 
+const pointerBytes = unsafe.Sizeof(mem.Address(nil))
+
 var _ = [1]struct{}{}[unsafe.Sizeof(rowList{})-unsafe.Sizeof([]int{})]
 
 // SliceWrite is Slice for writing, as AtWrite is.
@@ -309,29 +311,30 @@ func zeroPlain(rows mem.Address, from, to int, size uintptr) {
 	clear(unsafe.Slice((*byte)(unsafe.Add(rows, uintptr(from)*size)), uintptr(to-from)*size))
 }
 
-// CreatePlain is Create, StorePlain and Publish in one, because servers do these most often.
+// storeNext copies the fields of a bundle without pointers at src into the next row. A bundle of
+// zeroes is not copied into a row that holds zeroes already: for one of many components that is most
+// of the work of a create.
 //
-// Safety: as for storePlain; an index in the free list has a slot.
-func (s *Shard) CreatePlain(t *Table, fields []Field, src unsafe.Pointer) (handle.Handle, error) {
-	if !s.hasRoom(t) {
-		if err := s.makeRoom(t, 1); err != nil {
-			return handle.None, err
-		}
+// Two numbers are copied one by one. If src was just stored number by number, as the compiler passes
+// an argument, then a processor does not forward them to a load of both, which waits until they are
+// in the cache.
+//
+// Safety: as for storePlain; there is a next row.
+func (c *Chunk) storeNext(fields *Fields, src unsafe.Pointer) {
+	row, bases := uintptr(c.n), unsafe.Pointer(unsafe.SliceData(c.bases))
+	if c.n >= c.used && mem.IsZero(src, fields.end) {
+		return
 	}
-	h, slot := s.Next(s.Pop())
-	c, row := t.push(h)
-	for i := range fields { // storePlain, inlined by hand
-		f := &fields[i]
-		dst, src := unsafe.Add(c.bases[f.column], uintptr(row)*f.size), unsafe.Add(src, f.Offset)
-		if f.size == 16 { // the commonest: two numbers
-			*(*[16]byte)(dst) = *(*[16]byte)(src)
-			continue
-		}
-		copyPlain(dst, src, f.size)
+	for pairs, i := fields.pairs, 0; i < len(pairs); i++ {
+		f := &pairs[i]
+		to, from := unsafe.Add(*(*mem.Address)(unsafe.Add(bases, uintptr(f.column)*pointerBytes)), row*16), unsafe.Add(src, f.Offset)
+		*(*[8]byte)(to) = *(*[8]byte)(from)
+		*(*[8]byte)(unsafe.Add(to, 8)) = *(*[8]byte)(unsafe.Add(from, 8))
 	}
-	slot.Loc = c.base + slots.Loc(row)
-	slot.Store(s.tally.create(h)) // publishes loc and the row
-	return h, nil
+	for others, i := fields.others, 0; i < len(others); i++ {
+		f := &others[i]
+		copyPlain(unsafe.Add(*(*mem.Address)(unsafe.Add(bases, uintptr(f.column)*pointerBytes)), row*f.size), unsafe.Add(src, f.Offset), f.size)
+	}
 }
 
 // adoptMany stores atoms in the next rows of a chunk, which has room for them. Their bundles are at

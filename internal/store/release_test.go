@@ -25,7 +25,7 @@ func TestReleaseLitmus(t *testing.T) {
 		"at once": func(s *storage, table *store.Table, n int64) (handle.Handle, error) {
 			fields, plain := table.Fields([]store.Field{{Component: number}})
 			require.True(s.t, plain)
-			return s.shards[0].CreatePlain(table, fields, mem.PointerTo(&n).Address)
+			return s.shards[0].CreatePlain(table, &fields, mem.PointerTo(&n).Address)
 		},
 		"as a batch": func(s *storage, table *store.Table, n int64) (handle.Handle, error) {
 			rows, err := s.shards[0].CreateRows(table, 1, false)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
@@ -150,6 +151,29 @@ func (s *Shard) Create(t *Table) (Atom, error) {
 	}
 	h, _ := s.Next(s.Pop())
 	return s.atom(t, h), nil
+}
+
+// CreatePlain is Create, StorePlain and Publish in one, because servers do these most often. What is
+// seldom needed is in calls that come last, so that the rest keeps its values in registers. v may be on
+// the stack.
+func (s *Shard) CreatePlain(t *Table, fields *Fields, v mem.Address) (handle.Handle, error) {
+	if !s.hasRoom(t) {
+		return s.createWithRoom(t, fields, v)
+	}
+	t.cur.storeNext(fields, v)
+	h, slot := s.Next(s.Pop())
+	c, row := t.push(h)
+	slot.Loc = c.base + slots.Loc(row)
+	slot.Store(s.tally.create(h)) // publishes loc and the row
+	return h, nil
+}
+
+// createWithRoom is CreatePlain after it has made room.
+func (s *Shard) createWithRoom(t *Table, fields *Fields, v mem.Address) (handle.Handle, error) {
+	if err := s.makeRoom(t, 1); err != nil {
+		return handle.None, err
+	}
+	return s.CreatePlain(t, fields, v)
 }
 
 // hasRoom reports whether there is a free index and a free row.

@@ -68,17 +68,17 @@ func (t *Table) Set() Set { return t.set }
 
 // Fields completes a bundle's fields for this table, and reports whether all of
 // them are plain: free of pointers.
-func (t *Table) Fields(fields []Field) (complete []Field, plain bool) {
-	complete, plain = slices.Clone(fields), true
-	for i := range complete {
-		f := &complete[i]
+func (t *Table) Fields(fields []Field) (complete Fields, plain bool) {
+	all, plain := slices.Clone(fields), true
+	for i := range all {
+		f := &all[i]
 		f.column = t.position(f.Component)
 		f.size = t.sizes[f.column]
 		if f.of = nil; !t.plain[f.column] {
 			f.of, plain = t.columns[f.column].of, false
 		}
 	}
-	return complete, plain
+	return newFields(all), plain
 }
 
 // FieldsOf is Fields for a bundle that is identified by the kind of its creates. It finds the
@@ -90,8 +90,9 @@ func (t *Table) FieldsOf(kind int, fields []Field) []Field {
 	if t.fields == nil {
 		t.fields = map[int][]Field{}
 	}
-	t.fields[kind], _ = t.Fields(fields)
-	return t.fields[kind]
+	complete, _ := t.Fields(fields)
+	t.fields[kind] = complete.All
+	return complete.All
 }
 
 // Rows returns the number of occupied rows, marked ones included.
