@@ -25,6 +25,7 @@ func (t *Table) coalesce() {
 	if n == 0 {
 		return
 	}
+	last.ready(last.n + n)
 	last.moveRows(n, last, 0, last.n, &t.same)
 	last.n += n
 	at := 0
