@@ -27,8 +27,8 @@ const (
 	LargeBytes = 16 << 10
 )
 
-// Take allocates n zeroed values of a type, and touches them if they are large. It returns the address
-// of the first.
+// Take allocates n zeroed values of a type, and touches them if they are large. It returns the
+// address of the first.
 func (m *Memory) Take(t *Type, n int) Address {
 	at := m.Reserve(t, n)
 	if n*int(t.Size) >= LargeBytes {
@@ -49,8 +49,8 @@ func (m *Memory) Reserve(t *Type, n int) Address {
 
 // Touch writes to each page of zeroed values, so that the pages are likely to be neighbours in
 // physical memory as they are in virtual memory. Without that, creates would touch the pages of
-// several columns in turns. Pages that alternate in this way make a loop over a million entities 5 %
-// slower.
+// several columns in turns. Pages that alternate in this way make a loop over a million entities 5
+// % slower.
 func (t *Type) Touch(at Address, n int) {
 	if t.Size == 0 {
 		return

@@ -12,8 +12,8 @@ import (
 //	strips  [part][part]    rest of the strip ][part][part]
 //	block   └─────────────── strip ───────────┴── strip ───┴───── rest ─────┘
 //
-// A loop that reads several columns is slower if they are close together in memory: by a tenth, at a
-// million entities, if strips of 1 MB of two columns alternate. The collector frees a block as a
+// A loop that reads several columns is slower if they are close together in memory: by a tenth, at
+// a million entities, if strips of 1 MB of two columns alternate. The collector frees a block as a
 // whole.
 //
 // Ownership: under the space's lock.
@@ -50,8 +50,8 @@ func (c *Column) newStrip(rows, parts int) *strip {
 	return s
 }
 
-// newBlock makes a block the last, for a strip of so many parts, or fewer. If none was prepared it has
-// room for just that strip, so that the create that needs it waits no longer than necessary.
+// newBlock makes a block the last, for a strip of so many parts, or fewer. If none was prepared it
+// has room for just that strip, so that the create that needs it waits no longer than necessary.
 func (c *Column) newBlock(rows, parts int) *block {
 	x := &c.blocks
 	b := &block{len: rows * parts}
@@ -73,16 +73,16 @@ func (c *Column) newBlock(rows, parts int) *block {
 	return b
 }
 
-// blockRows returns the number of rows of a block that is prepared, which has room for so many parts.
-// Blocks double until they are as large as they get, so that the rest of the last is no larger than
-// what the column has.
+// blockRows returns the number of rows of a block that is prepared, which has room for so many
+// parts. Blocks double until they are as large as they get, so that the rest of the last is no
+// larger than what the column has.
 func (c *Column) blockRows(rows, parts int) int {
 	return rows * max(parts, min(c.blocks.rows, blockBytesMax/max(1, int(c.of.Size)))/rows)
 }
 
 // reserveBlock allocates n rows. Large allocations all begin at the same offset in their memory
-// pages. So the rows that a loop reads at the same time in several columns would compete for the same
-// few sets of the processor's cache. Each column's blocks begin at another offset.
+// pages. So the rows that a loop reads at the same time in several columns would compete for the
+// same few sets of the processor's cache. Each column's blocks begin at another offset.
 func (c *Column) reserveBlock(n int) mem.Address {
 	skew := c.id % 16 * skewBytes / max(1, int(c.of.Size))
 	return c.of.At(c.memory.Reserve(c.of, n+skew), skew)
@@ -103,9 +103,9 @@ func (c *Column) forget(b *block) {
 }
 
 // nextBlock is the memory of a block that tables will soon need. A goroutine allocates it: the
-// collector may ask for work in return, and memory that was used before must be cleared, and both take
-// too long for a single create. The goroutine does nothing else. If it comes too late, whoever needs
-// the block allocates it.
+// collector may ask for work in return, and memory that was used before must be cleared, and both
+// take too long for a single create. The goroutine does nothing else. If it comes too late, whoever
+// needs the block allocates it.
 //
 // Ownership: rows and old under the space's lock; at is written once.
 type nextBlock struct {
@@ -118,8 +118,8 @@ type nextBlock struct {
 // nextBytesMin is the size from which on a block is allocated ahead.
 const nextBytesMin = 64 << 10
 
-// prepare says that a table will soon need a strip of so many parts. Tables say so when half of a strip
-// is used, because several shards often come to the ends of theirs at the same time.
+// prepare says that a table will soon need a strip of so many parts. Tables say so when half of a
+// strip is used, because several shards often come to the ends of theirs at the same time.
 func (c *Column) prepare(rows, parts int) {
 	x := &c.blocks
 	x.wanted += rows * parts
@@ -150,8 +150,8 @@ func (n *nextBlock) reserve(c *Column) mem.Address {
 	return n.at
 }
 
-// trimNext drops the next blocks that were there at the last trim, or all, and reports whether some are
-// left. The space's lock is held.
+// trimNext drops the next blocks that were there at the last trim, or all, and reports whether some
+// are left. The space's lock is held.
 func (c *Column) trimNext(all bool) bool {
 	x := &c.blocks
 	x.next = slices.DeleteFunc(x.next, func(next *nextBlock) bool {

@@ -14,8 +14,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// TestBlocks lets four shards create in turns, one by one, with two columns: what each column has is
-// in few long runs of memory, none of which another column has a part of.
+// TestBlocks lets four shards create in turns, one by one, with two columns: what each column has
+// is in few long runs of memory, none of which another column has a part of.
 func TestBlocks(t *testing.T) {
 	s := newStorage(t, 4, handle.IndexMax, handle.VersionMax)
 	other := store.NewTyped[int64](s.space)
@@ -71,8 +71,8 @@ func TestBlocksEnd(t *testing.T) {
 	})
 }
 
-// TestBlocksShared lets two tables have strips of the same blocks, in turns, and one of them end: its
-// rows are used again, also those that no chunk had yet.
+// TestBlocksShared lets two tables have strips of the same blocks, in turns, and one of them end:
+// its rows are used again, also those that no chunk had yet.
 func TestBlocksShared(t *testing.T) {
 	for n := 6; n <= 14; n += 4 {
 		s := newStorage(t, 2, handle.IndexMax, handle.VersionMax)

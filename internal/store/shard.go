@@ -254,12 +254,7 @@ func (s *Shard) EndTick() {
 	}
 	clear(s.grown)
 	s.grown = s.grown[:0]
-	for _, t := range s.fragmented {
-		t.fragmented = false
-		t.coalesce()
-	}
-	clear(s.fragmented)
-	s.fragmented = s.fragmented[:0]
+	s.coalesceAll()
 	if s.shrinks() {
 		s.shrink()
 	}

@@ -15,8 +15,8 @@ import (
 //
 // So the addresses that a loop reads in each column have few jumps, which processors handle best.
 // Memory of the rest is not touched before it becomes a part. A part that a chunk has dropped is
-// kept for later use until all parts of the block are free. So is a rest when chunks of another table
-// come between.
+// kept for later use until all parts of the block are free. So is a rest when chunks of another
+// table come between.
 //
 // Ownership: under the space's lock.
 type strip struct {
@@ -48,10 +48,10 @@ type stripPlan struct {
 	most  int // of the strip after the present one, at most
 }
 
-// stripPlan plans a strip whose first part is for a chunk of so many rows at the end of the table, which
-// is known to need room for some rows; 0: for one. Only the largest chunks are in strips, from the
-// table's second on. Strips grow with the table, so that the rest is no larger than what the table has
-// or is known to need.
+// stripPlan plans a strip whose first part is for a chunk of so many rows at the end of the table,
+// which is known to need room for some rows; 0: for one. Only the largest chunks are in strips,
+// from the table's second on. Strips grow with the table, so that the rest is no larger than what
+// the table has or is known to need.
 func (t *Table) stripPlan(rows, needs int) (p stripPlan) {
 	if rows < t.growth.RowsMax {
 		return p
