@@ -54,14 +54,14 @@ func TestGrowthOfSlots(t *testing.T) {
 		}
 		return (f.stats().BytesReserved - rows*16 - rows/64*8) / 8 / 1024 * 1024
 	}
-	for _, test := range []struct{ entities, pages int }{
-		{16, 1},
-		{1024, 1},
-		{1025, 2},         // one more
-		{4097, 6},         // half of 4 more
-		{64*1024 + 1, 67}, // 8 at a time, where half of 59 would be 29
+	for _, test := range []struct{ entities, pages, prepared int }{
+		{16, 1, 0},
+		{1024, 1, 0},
+		{1025, 2, 0},          // one more
+		{4097, 6, 0},          // half of 4 more
+		{64*1024 + 1, 67, 16}, // 8 at a time, where half of 59 would be 29; and 16 chunks of 4096 rows are prepared
 	} {
-		require.Equal(t, test.pages, int(reserved(test.entities)/1024), "%d entities", test.entities)
+		require.Equal(t, test.pages+test.prepared*4096*8/8192, int(reserved(test.entities)/1024), "%d entities", test.entities)
 	}
 }
 

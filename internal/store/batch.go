@@ -16,7 +16,8 @@ func (s *Shard) CreateRows(t *Table, n int, alive bool) (Rows, error) {
 		}
 	}
 	c, from := t.cur, t.cur.n
-	n = min(n, s.Free(), len(c.handles)-from)
+	n = min(n, s.Free(), c.Cap()-from)
+	c.ready(from + n)
 	if from < c.used {
 		c.clear(from, min(from+n, c.used))
 	}

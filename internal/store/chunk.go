@@ -23,10 +23,10 @@ type Chunk struct {
 	order   int // position in the table
 	first   int // how many rows the chunks before it have when they are full
 	table   *Table
-	handles []handle.Handle
-	bases   []mem.Address // row 0 of each of the table's columns
-	written []uint32      // by column: the tick in which it was last handed out for writing
-	changed uint32        // tick in which a row last came or was replaced
+	handles []handle.Handle // of the rows that are ready; the capacity is the chunk's
+	bases   []mem.Address   // row 0 of each of the table's columns
+	written []uint32        // by column: the tick in which it was last handed out for writing
+	changed uint32          // tick in which a row last came or was replaced
 	marks   []uint64
 	words   uint64 // which words of marks may be other than 0
 	marked  int
@@ -88,7 +88,7 @@ func (c *Chunk) rows(from, to int) Rows {
 // Run returns a view of the first rows of chunk i, at most left of them.
 func (t *Table) Run(i, left int) Rows {
 	c := t.chunks[i]
-	return c.rows(0, min(left, len(c.handles)))
+	return c.rows(0, min(left, len(c.handles))) // a chunk that has all of its rows is ready as a whole
 }
 
 // Only returns a view of the first left rows if the current chunk has all of them, which is so in a
@@ -135,7 +135,22 @@ func (r Rows) Head(n int) Rows {
 }
 
 // Cap returns the number of rows the chunk can hold.
-func (c *Chunk) Cap() int { return len(c.handles) }
+func (c *Chunk) Cap() int { return cap(c.handles) }
+
+// ready makes the rows up to row n ready to be taken, and some more: it touches their memory. A
+// large chunk has its rows made ready in steps, so that no create waits for all of its pages.
+func (c *Chunk) ready(n int) {
+	from, t := len(c.handles), c.table
+	if n <= from {
+		return
+	}
+	to := min((n+t.step-1)&^(t.step-1), c.Cap())
+	c.handles = c.handles[:to]
+	handleType.TouchPart(mem.AddressOf(c.handles), c.Cap(), from, to)
+	for i, col := range t.columns {
+		col.of.TouchPart(c.bases[i], c.Cap(), from, to)
+	}
+}
 
 // isMarked reports whether a row is marked.
 func (c *Chunk) isMarked(row int) bool { return c.marked != 0 && c.marks[row/64]>>(row%64)&1 != 0 }

@@ -40,8 +40,11 @@ func TestCoalesce(t *testing.T) {
 		{[]int{10, 10, 100, 300}, []int{1024}, []int{420}},
 		{[]int{1100}, []int{16, 64, 1024}, []int{16, 64, 1020}}, // the 256 fit, those before no more
 		{[]int{1361}, []int{4096}, []int{1361}},
-		{[]int{1360 + 4096}, []int{16, 64, 256, 1024, 4096}, []int{16, 64, 256, 1024, 4096}},
-		{[]int{1360 + 4096, 1}, []int{16, 64, 256, 1024, 4096, 4096}, []int{16, 64, 256, 1024, 4096, 1}},
+		{[]int{1360 + 4096}, []int{4096, 4096}, []int{4096, 1360}},
+		{[]int{1360 + 4096, 1}, []int{4096, 4096}, []int{4096, 1361}},
+		{[]int{4 * 4096}, []int{4096, 4096, 4096, 4096}, []int{4096, 4096, 4096, 4096}},
+		{[]int{1360, 3 * 4096}, []int{4096, 4096, 4096, 4096}, []int{4096, 4096, 4096, 1360}},
+		{[]int{4*4096 + 1}, []int{16, 64, 256, 1024, 4096, 4096, 4096, 4096}, []int{16, 64, 256, 1024, 4096, 4096, 4096, 2737}}, // too many
 	} {
 		t.Run(fmt.Sprint(test.grow), func(t *testing.T) {
 			s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
@@ -231,4 +234,52 @@ func TestCoalesceIsNotedOnce(t *testing.T) {
 	require.Greater(t, sh.Unfinished(), settled, "noted again")
 	s.refresh()
 	require.Len(t, sh.Table(set(number)).Chunks(), 1)
+}
+
+// TestCoalesceBounded lets tables grow within a tick, the last of the list first: each refresh
+// gathers a few of them, the first of the list first.
+func TestCoalesceBounded(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	store.NewTyped[[64]byte](s.space)
+	const wide = text + 1
+	sets := []store.Set{set(wide), set(wide, text), set(wide, number), set(wide, number, text)}
+	sh := s.shards[0]
+	grow := func(c store.Set, n int) {
+		for i := range n {
+			_, err := s.create(sh, c, int64(i))
+			require.NoError(t, err)
+		}
+	}
+	for _, c := range sets {
+		grow(c, 1)
+	}
+	for _, c := range slices.Backward(sets) {
+		grow(c, 3*slots.RowsMax)
+	}
+	gathered := func() (done []bool) {
+		for _, c := range sets {
+			done = append(done, len(sh.Table(c).Chunks()) == 4)
+		}
+		return done
+	}
+	require.Equal(t, []bool{false, false, false, false}, gathered())
+	s.refresh()
+	require.Equal(t, []bool{true, true, true, false}, gathered())
+	require.NotZero(t, sh.Unfinished())
+	s.refresh()
+	require.Equal(t, []bool{true, true, true, true}, gathered())
+	require.Zero(t, sh.Unfinished())
+}
+
+// TestCoalesceFull gathers nothing if the world is out of chunks, and loses nothing.
+func TestCoalesceFull(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	all := s.mustCreate(s.shards[0], 3*slots.RowsMax)
+	table := s.shards[0].Table(set(number))
+	had := len(table.Chunks())
+	s.space.SetChunks(slots.ChunksMax - 1)
+	s.refresh()
+	require.Len(t, table.Chunks(), had)
+	require.Equal(t, all, rows(table))
+	s.mustHold(all, nil)
 }

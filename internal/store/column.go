@@ -29,13 +29,15 @@ type Column struct {
 	world   uint32                     // the owner number of the idle world
 	views   []*View                    // with guards, for the check build
 	spare   []part                     // the rows of dropped chunks; under the lock
-	held    int                        // rows in spare and in the rests of strips; under the lock
+	held    int                        // rows in spare and in the rests of strips and blocks; under the lock
 	idle    int                        // how many of spare, counted from the first, were not used since the last trim
 	clone   func(to, from mem.Address) // copies a value for frames; nil: by assignment; set while the world is idle
 	watched bool                       // replaced rows are recorded; set while the world is idle
 	now     *uint32                    // the tick in progress
 	space   *Space
 	memory  *mem.Memory
+	id      int    // the component's number
+	blocks  blocks // under the lock
 }
 
 // columnDir is the directory of a column. Its slices are equally long and indexed by the number of
@@ -89,7 +91,7 @@ type relocation struct {
 
 // NewColumn makes the column of the next component, for values of a type. The world is idle.
 func NewColumn(space *Space, of *mem.Type) *Column {
-	c := &Column{of: of, world: uint32(space.Homes() - 1), now: &space.now, space: space, memory: &space.Memory}
+	c := &Column{of: of, world: uint32(space.Homes() - 1), now: &space.now, space: space, memory: &space.Memory, id: len(space.Columns)}
 	c.stretch(space.noRuns)
 	space.Columns = append(space.Columns, c)
 	return c
@@ -158,15 +160,15 @@ func (c *Column) View(owner int) View {
 func (v *View) all() bool { return v.Owner == v.column.world+1 }
 
 // add gives a chunk its rows, zeroed, and returns the address of the first. before is the number of
-// the chunk before it in its table, or 0. If there are no rows after those of that chunk, and no
-// spare ones, add makes a strip of so many parts. The space's lock is held.
-func (c *Column) add(number, owner, rows, before, parts int) mem.Address {
+// the chunk before it in its table, or 0. If there are no rows after those of that chunk, and no spare
+// ones, add makes a strip as planned. The rows are not touched. The space's lock is held.
+func (c *Column) add(number, owner, rows, before int, plan stripPlan) mem.Address {
 	d := c.dir.Load()
 	if d.rows == nil { // the first rows of the column
 		c.grow(len(d.own))
 		d = c.dir.Load()
 	}
-	p := c.take(rows, before, parts)
+	p := c.take(rows, before, plan)
 	d.rows[number], d.strips[number] = listOf(p.rows, p.len), p.strip
 	low := slots.Loc(number)<<slots.RowBits + slots.Loc(rows) - slots.RowsMax
 	d.own[number] = Run{First: p.rows, Low: low, Owner: uint32(owner) + 1}

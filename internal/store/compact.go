@@ -204,7 +204,7 @@ func (t *Table) compactInOrder() {
 				sh.compaction.moves = append(sh.compaction.moves, relocation{to: to.base + slots.Loc(at), from: c.base + slots.Loc(row), n: 1})
 				to.carryFlags(at, c, row)
 			}
-			if at++; at == len(to.handles) {
+			if at++; at == to.Cap() {
 				to, at = t.chunks[min(to.order+1, len(t.chunks)-1)], 0
 			}
 		}

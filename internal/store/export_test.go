@@ -16,6 +16,9 @@ func (s *Space) SetChunks(n int) {
 // FirstLoc returns where a chunk's first row is.
 func FirstLoc(c *Chunk) slots.Loc { return c.base }
 
+// Ready returns the number of rows that are ready to be taken.
+func (c *Chunk) Ready() int { return len(c.handles) }
+
 // Spare returns the number of dropped chunks whose rows the column keeps.
 func (c *Column) Spare() int { return len(c.spare) }
 

@@ -165,7 +165,7 @@ func (f *Frames) walk(to, from *Table, components *Set, jobs *[]copyJob) {
 		x.copyBits(c)
 		list[c.number()] = chunkEntry{x, to.shard.id}
 		if c.kept == nil {
-			c.kept = &kept{ids: from.ids, cap: len(c.handles), columns: make([]copied, len(from.ids))}
+			c.kept = &kept{ids: from.ids, cap: c.Cap(), columns: make([]copied, len(from.ids))}
 		}
 		if f.good(&c.kept.handles, c.changed) {
 			x.handles = mem.Slice[handle.Handle](c.kept.handles.rows, c.n)

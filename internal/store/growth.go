@@ -1,6 +1,10 @@
 package store
 
-import "github.com/atoll-sim/atoll/internal/slots"
+import (
+	"math/bits"
+
+	"github.com/atoll-sim/atoll/internal/slots"
+)
 
 // Growth says in what steps a world takes memory. It affects no result except the order of
 // rows after a Retag, which takes over whole chunks.
@@ -25,6 +29,18 @@ func (g Growth) of(rowBytes uintptr) Growth {
 	}
 	g.RowsFirst = min(g.RowsFirst, g.RowsMax)
 	return g
+}
+
+// stepBytes is the memory of the largest column of a table that is made ready at a time.
+const stepBytes = 16 << 10
+
+// stepOf returns how many rows of a chunk are made ready at a time, where columns have these sizes.
+func stepOf(sizes []uintptr) int {
+	size := uintptr(rowBytes)
+	for _, s := range sizes {
+		size = max(size, s)
+	}
+	return 1 << (bits.Len64(uint64(max(stepBytes/size, 1))) - 1)
 }
 
 // growthOf returns the steps in which a table of these components grows.

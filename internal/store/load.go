@@ -160,6 +160,7 @@ func (t *Table) loadChunk(x *ChunkImage, needs int) (*Chunk, error) {
 		return nil, err
 	}
 	c := t.chunks[len(t.chunks)-1]
+	c.ready(x.Rows)
 	c.n, c.changed, c.reserved = x.Rows, x.Changed, x.Reserved
 	copy(c.written, x.Written)
 	var err error

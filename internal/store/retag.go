@@ -100,7 +100,7 @@ func (t *Table) cut(from int, to *Table) []*Chunk {
 
 // full returns the number of full chunks.
 func (t *Table) full() int {
-	if t.cur.n == len(t.cur.handles) {
+	if t.cur.n == t.cur.Cap() {
 		return t.cur.order + 1 // of noChunk: 0
 	}
 	return t.cur.order
@@ -112,7 +112,7 @@ func (t *Table) renumber(n int) {
 	t.cur = noChunk
 	for i, c := range t.chunks {
 		c.order, c.first = i, first
-		first += len(c.handles)
+		first += c.Cap()
 		if i < n || c.n > 0 {
 			t.cur = c
 		}
@@ -198,15 +198,17 @@ func (s *Space) retag(chunks []*Chunk, to *Table) {
 	for i, c := range chunks {
 		s.mu.bases = append(s.mu.bases[:0], c.bases...)
 		c.bases = c.bases[:0]
-		rows, parts := len(c.handles), 1
+		rows, plan := c.Cap(), stripPlan{}
 		if rows == to.growth.RowsMax {
-			parts = to.limitParts(len(chunks)-i, rows)
+			plan.parts = to.limitParts(len(chunks)-i, rows)
 		}
 		for k, id := range to.ids {
 			if at := from.position(id); at >= 0 {
 				c.bases = append(c.bases, s.mu.bases[at])
 			} else {
-				c.bases = append(c.bases, to.columns[k].add(c.number(), c.table.shard.id, rows, before, parts))
+				base := to.columns[k].add(c.number(), c.table.shard.id, rows, before, plan)
+				to.columns[k].of.TouchPart(base, rows, 0, len(c.handles))
+				c.bases = append(c.bases, base)
 			}
 		}
 		clear(c.bases[len(c.bases):cap(c.bases)]) // columns that it drops

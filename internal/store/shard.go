@@ -93,6 +93,7 @@ func (s *Shard) Table(set Set) *Table {
 		t.rowBytes += uint64(col.of.Size)
 		t.pointers = t.pointers || !col.of.Plain
 	}
+	t.step = stepOf(t.sizes)
 	t.same = t.newEdge(t)
 	s.bySet[set] = t
 	t.noteSpare() // in case it gets no row
@@ -210,7 +211,7 @@ func (s *Shard) Adopt(t *Table, h handle.Handle) (Atom, error) {
 
 // Prepare makes room for n atoms that are about to be created in a table, and for their slots.
 func (s *Shard) Prepare(t *Table, n int) error {
-	if n <= s.Free() && n <= len(t.cur.handles)-t.cur.n {
+	if n <= s.Free() && n <= t.cur.Cap()-t.cur.n {
 		return nil
 	}
 	if err := s.ReserveSlots(n); err != nil {
@@ -277,12 +278,7 @@ func (s *Shard) EndTick() {
 	}
 	clear(s.grown)
 	s.grown = s.grown[:0]
-	for _, t := range s.fragmented {
-		t.fragmented = false
-		t.coalesce()
-	}
-	clear(s.fragmented)
-	s.fragmented = s.fragmented[:0]
+	s.coalesceAll()
 	if s.shrinks() {
 		s.shrink()
 	}

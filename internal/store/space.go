@@ -127,7 +127,7 @@ func (s *Space) errChunks() error {
 
 // add numbers a chunk and gives it its rows, here and in the columns of its table; see
 // Column.add.
-func (s *Space) add(c *Chunk, rows, before, parts int) error {
+func (s *Space) add(c *Chunk, rows, before int, plan stripPlan) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.mu.chunks + 1
@@ -141,9 +141,9 @@ func (s *Space) add(c *Chunk, rows, before, parts int) error {
 		s.lengthen(n)
 	}
 	c.base = slots.Loc(n) << slots.RowBits
-	c.handles = mem.Slice[handle.Handle](s.Memory.Take(handleType, rows), rows)
+	c.handles = mem.Slice[handle.Handle](s.Memory.Reserve(handleType, rows), rows)[:0]
 	for _, col := range c.table.columns {
-		c.bases = append(c.bases, col.add(n, c.table.shard.id, rows, before, parts))
+		c.bases = append(c.bases, col.add(n, c.table.shard.id, rows, before, plan))
 	}
 	c.stampAll(s.now)
 	(*s.chunks.Load())[n] = chunkEntry{c, c.table.shard.id}

@@ -14,16 +14,16 @@ import (
 //	strip   └─ part ──┴─ part ──┴─── rest ───┘
 //
 // So the addresses that a loop reads in each column have few jumps, which processors handle best.
-// Memory of the rest is not touched before it becomes a part. The collector frees a strip as a
-// whole. So a part that a chunk has dropped is kept for later use until all parts are free. So is a
-// rest when chunks of another table come between.
+// Memory of the rest is not touched before it becomes a part. A part that a chunk has dropped is
+// kept for later use until all parts of the block are free. So is a rest when chunks of another
+// table come between.
 //
 // Ownership: under the space's lock.
 type strip struct {
 	rest  mem.Address // not used by a chunk yet; for the chunk after the one that has the last part
 	left  int         // rows in rest
-	parts int         // how many parts chunks have, or are spare
-	idle  int         // spare parts that were not used since the last trim; scratch of trim
+	len   int         // rows of the strip
+	block *block
 }
 
 // part is the rows of one chunk, and the strip that they are a part of, or nil.
@@ -34,43 +34,56 @@ type part struct {
 }
 
 const (
-	// stripPartsMax is the largest number of parts of a strip.
-	stripPartsMax = 16
+	// stripPartsFirst and stripPartsMax are the smallest and the largest number of parts of a strip.
+	stripPartsFirst, stripPartsMax = 3, 16
 	// stripBytesMax is the most memory that the strips of a table take at a time, in all of its
 	// columns, unless one chunk takes more.
 	stripBytesMax = 2 << 20
 )
 
-// stripParts returns the number of parts of a new strip. Its first part is for a chunk of so many
-// rows at the end of the table, which is known to need room for some rows. Only the largest chunks
-// are in strips. Strips grow with the table, so that the rest is smaller than what the table has or
-// is known to need.
-func (t *Table) stripParts(rows, needs int) int {
+// stripPlan says how a table grows, for the strips of its columns.
+type stripPlan struct {
+	parts int // of a new strip; 0: the chunk is in none
+	has   int // the table's largest chunks, up to stripPartsMax
+	most  int // of the strip after the present one, at most
+}
+
+// stripPlan plans a strip whose first part is for a chunk of so many rows at the end of the table,
+// which is known to need room for some rows; 0: for one. Only the largest chunks are in strips,
+// from the table's second on. Strips grow with the table, so that the rest is no larger than what
+// the table has or is known to need.
+func (t *Table) stripPlan(rows, needs int) (p stripPlan) {
 	if rows < t.growth.RowsMax {
-		return 1
+		return p
 	}
-	has := 0
-	for has < min(stripPartsMax, len(t.chunks)) && t.chunks[len(t.chunks)-1-has].Cap() == rows {
-		has++
+	for p.has < min(stripPartsMax, len(t.chunks)) && t.chunks[len(t.chunks)-1-p.has].Cap() == rows {
+		p.has++
 	}
-	return t.limitParts(max(has, needs/rows), rows)
+	if p.has == 0 && needs <= rows {
+		return p
+	}
+	p.parts, p.most = t.limitParts(max(p.has, stripPartsFirst, needs/rows), rows), t.limitParts(stripPartsMax, rows)
+	if needs > 0 {
+		p.most = max(0, min(p.most, needs/rows-p.parts))
+	}
+	return p
 }
 
 // limitParts returns n, or less if strips of n parts take too much memory.
 func (t *Table) limitParts(n, rows int) int {
-	bytes := 0
-	for _, size := range t.sizes {
-		bytes += rows * int(size)
-	}
-	return max(1, min(n, stripPartsMax, stripBytesMax/max(1, bytes)))
+	return max(1, min(n, stripPartsMax, stripBytesMax/max(1, rows*int(t.rowBytes))))
 }
 
 // take returns zeroed rows for a chunk: those after the rows of the chunk before it, spare ones, or
 // the first part of a new strip. The newest spare rows are used first.
-func (c *Column) take(rows, before, parts int) part {
+func (c *Column) take(rows, before int, plan stripPlan) part {
 	if s := c.dir.Load().strips[before]; s != nil && s.left >= rows {
-		c.held -= rows
-		return s.cut(c.of, rows)
+		half := s.left > s.len/2
+		p := c.cut(s, rows)
+		if half && s.left <= s.len/2 {
+			c.prepare(rows, min(plan.has+1+s.left/rows, plan.most))
+		}
+		return p
 	}
 	for i := len(c.spare) - 1; i >= 0; i-- {
 		p := c.spare[i]
@@ -87,25 +100,29 @@ func (c *Column) take(rows, before, parts int) part {
 		}
 		return p
 	}
-	if parts == 1 {
+	if plan.parts == 0 {
 		return part{rows: c.newRows(rows), len: rows}
 	}
-	s := &strip{rest: c.memory.Reserve(c.of, rows*parts), left: rows * parts}
-	c.held += rows * (parts - 1)
-	return s.cut(c.of, rows)
+	return c.cut(c.newStrip(rows, plan.parts), rows)
 }
 
-// cut makes the first rows of the rest a part.
-func (s *strip) cut(of *mem.Type, rows int) part {
+// cut makes the first rows of a strip's rest a part.
+func (c *Column) cut(s *strip, rows int) part {
 	p := part{s.rest, rows, s}
-	if s.left -= rows; s.left > 0 {
-		s.rest = of.At(s.rest, rows)
-	} else {
-		s.rest = nil
-	}
-	s.parts++
-	of.Touch(p.rows, rows)
+	s.rest, s.left = c.behind(s.rest, rows, s.left)
+	s.block.parts++
+	s.block.free -= rows
+	c.held -= rows
 	return p
+}
+
+// behind returns what is left of some rows when the first n are taken. An address behind the last
+// row would keep the memory there from the collector.
+func (c *Column) behind(rows mem.Address, n, of int) (rest mem.Address, left int) {
+	if n == of {
+		return nil, 0
+	}
+	return c.of.At(rows, n), of - n
 }
 
 // releaseRests makes spare parts of the rests that no chunk of the table can continue, because the
@@ -135,19 +152,19 @@ func (c *Column) releaseRests(chunks []*Chunk) (some bool) {
 		if s == nil || s.left == 0 || s == strips[chunks[last].number()] {
 			continue
 		}
-		n := s.left / x.Cap()
-		for i := range n {
-			rows := c.of.At(s.rest, (n-1-i)*x.Cap()) // the first is used first
-			c.spare = append(c.spare, part{rows, x.Cap(), s})
+		for at := s.left - x.Cap(); at >= 0; at -= x.Cap() { // backwards: the first is used first
+			c.spare = append(c.spare, part{c.of.At(s.rest, at), x.Cap(), s})
+			s.block.parts++
 		}
-		s.rest, s.left, s.parts, some = nil, 0, s.parts+n, true
+		s.block.free -= s.left
+		s.rest, s.left, some = nil, 0, true
 	}
 	return some
 }
 
-// newRows returns rows that are not a part of a strip.
+// newRows returns rows that are not a part of a strip. They are not touched.
 func (c *Column) newRows(n int) mem.Address {
-	return c.memory.Take(c.of, n+stagger(n*int(c.of.Size)))
+	return c.memory.Reserve(c.of, n+stagger(n*int(c.of.Size)))
 }
 
 // stagger returns how many extra rows to allocate for a run of so many bytes. Allocations of a
@@ -182,44 +199,43 @@ func (c *Column) replace(number int, rows mem.Address) {
 	d := c.dir.Load()
 	d.rows[number].first, d.own[number].First, d.all[number].First = rows, rows, rows
 	if s := d.strips[number]; s != nil {
-		if s.parts--; s.parts == 0 {
-			c.held -= s.left
+		if s.block.parts--; s.block.parts == 0 {
+			c.forget(s.block)
 		}
 		d.strips[number] = nil
 	}
 }
 
 // trim drops the kept rows that were not used since the last trim, or all kept rows, but never a
-// strip that is partly in use. It reports whether some are left. The space's lock is held.
+// block that is partly in use. It reports whether some are left. The space's lock is held.
 func (c *Column) trim(all bool) (some bool) {
 	if all {
 		c.idle = len(c.spare)
 	}
 	for _, p := range c.spare[:c.idle] {
 		if p.strip != nil {
-			p.strip.idle++
+			p.strip.block.idle++
 		}
 	}
 	left := c.spare[:0]
 	for i, p := range c.spare {
-		if i >= c.idle || p.strip != nil && p.strip.idle < p.strip.parts {
+		if i >= c.idle || p.strip != nil && p.strip.block.idle < p.strip.block.parts {
 			left = append(left, p)
 			continue
 		}
 		c.held -= p.len
-		if s := p.strip; s != nil {
-			c.held -= s.left
-			s.rest, s.left = nil, 0 // so that the other parts do not count it
+		if p.strip != nil {
+			c.forget(p.strip.block)
 		}
 	}
 	clear(c.spare[len(left):])
 	c.spare, c.idle = left, len(left)
 	for _, p := range left {
 		if p.strip != nil {
-			p.strip.idle = 0
+			p.strip.block.idle = 0
 		}
 	}
-	return c.idle > 0
+	return c.trimNext(all) || c.idle > 0
 }
 
 // heldBytes is the memory of rows that no chunk has. The space's lock is held.

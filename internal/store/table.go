@@ -39,6 +39,7 @@ type Table struct {
 	columns     []*Column
 	sizes       []uintptr // of the columns' rows
 	rowBytes    uint64    // their sum
+	step        int       // how many rows of a chunk are made ready at a time, a power of two
 	growth      Growth
 	plain       []bool // by column: it may be copied as bytes
 	same        edge   // to the table itself
@@ -142,8 +143,8 @@ func (t *Table) ensureRow() error {
 	return t.nextRow()
 }
 
-// nextRow records the number of rows for a loop, or a Reveal, that began since the last time, and
-// goes to the next chunk if the present one is full.
+// nextRow records the number of rows for a loop, or a Reveal, that began since the last time, goes
+// to the next chunk if the present one is full, and makes rows ready.
 func (t *Table) nextRow() error {
 	if t.lastLoop != t.shard.Loop {
 		t.lastLoop = t.shard.Loop
@@ -152,11 +153,12 @@ func (t *Table) nextRow() error {
 			t.shard.grown = append(t.shard.grown, t)
 		}
 	}
-	if t.cur.n == len(t.cur.handles) {
+	if t.cur.n == t.cur.Cap() {
 		if err := t.nextChunk(); err != nil {
 			return err
 		}
 	}
+	t.cur.ready(t.cur.n + 1)
 	t.cur.hide()
 	return nil
 }
@@ -194,7 +196,7 @@ func (t *Table) add(rows, needs int) error {
 	if n := len(t.chunks); n > 0 {
 		c.first, before = t.chunks[n-1].first+t.chunks[n-1].Cap(), t.chunks[n-1].number()
 	}
-	if err := t.shard.space.add(c, rows, before, t.stripParts(rows, needs)); err != nil {
+	if err := t.shard.space.add(c, rows, before, t.stripPlan(rows, needs)); err != nil {
 		return err
 	}
 	t.chunks = append(t.chunks, c)
