@@ -282,8 +282,7 @@ func movePlain(rows []rowList, moves []relocation, size uintptr) {
 	}
 }
 
-// copyPlain copies a value without pointers. It calls nothing, so that a loop around it can
-// keep its values in registers.
+// copyPlain copies a value without pointers. It calls nothing, so a loop around it keeps registers.
 //
 // Safety: both addresses have size bytes.
 func copyPlain(dst, src unsafe.Pointer, size uintptr) {
@@ -311,13 +310,11 @@ func zeroPlain(rows mem.Address, from, to int, size uintptr) {
 	clear(unsafe.Slice((*byte)(unsafe.Add(rows, uintptr(from)*size)), uintptr(to-from)*size))
 }
 
-// storeNext copies the fields of a bundle without pointers at src into the next row. A bundle of
-// zeroes is not copied into a row that holds zeroes already: for one of many components that is most
-// of the work of a create.
+// storeNext copies the fields of a bundle without pointers at src into the next row. Zeroes are not
+// copied into a row of zeroes: with many components they are most of the work of a create.
 //
-// Two numbers are copied one by one. If src was just stored number by number, as the compiler passes
-// an argument, then a processor does not forward them to a load of both, which waits until they are
-// in the cache.
+// Two numbers are copied one by one: a processor does not forward two stores, as of an argument, to
+// one load, which waits until they are in the cache.
 //
 // Safety: as for storePlain; there is a next row.
 func (c *Chunk) storeNext(fields *Fields, src unsafe.Pointer) {
