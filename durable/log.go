@@ -39,9 +39,9 @@ type log struct {
 		queue      []piece
 		spare      []piece   // an empty queue
 		spareBufs  [2][]byte // empty buffers: one is filled while another is written
-		bytes      int    // of the queue, and of what is being written
-		recorded   uint64 // ticks before this one are in the queue, or were
-		synced     uint64 // ticks before this one are on disk
+		bytes      int       // of the queue, and of what is being written
+		recorded   uint64    // ticks before this one are in the queue, or were
+		synced     uint64    // ticks before this one are on disk
 		changes    changes
 		waiting    []waiter
 		err        error
