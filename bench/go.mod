@@ -16,6 +16,7 @@ require (
 )
 
 require (
+	github.com/fxamacker/cbor/v2 v2.9.6 // indirect
 	github.com/kelindar/bitmap v1.4.1 // indirect
 	github.com/kelindar/intmap v1.1.0 // indirect
 	github.com/kelindar/iostream v1.3.0 // indirect
@@ -25,6 +26,7 @@ require (
 	github.com/klauspost/cpuid/v2 v2.2.10 // indirect
 	github.com/tidwall/btree v1.6.0 // indirect
 	github.com/unitoftime/cod v0.0.0-20240909130117-f553b1d09d22 // indirect
+	github.com/x448/float16 v0.8.4 // indirect
 	github.com/zeebo/xxh3 v1.1.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 )
