@@ -63,7 +63,7 @@ func TestViews(t *testing.T) {
 		}},
 		{"Map", func() {
 			b.sees("2,040 entities match, 2,040 of them here, each drawn", "main")
-			b.sees("shard 3", ".legend")
+			b.sees("shard 1", ".legend")
 			b.press("By components")
 			b.sees("Position, Cargo: 40", ".legend")
 			b.write("input[type=search]", "Hull.Left < 60"+kb.Enter)
