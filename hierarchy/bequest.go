@@ -76,7 +76,7 @@ func (r *Relation) adoptBequests() {
 }
 
 // adopt gives the children to a parent whose list has, or gets, room for all of them. It reports
-// false if it has done nothing. An empty list gets the bucket.
+// false if it has done nothing. An empty list gets the bucket, unless a sweep empties its arena.
 func (t *Tree) adopt(b *bequest) bool {
 	number, err := t.listOf(b.to)
 	if err != nil {
@@ -87,7 +87,7 @@ func (t *Tree) adopt(b *bequest) bool {
 	switch {
 	case l.is(fixed):
 		return false
-	case place == 0 && !t.shrinks(b.class, b.n):
+	case place == 0 && !t.shrinks(b.class, b.n) && !t.arenaAt(b.start).old:
 		t.freeBucket(l)
 		l.setBucket(b.start, b.class)
 		b.class = noBucket

@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
@@ -53,7 +54,7 @@ type Options struct {
 	// list. Adding children has no such limit. Default: 65536.
 	PlacesMax int
 	// Refusals is how many refused requests are remembered of each refresh, for
-	// Reader.Refused. Default: 1024.
+	// Reader.Refused. At most 2,147,483,646, as StepsMax. Default: 1024.
 	Refusals int
 	// StepsMax is how many steps the requests of one port may take in a refresh, at
 	// about a nanosecond each: 96 for each link that is climbed to see that there would be no
@@ -116,6 +117,9 @@ type Relation struct {
 // part makes a Relation something that a view can have.
 type part = world.Viewable
 
+// numberMax is the largest number of the options: what a snapshot can have.
+const numberMax = math.MaxInt32 - 1
+
 // New makes a relation of a world. Errors, snapshots and tools use its name. The world must be
 // idle. New panics for a name that is empty or taken, and for options out of range.
 func New(w *world.World, name string, o Options) *Relation {
@@ -124,8 +128,9 @@ func New(w *world.World, name string, o Options) *Relation {
 	if o.PlacesMax == 0 {
 		o.PlacesMax = max(defaultPlacesMax, o.Places)
 	}
-	if o.OnParentDeath > Refuse || o.OnChildDeath > Swap || o.Refusals < 0 || o.StepsMax < 0 || o.Places < 0 || o.PlacesMax < o.Places || o.PlacesMax > PlaceMax {
-		panic(fmt.Sprintf("hierarchy: relation %q has an unknown policy or a negative number in its options: %+v", name, o))
+	if o.OnParentDeath > Refuse || o.OnChildDeath > Swap || o.Refusals < 0 || o.Refusals > numberMax || o.StepsMax < 0 || o.StepsMax > numberMax ||
+		o.Places < 0 || o.PlacesMax < o.Places || o.PlacesMax > PlaceMax {
+		panic(fmt.Sprintf("hierarchy: relation %q has an unknown policy, or a number that is negative or more than %d, in its options: %+v", name, numberMax, o))
 	}
 	if o.Refusals == 0 {
 		o.Refusals = defaultRefusals
