@@ -284,7 +284,10 @@ func TestIdleLooks(t *testing.T) {
 // that comes back has it if Wait has said so, and is damaged never.
 func TestIdleChangesFail(t *testing.T) {
 	stride := 1
-	if testing.Short() || check.Enabled {
+	switch {
+	case check.Enabled:
+		stride = 17
+	case testing.Short():
 		stride = 5
 	}
 	for _, fault := range faulty.Faults {

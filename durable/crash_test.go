@@ -204,7 +204,10 @@ func TestCrashes(t *testing.T) {
 // TestFaultyDisk lets each call of a store fail, or the power go.
 func TestFaultyDisk(t *testing.T) {
 	stride := 1
-	if testing.Short() || check.Enabled {
+	switch {
+	case check.Enabled:
+		stride = 29
+	case testing.Short():
 		stride = 9
 	}
 	for _, fault := range faulty.Faults {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/internal/check"
 )
 
 // TestGrowthCopiesNothing: lists stay where they are while others come, small and large ones.
@@ -35,6 +36,9 @@ func TestGrowthCopiesNothing(t *testing.T) {
 // TestSweep: where many lists were left, and others grow, what they had is given back, in small
 // parts. What is in the tree stays.
 func TestSweep(t *testing.T) {
+	if check.Enabled {
+		t.Skip("one goroutine does this, and it takes long with the checks")
+	}
 	const lists = 50_000
 	for _, bits := range []uint64{6, 10, 14} {
 		x := hierarchy.NewTree(hierarchy.TreeOptions{})

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -23,6 +24,9 @@ func heap() int {
 // while they are held, when they are released, when some of the copies were not needed for a while,
 // and when no frame is made any more, although the released frames are still there.
 func TestFrameMemory(t *testing.T) {
+	if check.Enabled {
+		t.Skip("the memory of the check build says nothing, and it takes long")
+	}
 	f := newFixtureOf(t, world.Options{Shards: 2, FramesMax: 4}, hierarchy.Options{OnChildDeath: hierarchy.Swap})
 	all := f.make(110_000)
 	for i, child := range all[10_000:] {

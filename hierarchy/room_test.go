@@ -10,6 +10,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/internal/allocs"
+	"github.com/atoll-sim/atoll/internal/check"
 )
 
 // allocations counts what f allocates, and what else the process does meanwhile.
@@ -126,6 +127,9 @@ func TestBucketsRefused(t *testing.T) {
 // TestMemory holds a million children in families of 4 to 16 to 24 bytes each, all
 // told, whatever the order in which the families grow.
 func TestMemory(t *testing.T) {
+	if check.Enabled {
+		t.Skip("the memory of the check build says nothing, and it takes long")
+	}
 	const limit = 24.0
 	children := max(50_000, iterations(1_000_000))
 	for _, order := range []string{"family by family", "in turn", "parents among their children"} {

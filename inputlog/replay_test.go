@@ -267,7 +267,7 @@ func TestAfterReplay(t *testing.T) {
 // iterations returns how many of n iterations to make.
 func iterations(n int) int {
 	if check.Enabled { // each step takes far longer
-		n /= 3
+		n /= 10
 	}
 	if testing.Short() {
 		n /= 3

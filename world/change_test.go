@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -37,7 +38,7 @@ type changeModel struct {
 // marks and refreshes between, and compares everything with maps.
 func TestChangeAgainstModel(t *testing.T) {
 	steps := 4000
-	if testing.Short() {
+	if testing.Short() || check.Enabled {
 		steps = 500
 	}
 	for seed := range uint64(4) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -17,6 +18,9 @@ import (
 // TestBlocks lets four shards create in turns, one by one, with two columns: what each column has
 // is in few long runs of memory, none of which another column has a part of.
 func TestBlocks(t *testing.T) {
+	if check.Enabled {
+		t.Skip("one goroutine does this, and it takes long with the checks")
+	}
 	s := newStorage(t, 4, handle.IndexMax, handle.VersionMax)
 	other := store.NewTyped[int64](s.space)
 	both := set(number, text+1)
@@ -74,6 +78,9 @@ func TestBlocksEnd(t *testing.T) {
 // TestBlocksShared lets two tables have strips of the same blocks, in turns, and one of them end:
 // its rows are used again, also those that no chunk had yet.
 func TestBlocksShared(t *testing.T) {
+	if check.Enabled {
+		t.Skip("one goroutine does this, and it takes long with the checks")
+	}
 	for n := 6; n <= 14; n += 4 {
 		s := newStorage(t, 2, handle.IndexMax, handle.VersionMax)
 		ends, stays := s.shards[0], s.shards[1]

@@ -7,12 +7,17 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/internal/check"
 )
 
 // TestInlines reads what the compiler says: what is done for every entity must
 // not cost a call. That it is so across packages, and for the generic ones, is
 // for the test of the same name in package world.
 func TestInlines(t *testing.T) {
+	if check.Enabled {
+		t.Skip("the compiler says the same as without the checks")
+	}
 	if strconv.IntSize < 64 {
 		t.Skip("look-ups of 64-bit handles are calls here")
 	}

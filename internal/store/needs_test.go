@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -14,7 +15,11 @@ import (
 // there are too few numbers for chunks, none.
 func TestNeeds(t *testing.T) {
 	r := newRand(t, 1)
-	for range 8 {
+	times := 8
+	if check.Enabled { // one goroutine makes the rows
+		times = 2
+	}
+	for range times {
 		s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
 		sh := s.shards[0]
 		s.mustCreate(sh, 1+r.IntN(500))
@@ -38,7 +43,11 @@ func TestNeeds(t *testing.T) {
 // is said to take.
 func TestRetagNeeds(t *testing.T) {
 	r := newRand(t, 2)
-	for range 20 {
+	times := 20
+	if check.Enabled {
+		times = 3
+	}
+	for range times {
 		s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
 		sh, all := s.shards[0], &store.Filter{}
 		s.mustCreate(sh, 1+r.IntN(600))
