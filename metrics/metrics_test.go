@@ -73,7 +73,7 @@ func newWorld(t testing.TB, shards int, systems ...string) (*world.World, *sched
 		s.MustAdd(name, func(*world.Build) func(*world.Context) { return func(*world.Context) {} })
 	}
 	fill := func(w *world.World) error {
-		if err := units.CreateN(w, 3000, nil); err != nil {
+		if err := units.CreateN(w, 6000, nil); err != nil {
 			return err
 		}
 		h, err := units.Create(w, Unit{})
@@ -126,7 +126,7 @@ func TestCollect(t *testing.T) {
 	run(t, s)
 	text := scrape(t, s)
 	for _, line := range []string{
-		`atoll_up 1`, `atoll_shards 3`, `atoll_indexes_used{home="2"} 1000`, `atoll_indexes_used{home="ports"} 0`, `atoll_component_set_entities{components="health"} 3001`,
+		`atoll_up 1`, `atoll_shards 3`, `atoll_indexes_used{home="2"} 2000`, `atoll_indexes_used{home="ports"} 0`, `atoll_component_set_entities{components="health"} 6001`,
 		`atoll_timers{of="waking"} 1`, `atoll_names{of="players"} 1`, `atoll_relation_children{of="crew"} 0`, `atoll_async_pending{of="scoring"} 0`, `atoll_store_failed 0`, `atoll_system_enabled{system="we say \"hurt\"\\"} 1`,
 		`atoll_system_duration_seconds_count{system="we say \"hurt\"\\"} `, `atoll_refresh_step_duration_seconds_bucket{step="gather",le="+Inf"} `,
 	} {
@@ -261,8 +261,8 @@ func TestLimits(t *testing.T) {
 	sample := new(figures.Sample)
 	sample.Take(s, w)
 	text := string(figures.AppendText(nil, sample.Families()))
-	require.Contains(t, text, "\natoll_entities 3001\n")
-	require.Contains(t, text, "\natoll_indexes_used{home=\"shards\"} 3001\n")
+	require.Contains(t, text, "\natoll_entities 6001\n")
+	require.Contains(t, text, "\natoll_indexes_used{home=\"shards\"} 6001\n")
 	require.Contains(t, text, "\natoll_indexes_used{home=\"ports\"} 0\n")
 	n := families(t, text)
 	require.Equal(t, 1, n["atoll_shard_busy_seconds_total"])
