@@ -8,7 +8,7 @@ import "github.com/atoll-sim/atoll/handle"
 //
 //	passOn   while all links are there: who lives on, and the heir
 //	take     the bucket; the children that die are unlinked. The link of the others is out of date
-//	adopt    when all who die are gone: the children go behind those of the heir
+//	adopt    when all who die are gone: the children go behind the heir's own
 type bequest struct {
 	to    handle.Handle
 	list  uint32

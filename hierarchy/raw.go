@@ -40,7 +40,7 @@ func (t *Tree) children(h handle.Handle) []handle.Handle {
 	return t.bucket(int(span>>32), int(span&(open-1)))
 }
 
-// bucket returns the first words of a bucket. Start 0 is that of a list without one.
+// bucket returns the first words of a bucket. A list without one has start 0.
 //
 // Safety: a bucket is in one arena, whose sectors follow each other in memory, and it has that many
 // words.

@@ -109,8 +109,8 @@ func (s *system) stats(to *SystemStats, scale clock.Scale) {
 	to.Runs, to.Total, to.Max = to.Time.Count(), to.Time.Sum(), to.Time.Max()
 }
 
-// AppendShards appends to dst the Stats of a system on each shard, in their order; those of a global
-// system are one. It returns an error if there is no such system. Like Stats it is for the
+// AppendShards appends to dst the Stats of a system on each shard, in their order; the Stats of a
+// global system are one. It returns an error if there is no such system. Like Stats it is for the
 // goroutine that owns the scheduler, between ticks.
 func (s *Scheduler) AppendShards(dst []ShardStats, name string) ([]ShardStats, error) {
 	s.mustRest("AppendShards")

@@ -160,7 +160,7 @@ func (c *Column) View(owner int) View {
 func (v *View) all() bool { return v.Owner == v.column.world+1 }
 
 // add gives a chunk its rows, zeroed, and returns the address of the first. before is the number of
-// the chunk before it in its table, or 0. If there are no rows after those of that chunk, and no spare
+// the chunk before it in its table, or 0. If there are no rows after that chunk's, and no spare
 // ones, add makes a strip as planned. The rows are not touched. The space's lock is held.
 func (c *Column) add(number, owner, rows, before int, plan stripPlan) mem.Address {
 	d := c.dir.Load()

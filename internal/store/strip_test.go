@@ -38,7 +38,7 @@ func TestStripGrowth(t *testing.T) {
 	for _, sh := range s.shards {
 		table := sh.Table(set(number))
 		require.Len(t, table.Chunks(), 4+chunks)
-		// Those of 16, 64, 256 and 1,024 rows; one chunk, and strips of 3, 4, 8 and 16.
+		// Chunks of 16, 64, 256 and 1,024 rows; one chunk, and strips of 3, 4, 8 and 16.
 		// Two may be shorter, at the end of a block.
 		require.LessOrEqual(t, s.jumps(table), 4+7)
 	}
