@@ -2,9 +2,12 @@ package async_test
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -112,11 +115,33 @@ func (x *bank) settle(t *testing.T) {
 	x.step(t)
 }
 
-// crash copies the directory of a bank, as it would be if the process died now.
+// crash copies the directory of a bank, as it would be if the process died now. Only the end of the
+// log may change meanwhile: it copies again if a file was added, removed or replaced.
 func crash(t *testing.T, path string) string {
-	to := filepath.Join(t.TempDir(), "copy")
-	require.NoError(t, os.CopyFS(to, os.DirFS(path)))
-	return to
+	dir := os.DirFS(path)
+	for {
+		to := filepath.Join(t.TempDir(), "copy")
+		before := listing(t, dir)
+		err := os.CopyFS(to, dir)
+		if !errors.Is(err, fs.ErrNotExist) {
+			require.NoError(t, err)
+		}
+		if err == nil && slices.Equal(before, listing(t, dir)) {
+			return to
+		}
+	}
+}
+
+// listing returns the names of a bank's files, and what the one says that is replaced.
+func listing(t *testing.T, dir fs.FS) (names []string) {
+	entries, err := fs.ReadDir(dir, ".")
+	require.NoError(t, err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	said, err := fs.ReadFile(dir, "incarnation")
+	require.NoError(t, err)
+	return append(names, string(said))
 }
 
 // TestCrashes lets a bank die at any moment, again and again: each ask has its one result in the
