@@ -14,11 +14,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/async"
+	"github.com/atoll-sim/atoll/ext/async"
+	"github.com/atoll-sim/atoll/ext/timer"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inspect"
 	"github.com/atoll-sim/atoll/scheduler"
-	"github.com/atoll-sim/atoll/timer"
 	"github.com/atoll-sim/atoll/world"
 )
 

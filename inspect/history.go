@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/atoll-sim/atoll/scheduler"
-	"github.com/atoll-sim/atoll/stats"
 	"github.com/atoll-sim/atoll/world"
+	"github.com/atoll-sim/atoll/world/stats"
 )
 
 // pointsOf are how many points a span of the history has, and the time between them.

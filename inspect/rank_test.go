@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/names"
+	"github.com/atoll-sim/atoll/ext/names"
 	"github.com/atoll-sim/atoll/world"
 )
 

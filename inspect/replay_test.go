@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/inputlog"
 	"github.com/atoll-sim/atoll/inspect"
-	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/persist/inputlog"
+	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
 

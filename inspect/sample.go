@@ -14,8 +14,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/figures"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/scheduler"
-	"github.com/atoll-sim/atoll/stats"
 	"github.com/atoll-sim/atoll/world"
+	"github.com/atoll-sim/atoll/world/stats"
 )
 
 const (

@@ -13,8 +13,8 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/seed"
+	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/scheduler"
-	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/persist/inputlog"
+	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/scheduler"
-	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/atoll-sim/atoll/stats"
+	"github.com/atoll-sim/atoll/world/stats"
 )
 
 // The buckets of a spread: two for each doubling, from 256 ns to 2 s. It has a tenth of the size of

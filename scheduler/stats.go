@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/atoll-sim/atoll/internal/clock"
-	"github.com/atoll-sim/atoll/stats"
 	"github.com/atoll-sim/atoll/world"
+	"github.com/atoll-sim/atoll/world/stats"
 )
 
 // Stats are what was counted and measured since the scheduler was made. Times

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/atoll-sim/atoll/names"
+	"github.com/atoll-sim/atoll/ext/names"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -7,15 +7,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/async"
+	"github.com/atoll-sim/atoll/ext/async"
+	"github.com/atoll-sim/atoll/ext/hierarchy"
+	"github.com/atoll-sim/atoll/ext/names"
+	"github.com/atoll-sim/atoll/ext/prefab"
+	"github.com/atoll-sim/atoll/ext/reference"
+	"github.com/atoll-sim/atoll/ext/timer"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
-	"github.com/atoll-sim/atoll/names"
-	"github.com/atoll-sim/atoll/prefab"
-	"github.com/atoll-sim/atoll/reference"
-	"github.com/atoll-sim/atoll/timer"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/ext/reference"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/reference"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -4,7 +4,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/store"
-	"github.com/atoll-sim/atoll/stats"
+	"github.com/atoll-sim/atoll/world/stats"
 )
 
 // Stats counts events in a world since it was made. Equal runs have equal counts; Steps and Latency

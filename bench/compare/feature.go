@@ -11,11 +11,11 @@ import (
 	"os"
 	"time"
 
-	"github.com/atoll-sim/atoll/durable"
+	"github.com/atoll-sim/atoll/ext/interest"
+	"github.com/atoll-sim/atoll/ext/near"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inspect"
-	"github.com/atoll-sim/atoll/interest"
-	"github.com/atoll-sim/atoll/near"
+	"github.com/atoll-sim/atoll/persist/durable"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/persist/snapshot"
 )
 
 const mergeAbout = `Merge makes one new file of a base and increments on it, in their order.`

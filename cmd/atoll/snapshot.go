@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
-	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/persist/snapshot"
 )
 
 const (

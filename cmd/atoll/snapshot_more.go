@@ -14,8 +14,8 @@ import (
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/sim"
 	"github.com/atoll-sim/atoll/internal/files"
-	"github.com/atoll-sim/atoll/snapshot"
-	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/persist/snapshot"
+	"github.com/atoll-sim/atoll/persist/state"
 )
 
 const (

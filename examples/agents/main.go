@@ -20,8 +20,8 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/scheduler"
-	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/persist/state"
 )
 
 // The same people on any number of workers, to the last bit.

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atoll-sim/atoll/durable"
+	"github.com/atoll-sim/atoll/persist/durable"
 	"github.com/atoll-sim/atoll/world"
 	"github.com/coder/websocket"
 )

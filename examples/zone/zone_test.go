@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atoll-sim/atoll/durable"
+	"github.com/atoll-sim/atoll/ext/prefab"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/prefab"
+	"github.com/atoll-sim/atoll/persist/durable"
 	"github.com/atoll-sim/atoll/world"
 	"github.com/coder/websocket"
 )

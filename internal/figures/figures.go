@@ -8,8 +8,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/scheduler"
-	"github.com/atoll-sim/atoll/stats"
 	"github.com/atoll-sim/atoll/world"
+	"github.com/atoll-sim/atoll/world/stats"
 )
 
 // Limits of the labels.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/clock"
 	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/stats"
+	"github.com/atoll-sim/atoll/world/stats"
 )
 
 // Times measures the steps of refreshes that end ticks. A reading of the clock ends a step and

@@ -7,12 +7,12 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/atoll-sim/atoll/ext/hierarchy"
+	"github.com/atoll-sim/atoll/ext/near"
+	"github.com/atoll-sim/atoll/ext/prefab"
+	"github.com/atoll-sim/atoll/ext/timer"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/hierarchy"
-	"github.com/atoll-sim/atoll/near"
-	"github.com/atoll-sim/atoll/prefab"
-	"github.com/atoll-sim/atoll/snapshot"
-	"github.com/atoll-sim/atoll/timer"
+	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/internal/seed"
-	"github.com/atoll-sim/atoll/snapshot"
-	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/persist/snapshot"
+	"github.com/atoll-sim/atoll/persist/state"
 )
 
 // lasting is how long each rule is held against new programs. CI gives it seconds, a nightly job

@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/atoll-sim/atoll/inputlog"
-	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/persist/inputlog"
+	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -9,12 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/durable"
+	"github.com/atoll-sim/atoll/ext/prefab"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/internal/files/faulty"
 	"github.com/atoll-sim/atoll/internal/seed"
-	"github.com/atoll-sim/atoll/prefab"
+	"github.com/atoll-sim/atoll/persist/durable"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/atoll-sim/atoll/durable"
+	"github.com/atoll-sim/atoll/ext/hierarchy"
+	"github.com/atoll-sim/atoll/ext/names"
+	"github.com/atoll-sim/atoll/ext/prefab"
+	"github.com/atoll-sim/atoll/ext/timer"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/hierarchy"
-	"github.com/atoll-sim/atoll/names"
-	"github.com/atoll-sim/atoll/prefab"
+	"github.com/atoll-sim/atoll/persist/durable"
 	"github.com/atoll-sim/atoll/scheduler"
-	"github.com/atoll-sim/atoll/timer"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -3,7 +3,7 @@ package pairs_test
 import (
 	"context"
 
-	"github.com/atoll-sim/atoll/async"
+	"github.com/atoll-sim/atoll/ext/async"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/world"
 )

@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"sync/atomic"
 
-	"github.com/atoll-sim/atoll/snapshot"
-	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/persist/snapshot"
+	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -5,10 +5,10 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/atoll-sim/atoll/ext/names"
+	"github.com/atoll-sim/atoll/ext/near"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/names"
-	"github.com/atoll-sim/atoll/near"
-	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/world"
 )
 

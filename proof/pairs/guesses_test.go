@@ -3,8 +3,8 @@ package pairs_test
 import (
 	"errors"
 
+	"github.com/atoll-sim/atoll/ext/reference"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/reference"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/inputlog"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/ext/names"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/names"
-	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/world"
 )
 

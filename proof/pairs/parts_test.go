@@ -3,9 +3,9 @@ package pairs_test
 import (
 	"strconv"
 
+	"github.com/atoll-sim/atoll/ext/prefab"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/prefab"
-	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -3,8 +3,8 @@ package pairs_test
 import (
 	"io"
 
-	"github.com/atoll-sim/atoll/inputlog"
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/persist/inputlog"
 )
 
 // pauses changes the idle world several times between a refresh and the next, as other features do.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/atoll-sim/atoll/near"
+	"github.com/atoll-sim/atoll/ext/near"
 	"github.com/atoll-sim/atoll/world"
 )
 

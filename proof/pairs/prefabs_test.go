@@ -3,8 +3,8 @@ package pairs_test
 import (
 	"fmt"
 
+	"github.com/atoll-sim/atoll/ext/prefab"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/prefab"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -1,8 +1,8 @@
 package pairs_test
 
 import (
+	"github.com/atoll-sim/atoll/ext/reference"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/reference"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -3,8 +3,8 @@ package pairs_test
 import (
 	"slices"
 
+	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -11,9 +11,9 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/persist/snapshot"
+	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/scheduler"
-	"github.com/atoll-sim/atoll/snapshot"
-	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"io"
 
+	"github.com/atoll-sim/atoll/ext/hierarchy"
+	"github.com/atoll-sim/atoll/ext/names"
+	"github.com/atoll-sim/atoll/ext/prefab"
+	"github.com/atoll-sim/atoll/ext/timer"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/hierarchy"
-	"github.com/atoll-sim/atoll/names"
-	"github.com/atoll-sim/atoll/prefab"
-	"github.com/atoll-sim/atoll/snapshot"
-	"github.com/atoll-sim/atoll/timer"
+	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/world"
 )
 

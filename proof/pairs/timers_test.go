@@ -1,8 +1,8 @@
 package pairs_test
 
 import (
+	"github.com/atoll-sim/atoll/ext/timer"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/timer"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -3,9 +3,9 @@ package same_test
 import (
 	"strconv"
 
+	"github.com/atoll-sim/atoll/ext/hierarchy"
+	"github.com/atoll-sim/atoll/ext/names"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/hierarchy"
-	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/bot"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/server"
-	"github.com/atoll-sim/atoll/durable"
+	"github.com/atoll-sim/atoll/persist/durable"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )

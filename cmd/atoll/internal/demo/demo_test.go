@@ -17,7 +17,7 @@ import (
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -11,9 +11,9 @@ import (
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/server"
-	"github.com/atoll-sim/atoll/durable"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/persist/durable"
+	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/world"
 )
 

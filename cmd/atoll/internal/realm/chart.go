@@ -1,7 +1,7 @@
 package realm
 
 import (
-	"github.com/atoll-sim/atoll/region"
+	"github.com/atoll-sim/atoll/ext/region"
 	"github.com/atoll-sim/atoll/world"
 )
 

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
+	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/world"
 )

@@ -1,8 +1,8 @@
 package realm
 
 import (
+	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/world"
 )
 

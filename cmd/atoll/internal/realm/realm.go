@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/atoll-sim/atoll/hierarchy"
-	"github.com/atoll-sim/atoll/region"
+	"github.com/atoll-sim/atoll/ext/hierarchy"
+	"github.com/atoll-sim/atoll/ext/region"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/world"
 )
 

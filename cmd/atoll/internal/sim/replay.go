@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/persist/inputlog"
 )
 
 // note describes a sim in the log that it was recorded to.

@@ -8,8 +8,8 @@ import (
 	"io"
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
-	"github.com/atoll-sim/atoll/snapshot"
-	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/persist/snapshot"
+	"github.com/atoll-sim/atoll/persist/state"
 )
 
 // errOther is returned on loading a realm with another number of creatures.

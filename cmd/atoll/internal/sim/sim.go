@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
-	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/persist/inputlog"
+	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/scheduler"
-	"github.com/atoll-sim/atoll/state"
 )
 
 // Look is the hash of the world's state after a number of ticks.

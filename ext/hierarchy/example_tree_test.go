@@ -1,0 +1,154 @@
+package hierarchy_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/atoll-sim/atoll/ext/hierarchy"
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// A relation belongs to a world, which may have several.
+func ExampleNew() {
+	w, make, name := exampleWorld()
+	guilds := hierarchy.New(w, "guilds", hierarchy.Options{OnParentDeath: hierarchy.Orphan})
+	parties := hierarchy.New(w, "parties", hierarchy.Options{})
+
+	guild, party, ann := make("guild"), make("party"), make("ann")
+	_ = guilds.AddChild(w, guild, ann)
+	_ = parties.AddChild(w, party, ann)
+	fmt.Println(name(guilds.Read(w).Parent(ann)), name(parties.Read(w).Parent(ann)))
+	// Output: guild party
+}
+
+// A reader walks a relation in any direction.
+func ExampleReader() {
+	w, make, name := exampleWorld()
+	attached := hierarchy.New(w, "attached", hierarchy.Options{})
+	hero, backpack, bag, cheese := make("hero"), make("backpack"), make("bag"), make("cheese")
+	_ = attached.AddChild(w, hero, backpack)
+	_ = attached.AddChildren(w, backpack, bag, cheese)
+
+	read := attached.Read(w)
+	fmt.Println(read.Count(backpack), name(read.Children(backpack)[1]), name(read.Root(cheese)))
+	place, _ := read.Place(cheese)
+	fmt.Println(place, read.Depth(cheese), read.IsAncestor(hero, cheese))
+	for h := range read.Ancestors(cheese) {
+		fmt.Println(name(h))
+	}
+	// Output:
+	// 2 cheese hero
+	// 1 2 true
+	// backpack
+	// hero
+}
+
+// A walk together with a component, of those that have it.
+func ExampleWith() {
+	w := world.MustNew(world.Options{})
+	world.Register[ID](w, "id")
+	world.Register[Weight](w, "weight")
+	things, heavy := world.NewBundle[Thing](w), world.NewBundle[Heavy](w)
+	inventory := hierarchy.New(w, "inventory", hierarchy.Options{})
+
+	bag, _ := things.Create(w, Thing{})
+	feather, _ := things.Create(w, Thing{}) // has no Weight
+	anvil, _ := heavy.Create(w, Heavy{Weight: Weight{90}})
+	_ = inventory.AddChildren(w, bag, feather, anvil)
+	for h, weight := range hierarchy.With(inventory.Read(w).Each(bag), world.Read[Weight](w)) {
+		fmt.Println(h == anvil, weight.Kilos)
+	}
+	// Output: true 90
+}
+
+// In a system the entities of a walk may be in other shards: then what it gets are
+// copies.
+func ExampleWithForeign() {
+	w := world.MustNew(world.Options{Shards: 4})
+	world.Register[ID](w, "id")
+	world.Register[Weight](w, "weight")
+	heavy := world.NewBundle[Heavy](w)
+	inventory := hierarchy.New(w, "inventory", hierarchy.Options{})
+	all, _ := heavy.AppendN(nil, w, 5, func(i int, v *Heavy) { v.Kilos = i }) // in all four shards
+	_ = inventory.AddChildren(w, all[0], all[1:]...)
+
+	s := scheduler.New(w, scheduler.Options{})
+	s.MustAdd("weigh", func(b *world.Build) func(*world.Context) {
+		weight, bags := world.ReadForeign[Weight](b), inventory.Read(b)
+		return func(c *world.Context) {
+			sum := 0
+			for _, v := range hierarchy.WithForeign(bags.Each(all[0]), weight) {
+				sum += v.Kilos
+			}
+			if c.Owns(all[0]) {
+				fmt.Println(sum)
+			}
+		}
+	})
+	_ = s.Step(context.Background())
+	// Output: 10
+}
+
+// What two frames differ in is found without looking at all links.
+func ExampleReader_Diff() {
+	w := world.MustNew(world.Options{})
+	world.Register[ID](w, "id")
+	inventory := hierarchy.New(w, "inventory", hierarchy.Options{})
+	all, _ := world.NewBundle[Thing](w).AppendN(nil, w, 4, nil)
+	bag, chest, sword, coin := all[0], all[1], all[2], all[3]
+	_ = inventory.AddChildren(w, bag, coin, sword)
+
+	view, _ := w.NewView(inventory)
+	before, _ := view.Now()
+	defer before.Release()
+	_ = inventory.Move(w, coin, chest)
+	after, _ := view.Now()
+	defer after.Release()
+	for _, m := range inventory.Read(after).Diff(inventory.Read(before)) {
+		fmt.Println(m.Child == sword, m.From.Parent == bag, m.From.Place, m.To.Parent == bag, m.To.Place)
+	}
+	// Output:
+	// true true 1 true 0
+	// false true 0 false 0
+}
+
+// A tree alone, whose user says how much memory it gets.
+func ExampleNewTree() {
+	tree := hierarchy.NewTree(hierarchy.TreeOptions{Buckets: []int{4, 16}, ManualGrowth: true})
+	parent, child := handle.New(0, 3, 1), handle.New(0, 10, 1)
+
+	fmt.Println(tree.NeedsGrowth(parent, 1), errors.Is(tree.AddChild(parent, child), hierarchy.ErrRoom))
+	tree.Reserve(hierarchy.Room{Entities: 1024, Parents: 8, Buckets: []int{4, 2}})
+	fmt.Println(tree.NeedsGrowth(parent, 1), tree.AddChild(parent, child), tree.Read().Children(parent))
+	// Output:
+	// true true
+	// false <nil> [0:10@1]
+}
+
+// The memory that a tree will take is known beforehand.
+func ExampleTreeOptions() {
+	o := hierarchy.TreeOptions{Buckets: []int{4, 16, 256}, ManualGrowth: true}
+	room := hierarchy.Room{Entities: 1024, Parents: 8, Buckets: []int{4, 2, 2}}
+	fmt.Println(o.SizeNeeded(room) < 64<<10)
+	// Output: true
+}
+
+// A tree is saved by a copy of its memory, and loaded the same way.
+func ExampleLoad() {
+	tree := hierarchy.NewTree(hierarchy.TreeOptions{})
+	parent, child := handle.New(0, 3, 1), handle.New(0, 10, 1)
+	_ = tree.AddChild(parent, child)
+
+	image := tree.Save(nil)
+	loaded, err := hierarchy.Load(image, hierarchy.TreeOptions{})
+	fmt.Println(err, loaded.Read().Parent(child))
+
+	_, err = hierarchy.Load(image[:len(image)-1], hierarchy.TreeOptions{})
+	fmt.Println(errors.Is(err, hierarchy.ErrImage))
+	// Output:
+	// <nil> 0:3@1
+	// true
+}

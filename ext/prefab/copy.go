@@ -1,0 +1,273 @@
+package prefab
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/atoll-sim/atoll/ext/hierarchy"
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/drive/remap"
+	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Copy copies an entity with all that are below it by the relations, and returns the handle of its
+// copy. Each copy is in the shard of its original, with its components and flags, and with its
+// place among the copies. The copy of the root has no parent, because that of the original may have
+// no room: give it one by Relation.AddChild or Put. Where a component's handle.Handle names one of
+// the copied entities, the copy's names the copy of that, also within arrays, slices, maps,
+// pointers and interfaces, as with snapshot.Insert. Everything else is copied by Component.CloneBy
+// or assignment, and refused if inputs are recorded or replayed, as by world.Copy. Names, timers,
+// asks and messages are not copied, and a timer.ID or async.ID in a component is None.
+//
+// With a *World everything exists at once. With a *Context the copies do; their places are
+// requests, which are applied at the end of the tick. Then all originals must be in the system's
+// shard, and the system must have declared, with Write or Creates, that it writes their components.
+// Other actors cannot copy.
+//
+// Copy copies nothing and returns an error if an entity is not alive or not of the system's shard
+// (ErrStale), the world is full (ErrIndexes, ErrChunks), the outbox has no room (ErrFull), or a
+// component has a reference.Owner, or a relation has no room with a *World (hierarchy.ErrRoom,
+// ErrLimit). After an error for a value that contains itself, the next refresh destroys what was
+// copied. Lists longer than PlacesMax are copied, too. It costs about 300 ns an entity, and a
+// change of a relation for each child.
+func Copy(by world.Actor, root handle.Handle, rs ...*hierarchy.Relation) (handle.Handle, error) {
+	if by == nil {
+		panic("prefab: Copy by a nil Actor; pass a *world.World or a *world.Context")
+	}
+	x := copiers.Get().(*copier)
+	x.driver, x.by = driver.Of(by), by
+	err := x.find(by, root, rs)
+	if err == nil {
+		err = x.driver.CopyAll(by, &x.Copying, x.linking)
+	}
+	if err == nil {
+		err = x.complete(by)
+	}
+	h := handle.None
+	if err == nil {
+		h = x.Made[0]
+	}
+	x.reset()
+	copiers.Put(x)
+	return h, err
+}
+
+// copiers keeps what Copy needs for the next call.
+var copiers = sync.Pool{New: func() any {
+	x := &copier{at: map[handle.Handle]int{}}
+	x.linking = x.link
+	x.mapper = remap.New(nil, ownerType, func(h handle.Handle) (handle.Handle, bool) {
+		if i, ok := x.at[h]; ok {
+			return x.Made[i], true
+		}
+		return h, true
+	})
+	return x
+}}
+
+// copier is a Copy that is under way.
+type copier struct {
+	drive.Copying
+	driver    driver.World
+	by        world.Actor
+	linking   func() error // link
+	relations []copiedRelation
+	at        map[handle.Handle]int // in Of
+	mapper    *remap.Mapper
+	types     []copiedType // by number of the component
+}
+
+// copiedRelation is a relation that Copy follows.
+type copiedRelation struct {
+	*hierarchy.Relation
+	family drive.Family
+}
+
+// copiedType is what Copy knows of the type of a component.
+type copiedType struct {
+	of    reflect.Type
+	owner bool      // it holds a reference.Owner
+	remap remap.Map // or nil
+}
+
+// reset empties it, so that it keeps no world alive.
+func (x *copier) reset() {
+	x.Reset()
+	clear(x.at)
+	clear(x.relations)
+	x.driver, x.by, x.relations = nil, nil, x.relations[:0]
+}
+
+// typeOf returns what is known of a component's type.
+func (x *copier) typeOf(component int) *copiedType {
+	for component >= len(x.types) {
+		x.types = append(x.types, copiedType{})
+	}
+	t := &x.types[component]
+	if of := x.driver.Space().TypeOf(component).Of; t.of != of {
+		*t = copiedType{of, remap.Holds(of, ownerType), x.mapper.Of(of)}
+	}
+	return t
+}
+
+// find lists the entities, and counts the requests.
+func (x *copier) find(by world.Actor, root handle.Handle, rs []*hierarchy.Relation) error {
+	for _, r := range rs {
+		if r == nil {
+			panic("prefab: Copy with a nil Relation; pass those of hierarchy.New")
+		}
+		f, ok := x.driver.Extension(r).(drive.Family)
+		if !ok {
+			panic(fmt.Sprintf("prefab: Copy with relation %q, which belongs to another world; use that world's own", r.Name()))
+		}
+		if one := (copiedRelation{r, f}); !slices.Contains(x.relations, one) {
+			x.relations = append(x.relations, one)
+		}
+		x.RequestSize = f.LinkSize()
+	}
+	x.Of, x.at[root] = append(x.Of, root), 0
+	for i := 0; i < len(x.Of); i++ {
+		components, err := x.driver.MayCopy(by, "prefab.Copy", x.Of[i])
+		if err != nil {
+			return err
+		}
+		for id := range components.All {
+			t, space := x.typeOf(id), x.driver.Space()
+			if t.owner {
+				return fmt.Errorf("prefab: Copy of %v: component %q: %w", x.Of[i], x.driver.ComponentName(id), remap.ErrOwner)
+			}
+			if err := x.driver.Shared(id, space.Columns[id].At(space.Locate(x.Of[i])), remap.HoldsHandles); err != nil {
+				return fmt.Errorf("prefab: Copy of %v: %w", x.Of[i], err)
+			}
+		}
+		for _, r := range x.relations {
+			x.follow(r, x.Of[i])
+		}
+	}
+	return nil
+}
+
+// follow lists the children of an entity.
+func (x *copier) follow(r copiedRelation, parent handle.Handle) {
+	all, fixed := r.family.Children(parent)
+	switch {
+	case len(all) == 0:
+	case fixed:
+		x.Requests++
+	case r.Options().Places > 0:
+		x.Requests += 2
+	}
+	for _, h := range all {
+		if h == handle.None {
+			continue
+		}
+		x.Requests++
+		if _, ok := x.at[h]; !ok {
+			x.at[h] = len(x.Of)
+			x.Of = append(x.Of, h)
+		}
+	}
+}
+
+// complete gives the copies each other's handles, and their places.
+func (x *copier) complete(by world.Actor) (err error) {
+	space, done := x.driver.Space(), false
+	defer func() {
+		if done {
+			return
+		}
+		for _, h := range x.Made {
+			space.Mark(space.Locate(h))
+		}
+		switch v := recover(); v {
+		case nil:
+		case remap.ErrDeep, remap.ErrOwner:
+			err = fmt.Errorf("prefab: Copy of %v: %w", x.Of[0], v.(error))
+		default:
+			panic(v)
+		}
+	}()
+	for _, h := range x.Made {
+		l := space.Locate(h)
+		for id := range space.Set(l).All {
+			if f := x.typeOf(id).remap; f != nil {
+				f(space.Columns[id].AtWrite(l))
+			}
+		}
+	}
+	if _, atOnce := by.(*world.World); !atOnce {
+		err = x.placeAll(by)
+	}
+	done = err == nil
+	return err
+}
+
+// link gives the copies that the idle world is about to make their places, all or none.
+func (x *copier) link() error {
+	err := x.placeAll(x.by)
+	if err != nil {
+		for _, h := range x.Made {
+			for _, r := range x.relations {
+				r.family.Unlink(h)
+			}
+		}
+	}
+	return err
+}
+
+// placeAll gives the copies their places.
+func (x *copier) placeAll(by world.Actor) error {
+	for i := range x.Of {
+		for _, r := range x.relations {
+			if err := x.place(by, r, i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// place gives the children of a copy their places.
+func (x *copier) place(by world.Actor, r copiedRelation, i int) error {
+	old, parent := x.Of[i], x.Made[i]
+	all, fixed := r.family.Children(old)
+	if len(all) == 0 {
+		return nil
+	}
+	free := !fixed && r.Options().Places > 0 // a fixed list of others could refuse the copy
+	if fixed || free {
+		if err := r.family.Fix(by, parent, len(all)); err != nil {
+			return err
+		}
+	}
+	hole := fixed || free
+	for at := range all {
+		all, _ = r.family.Children(old) // asked again, because a change of the relation may move it
+		if all[at] == handle.None {
+			hole = true
+			continue
+		}
+		child, err := x.Made[x.at[all[at]]], error(nil)
+		switch _, atOnce := by.(*world.World); {
+		case atOnce && hole:
+			err = r.family.Link(child, parent, at)
+		case atOnce:
+			err = r.family.Link(child, parent, -1)
+		case hole:
+			err = r.family.Place(by, child, parent, at)
+		default:
+			err = r.AddChild(by, parent, child)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if free {
+		return r.family.Fix(by, parent, 0)
+	}
+	return nil
+}

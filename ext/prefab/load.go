@@ -1,0 +1,358 @@
+package prefab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/atoll-sim/atoll/ext/hierarchy"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Load makes the prefabs of the files that match a pattern of fs.Glob, and returns them by
+// name. The map has nil for a name that is in no file, and Create of a nil Prefab
+// panics. So look up all prefabs that the code names when the program starts, and check that they
+// exist, as the example does.
+//
+// rs are the relations that the files name. A file is an object of prefabs:
+//
+//	{
+//	  "axe": {"components": {"damage": {"Points": 3}}},
+//	  "orc": {
+//	    "components": {"health": {"Points": 10}, "wields": {"Weapon": "$weapon"}},
+//	    "children": [
+//	      {"name": "weapon", "extends": "axe", "relation": "holds", "place": 0,
+//	       "components": {"damage": {"Points": 5}}}
+//	    ]
+//	  }
+//	}
+//
+// All members may be left out but a child's relation:
+//
+//	extends     another prefab, of any of the files: the entity has all that its root has, and all
+//	            children, none of which can be changed or left out
+//	components  values by the names of components. Fields that an object lacks keep what the entity
+//	            extends, or are zero; a type with UnmarshalJSON begins at its zero value
+//	children    entities, in their order, with the members of a prefab
+//	name        "$" and this name stand for the entity, in a handle.Handle within the prefab. It is not visible
+//	            in prefabs that extend this one as a child; the root of one that extends it sees it, and cannot
+//	            give it to another entity
+//	relation    of a child: the name of the relation to its parent
+//	place       of a child: as Child takes it; without it the child comes after the others
+//
+// Values are read by the names of Go's fields, or those of their json tags, and by UnmarshalJSON
+// and UnmarshalText. Errors name the file, the line and the field. Load refuses unknown members,
+// components, relations and prefabs, duplicates, values of other types, prefabs that extend
+// themselves in a circle, and what New panics for. Then it makes nothing. The world must be idle.
+func Load(w *world.World, files fs.FS, pattern string, rs ...*hierarchy.Relation) (map[string]*Prefab, error) {
+	d := driver.Of(w)
+	d.MustRegister("prefab.Load", pattern)
+	if files == nil {
+		panic("prefab: Load of nil files; pass a directory, or files that are embedded")
+	}
+	x := &loading{w: w, driver: d, all: map[string]*definition{}, left: loadMost, fresh: map[store.Set]bool{}, registered: d.Survey().Components()}
+	for _, r := range rs {
+		if r == nil {
+			panic("prefab: Load with a nil Relation; pass those of hierarchy.New")
+		}
+		x.relations = append(x.relations, r)
+	}
+	if err := x.read(files, pattern); err != nil {
+		return nil, err
+	}
+	for _, f := range x.order {
+		if err := x.build(f); err != nil {
+			return nil, err
+		}
+	}
+	made := map[string]*Prefab{}
+	for _, f := range x.order {
+		f.made.group.Ready()
+		made[f.name] = f.made
+	}
+	return made, nil
+}
+
+// loadMost is how many entities the prefabs of one Load may have together. Without it a short file
+// could ask for very many: each line may extend a large prefab.
+const loadMost = 1 << 18
+
+// loading is a Load that is under way.
+type loading struct {
+	w          *world.World
+	driver     driver.World
+	relations  []*hierarchy.Relation
+	registered []drive.Named // components
+	all        map[string]*definition
+	order      []*definition // by file and place in it
+	path       []string      // those that are being built, each extended by the one before it
+	left       int
+	fresh      map[store.Set]bool // see drive.Grouping
+}
+
+// definition is a prefab in a file.
+type definition struct {
+	name     string
+	in       *file
+	at       int
+	text     value
+	building bool
+	made     *Prefab
+}
+
+// read reads the files.
+func (x *loading) read(files fs.FS, pattern string) error {
+	names, err := fs.Glob(files, pattern)
+	if err == nil && len(names) == 0 {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return fmt.Errorf("prefab: Load of %q: %w", pattern, err)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		data, err := fs.ReadFile(files, name)
+		if err != nil {
+			return fmt.Errorf("prefab: Load: %w", err)
+		}
+		f := &file{name, data}
+		v, err := f.parse()
+		if err != nil {
+			return err
+		}
+		all, ok := v.is.([]member)
+		if !ok {
+			return f.errorf(v.from, nil, "want an object of prefabs, not %s", v.kind())
+		}
+		for _, m := range all {
+			if was := x.all[m.name]; was != nil {
+				return f.errorf(m.at, nil, "there is a prefab %q already, in %s", m.name, was.in.name)
+			}
+			x.all[m.name] = &definition{name: m.name, in: f, at: m.at, text: m.value}
+			x.order = append(x.order, x.all[m.name])
+		}
+	}
+	return nil
+}
+
+// build makes a prefab, after the one that it extends.
+func (x *loading) build(f *definition) error {
+	if f.made != nil {
+		return nil
+	}
+	f.building = true
+	x.path = append(x.path, f.name)
+	root := (*path)(nil).member(f.name)
+	b := &building{loading: x, decoder: decoder{file: f.in}, draft: newDraft(x.driver, x.w.Options()), places: []position{{f.at, root}}}
+	b.decoder.names, b.draft.fresh = b.draft.names, x.fresh
+	if err := b.entity(0, &f.text, root); err != nil {
+		return err
+	}
+	for _, c := range b.components {
+		if err := b.value(c); err != nil {
+			return err
+		}
+	}
+	made, err := b.draft.finish(f.name)
+	if x.left -= len(b.draft.nodes); err == nil && x.left < 0 {
+		err = fmt.Errorf("the prefabs of one Load have more than %d entities together", loadMost)
+	}
+	if err != nil {
+		at := b.places[0]
+		if one, ok := errors.AsType[*entityError](err); ok && one.entity < len(b.places) && b.places[one.entity].path != nil {
+			at = b.places[one.entity]
+		}
+		return f.in.errorf(at.offset, at.path, "%w", err)
+	}
+	x.path = x.path[:len(x.path)-1]
+	f.made, f.building = made, false
+	return nil
+}
+
+// position is where an entity is in the file. If it is not in the file, it has no path.
+type position struct {
+	offset int
+	path   *path
+}
+
+// building is a prefab of a file that is being built.
+type building struct {
+	*loading
+	decoder
+	draft      *draft
+	components []componentText // to be read when all names are known
+	places     []position      // by entity
+}
+
+// componentText is a component of an entity.
+type componentText struct {
+	entity int
+	path   *path
+	member
+}
+
+// entity reads an entity.
+func (b *building) entity(at int, v *value, path *path) error {
+	all, ok := v.is.([]member)
+	if !ok {
+		return b.errorf(v.from, path, "want an object, not %s", v.kind())
+	}
+	for _, name := range []string{"extends", "name", "components", "children"} { // extends first: the other members change what it gives
+		for i := range all {
+			if m := &all[i]; m.name == name {
+				if err := b.part(at, m, path.member(name)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for i := range all {
+		switch m := &all[i]; m.name {
+		case "extends", "name", "components", "children":
+		case "relation", "place":
+			if at == 0 {
+				return b.errorf(m.at, path, "%q is for children", m.name)
+			}
+		default:
+			return b.errorf(m.at, path, "there is no member %q; there are extends, components, children and name, and for a child relation and place", m.name)
+		}
+	}
+	return nil
+}
+
+// part reads a member of an entity.
+func (b *building) part(at int, m *member, path *path) error {
+	switch m.name {
+	case "components":
+		all, ok := m.is.([]member)
+		if !ok {
+			return b.errorf(m.from, path, "want an object of components, not %s", m.kind())
+		}
+		for _, c := range all {
+			b.components = append(b.components, componentText{at, path.member(c.name), c})
+		}
+		return nil
+	case "children":
+		all, ok := m.is.([]value)
+		if !ok {
+			return b.errorf(m.from, path, "want a list, not %s", m.kind())
+		}
+		for i := range all {
+			if err := b.child(at, &all[i], path.element(i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	name, ok := m.is.(string)
+	if !ok || name == "" {
+		return b.errorf(m.from, path, "want a name, not %s", m.kind())
+	}
+	if m.name == "extends" {
+		return b.extend(at, name, m.from, path)
+	}
+	if _, ok := b.names[name]; ok {
+		return b.errorf(m.from, path, "there is an entity %q already in the prefab", name)
+	}
+	b.names[name] = at
+	return nil
+}
+
+// extend has an entity extend a prefab. The names of entities are known if the root does.
+func (b *building) extend(entity int, name string, at int, path *path) error {
+	base := b.all[name]
+	if base == nil {
+		return b.errorf(at, path, "there is no prefab %q", name)
+	}
+	if base.building {
+		from := slices.Index(b.path, name)
+		return b.errorf(at, path, "it extends itself: %s → %s", strings.Join(b.path[from:], " → "), name)
+	}
+	if err := b.build(base); err != nil {
+		return err
+	}
+	if err := b.draft.extend(entity, base.made); err != nil {
+		return b.errorf(at, path, "%w", err)
+	}
+	if entity == 0 {
+		for name, i := range base.made.names {
+			b.names[name] = i
+		}
+	}
+	return nil
+}
+
+// child reads a child.
+func (b *building) child(parent int, v *value, path *path) error {
+	var r *hierarchy.Relation
+	place, at := -1, v.from
+	all, _ := v.is.([]member)
+	for i := range all {
+		m := &all[i]
+		switch m.name {
+		case "relation":
+			name, _ := m.is.(string)
+			i := slices.IndexFunc(b.relations, func(r *hierarchy.Relation) bool { return r.Name() == name })
+			if i < 0 {
+				return b.errorf(m.from, path.member("relation"), "there is no relation %q among those that Load was given", name)
+			}
+			r = b.relations[i]
+		case "place":
+			number, _ := m.is.(json.Number)
+			n, err := strconv.ParseInt(number.String(), 10, 32)
+			if err != nil || n < 0 {
+				return b.errorf(m.from, path.member("place"), "want a whole number from 0 to %d; leave it out to come after the others", math.MaxInt32)
+			}
+			place, at = int(n), m.from
+		}
+	}
+	if _, ok := v.is.([]member); ok && r == nil {
+		return b.errorf(v.from, path, `a child has no "relation"; name one that Load was given`)
+	} else if !ok {
+		return b.errorf(v.from, path, "want an object, not %s", v.kind())
+	}
+	entity, err := b.draft.addChild(parent, r, place)
+	if err != nil {
+		return b.errorf(at, path, "%w", err)
+	}
+	for len(b.places) <= entity {
+		b.places = append(b.places, position{})
+	}
+	b.places[entity] = position{at, path}
+	return b.entity(entity, v, path)
+}
+
+// componentsText lists the components of the world for an error.
+func (b *building) componentsText() string {
+	const most = 20
+	var names []string
+	for _, n := range b.registered[:min(most, len(b.registered))] {
+		names = append(names, strconv.Quote(n.Name))
+	}
+	if len(b.registered) > most {
+		names = append(names, "…")
+	}
+	return strings.Join(names, ", ")
+}
+
+// value reads a component.
+func (b *building) value(c componentText) error {
+	id := slices.IndexFunc(b.registered, func(n drive.Named) bool { return n.Name == c.name })
+	if id < 0 {
+		return b.errorf(c.at, c.path, "there is no component %q in the world; there are: %s", c.name, b.componentsText())
+	}
+	at, err := b.draft.value(c.entity, id)
+	if err != nil {
+		return b.errorf(c.at, c.path, "%w", err)
+	}
+	return b.into(reflect.NewAt(b.driver.Space().TypeOf(id).Of, at).Elem(), &c.member.value, c.path)
+}

@@ -1,0 +1,77 @@
+//go:build !race
+
+package meta_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// publicPackages are the packages that a program outside of the module may import.
+var publicPackages = []string{"handle", "shard", "stats", "world", "scheduler", "hierarchy", "names", "timer", "async", "near", "prefab", "interest", "inspect", "reference", "region", "state", "inputlog", "snapshot", "durable", "worldtest"}
+
+// promotes lists the fields that exported types of the public packages embed, each
+// with the reason why whoever holds the type may have all that the field has.
+var promotes = map[string]string{
+	"hierarchy.Relation.part": "it exports nothing",
+	"hierarchy.Tree.arenas":   "it exports nothing",
+	"names.Names.part":        "it exports nothing",
+	"near.Index.viewable":     "it exports nothing",
+	"prefab.Prefab.part":      "it exports nothing",
+	"world.Answer.Completion": "an answer is waited for as a completion is",
+	"world.Port.sender":       "it exports nothing",
+	"world.Writer.Reader":     "who may write may read",
+}
+
+// TestPromoted finds embedded fields in exported struct types: everything that they
+// export is promoted to whoever holds the type, so each needs a reason.
+func TestPromoted(t *testing.T) {
+	found := map[string]bool{}
+	for _, dir := range publicPackages {
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+			require.NoError(t, err)
+			ast.Inspect(file, func(n ast.Node) bool {
+				spec, ok := n.(*ast.TypeSpec)
+				if !ok || !spec.Name.IsExported() {
+					return true
+				}
+				if s, ok := spec.Type.(*ast.StructType); ok {
+					for _, f := range s.Fields.List {
+						if len(f.Names) == 0 {
+							found[dir+"."+spec.Name.Name+"."+embedded(f.Type)] = true
+						}
+					}
+				}
+				return true
+			})
+		}
+	}
+	for field := range found {
+		assert.Contains(t, promotes, field, "%s is embedded, so all of its methods are the holder's; name the field, or give a reason", field)
+	}
+	for field := range promotes {
+		assert.Contains(t, found, field, "there is no such field any more")
+	}
+}
+
+// embedded returns the name of an embedded field, without package and type arguments.
+func embedded(x ast.Expr) string {
+	name := types.ExprString(x)
+	name, _, _ = strings.Cut(name, "[")
+	return strings.TrimPrefix(name[strings.LastIndex(name, ".")+1:], "*")
+}

@@ -1,0 +1,98 @@
+package durable_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/atoll-sim/atoll/persist/durable"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// newSea makes an empty world of ships.
+func newSea() (*world.World, *scheduler.Scheduler, *world.Bundle[fleet]) {
+	w := world.MustNew(world.Options{VersionsEach: 10_000})
+	world.Register[Ship](w, "ship")
+	return w, scheduler.New(w, scheduler.Options{}), world.NewBundle[fleet](w)
+}
+
+// A world is kept while Run makes ticks, and is there again at the next start.
+func ExampleStore() {
+	path, _ := os.MkdirTemp("", "durable")
+	defer func() { _ = os.RemoveAll(path) }()
+	ctx, stop := context.WithCancel(context.Background())
+
+	w, s, ships := newSea()
+	store, err := durable.Open(ctx, path, w, s, durable.Options{Every: time.Minute, Keep: 5})
+	fmt.Println(err)
+	ended := make(chan error)
+	go func() { ended <- s.Run(ctx) }()
+
+	port, _ := w.OpenPort()
+	var done world.Completion
+	h, _ := ships.Create(port.Notify(&done), fleet{Ship{7}})
+	_, _ = done.Wait(ctx)
+	fmt.Println(store.Wait(ctx), store.Durable() > 0, store.Err()) // whatever happens now, the ship is there
+
+	fmt.Println(store.Save(ctx)) // before an upgrade, say
+	stop()
+	fmt.Println(<-ended, store.Close())
+
+	w, s, _ = newSea()
+	store, err = durable.Open(context.Background(), path, w, s, durable.Options{})
+	fmt.Println(err, world.Read[Ship](w).Get(h).N, store.Recovered().Incarnation)
+	_ = store.Close()
+	// Output:
+	// <nil>
+	// <nil> true <nil>
+	// <nil>
+	// <nil> <nil>
+	// <nil> 7 2
+}
+
+// New fills the world at the first start. A directory is for one Store at a time.
+func ExampleOpen() {
+	path, _ := os.MkdirTemp("", "durable")
+	defer func() { _ = os.RemoveAll(path) }()
+	open := func() (*durable.Store, error) {
+		w, s, ships := newSea()
+		return durable.Open(context.Background(), path, w, s, durable.Options{
+			New: func(w *world.World) error { return ships.CreateN(w, 3, nil) },
+		})
+	}
+	store, err := open()
+	fmt.Println(err, store.Recovered().New)
+	_, err = open()
+	fmt.Println(errors.Is(err, durable.ErrInUse), store.Close())
+
+	store, err = open()
+	fmt.Println(err, store.Recovered().New, store.Recovered().Snapshot.Info.Entities)
+	_ = store.Close()
+	// Output:
+	// <nil> true
+	// true <nil>
+	// <nil> false 3
+}
+
+// What a newer version of a program would do with a directory is known before it is started.
+func ExamplePlan() {
+	path, _ := os.MkdirTemp("", "durable")
+	defer func() { _ = os.RemoveAll(path) }()
+	w, s, _ := newSea()
+	store, _ := durable.Open(context.Background(), path, w, s, durable.Options{})
+	_ = store.Close()
+
+	w = world.MustNew(world.Options{VersionsEach: 10_000})
+	world.Register[struct{ N float64 }](w, "ship") // was a uint64
+	s = scheduler.New(w, scheduler.Options{})
+	plan, err := durable.Plan(path, w, s, durable.Options{})
+	fmt.Print(plan)
+	fmt.Println(err)
+	// Output:
+	// refuses  component "ship", field N (uint64 → float64): does not hold each of its values: say Narrowed("ship", "N"), Dropped("ship", "N"), or give a Migrated
+	// 1 differences, 1 refused
+	// <nil>
+}

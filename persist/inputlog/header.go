@@ -1,0 +1,167 @@
+package inputlog
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+	"time"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/persist/state"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// setting is something that shapes a world, or the log of it.
+type setting struct {
+	name  string
+	value uint64
+}
+
+// settings lists what must be the same in the world that a log is played to.
+func settings(w *world.World) []setting {
+	o := w.Options()
+	flag := func(v bool) uint64 {
+		if v {
+			return 1
+		}
+		return 0
+	}
+	order := binary.NativeEndian.Uint16([]byte{1, 0})
+	return []setting{
+		{"bits of a handle's shard", 64 - handle.IndexBits - handle.VersionBits},
+		{"bits of a handle's index", handle.IndexBits},
+		{"bits of a handle's version", handle.VersionBits},
+		{"byte order of numbers (1: little endian)", uint64(order)},
+		{"bits of an int", bits.UintSize},
+		{"Shards", uint64(o.Shards)},
+		{"IndexMax", uint64(o.IndexMax)},
+		{"VersionMax", uint64(o.VersionMax)},
+		{"VersionsEach", uint64(o.VersionsEach)},
+		{"KeepOrder", flag(o.KeepOrder)},
+		{"TickInterval", uint64(o.TickInterval)},
+		{"Seed", o.Seed},
+		{"ChunkRowsFirst", uint64(o.ChunkRowsFirst)},
+		{"ChunkRowsFactor", uint64(o.ChunkRowsFactor)},
+		{"ChunkRowsMax", uint64(o.ChunkRowsMax)},
+		{"OutboxRequests", uint64(o.OutboxRequests)},
+		{"OutboxBytes", uint64(o.OutboxBytes)},
+	}
+}
+
+// String returns the name and the value as text for people.
+func (s setting) String() string {
+	if s.name == "TickInterval" {
+		return fmt.Sprintf("%s is %v", s.name, time.Duration(s.value))
+	}
+	return fmt.Sprintf("%s is %d", s.name, s.value)
+}
+
+// header says which world a log is of, and where it begins.
+type header struct {
+	note     []byte
+	settings []setting
+	lists    []list
+	tick     uint64
+	hashes   []state.Hash // of the sections of the state, in order; nil if not known
+}
+
+// headerOf returns the header of a log that begins now.
+func headerOf(w *world.World, o *Options) (header, error) {
+	h := header{note: o.Note, settings: settings(w), lists: lists(w), tick: w.Tick()}
+	if o.NoHash {
+		return h, nil
+	}
+	sections, err := state.NewHasher(w, o.Codecs).Sections()
+	if errors.Is(err, state.ErrNoCodec) {
+		return h, nil
+	}
+	for _, s := range sections {
+		h.hashes = append(h.hashes, s.Hash)
+	}
+	return h, err
+}
+
+func (h *header) append(dst []byte) []byte {
+	dst = appendBytes(dst, h.note)
+	dst = binary.AppendUvarint(dst, uint64(len(h.settings)))
+	for _, s := range h.settings {
+		dst = appendBytes(dst, s.name)
+		dst = binary.AppendUvarint(dst, s.value)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(h.lists)))
+	for _, l := range h.lists {
+		dst = appendBytes(dst, l.what)
+		dst = binary.AppendUvarint(dst, uint64(len(l.names)))
+		for _, name := range l.names {
+			dst = appendBytes(dst, name)
+		}
+	}
+	dst = binary.AppendUvarint(dst, h.tick)
+	dst = binary.AppendUvarint(dst, uint64(len(h.hashes)))
+	for _, x := range h.hashes {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(x))
+	}
+	return dst
+}
+
+// read reads a header that append wrote.
+func (h *header) read(body []byte) error {
+	c := cursor{rest: body}
+	h.note = append([]byte(nil), c.bytes()...)
+	for range c.times {
+		h.settings = append(h.settings, setting{string(c.bytes()), c.number()})
+	}
+	for range c.times {
+		l := list{what: string(c.bytes())}
+		for range c.times {
+			l.names = append(l.names, string(c.bytes()))
+		}
+		h.lists = append(h.lists, l)
+	}
+	h.tick = c.number()
+	for range c.times {
+		h.hashes = append(h.hashes, state.Hash(c.word()))
+	}
+	return c.err
+}
+
+// mustMatch refuses a world that differs from the recorded one, or is at another tick.
+func (h *header) mustMatch(w *world.World) error {
+	own := settings(w)
+	if len(own) != len(h.settings) {
+		return fmt.Errorf("%w: it has %d settings, want %d", ErrOtherWorld, len(h.settings), len(own))
+	}
+	for i, s := range own {
+		if r := h.settings[i]; r != s {
+			return fmt.Errorf("%w: %v in the log, %v here", ErrOtherWorld, r, s)
+		}
+	}
+	if err := h.mustRegister(w); err != nil {
+		return err
+	}
+	if h.tick != w.Tick() {
+		return fmt.Errorf("%w: the log begins at tick %d, the world is at %d; play it to a world that was loaded from a snapshot of that tick, or is new for tick 0", ErrOtherWorld, h.tick, w.Tick())
+	}
+	return nil
+}
+
+// mustBeThere refuses a world whose state differs from that at the beginning of the log.
+func (h *header) mustBeThere(w *world.World, codecs *state.Codecs) error {
+	if len(h.hashes) == 0 {
+		return nil
+	}
+	mine, err := state.NewHasher(w, codecs).Sections()
+	if err != nil {
+		return err
+	}
+	if len(mine) != len(h.hashes) {
+		return fmt.Errorf("%w: its state has %d sections, the world has %d", ErrOtherWorld, len(h.hashes), len(mine))
+	}
+	for i, s := range mine {
+		if s.Hash != h.hashes[i] {
+			return fmt.Errorf("%w: where the log begins, before tick %d, first in %s: %v, was %v", ErrDiffers, h.tick, s.Name, s.Hash, h.hashes[i])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,365 @@
+package inputlog
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/persist/state"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Log is a log that is opened for playing.
+//
+// Ownership: one goroutine at a time.
+type Log struct {
+	from   reader
+	header header
+	played bool
+}
+
+// Open reads the beginning of a log. It returns ErrNoLog, ErrVersion, ErrTruncated
+// or ErrAltered, or the error of in.
+func Open(in io.Reader) (*Log, error) {
+	l := &Log{from: reader{in: bufio.NewReader(in)}}
+	if err := l.from.open(); err != nil {
+		return nil, err
+	}
+	kind, body, err := l.from.next()
+	if err != nil {
+		return nil, err
+	}
+	if kind != headerRecord {
+		return nil, l.from.altered("a header is wanted, not a record of kind %q", kind)
+	}
+	if err = l.header.read(body); err != nil {
+		return nil, l.from.altered("%v", err)
+	}
+	return l, nil
+}
+
+// Note returns Options.Note of the Recorder.
+func (l *Log) Note() []byte { return l.header.note }
+
+// Tick returns the tick that the log begins with: Info.Tick of the snapshot that it
+// is played to, or 0 for a new world.
+func (l *Log) Tick() uint64 { return l.header.tick }
+
+// Player gives a world the inputs of a log, tick by tick:
+//
+//	for player.Next() {
+//		… // one tick of the world
+//	}
+//	err := player.Err()
+//
+// Compare hashes of the state before the Next that returns false, as Verify does. When the log
+// ends, or the Player is closed, ports can be opened again. Then the free slots of entities that
+// ports created continue with their next version, because ports of the recorded world may have
+// given out the last one. So state.StateHash differs from that of the recorded world from then on.
+//
+// Ownership: the world's goroutine.
+type Player struct {
+	log      *Log
+	next     []*Log // those of Then
+	w        *world.World
+	replayer drive.Replayer
+	codecs   *state.Codecs
+	known    store.Kinds
+	kinds    []kind
+	in       drive.Inputs
+	turns    drive.Turns
+	sum      uint64 // of the parts of the state before the next tick
+	settled  bool   // sum is known: the idle world may be filled after Play
+	ticks    uint64
+	before   uint64 // bytes of ticks in earlier logs
+	drawn    uint32 // how many indexes ports had drawn when the log began
+	length   int    // bytes of its ticks
+	pending  bool   // a record was read ahead
+	kind     byte
+	body     []byte
+	err      error
+}
+
+// Play begins to play a log to a world that is as the recorded one was when recording began: with
+// the same options, registrations in the same order and systems, and filled in the same way or, if
+// the log does not begin at tick 0, loaded from a snapshot or fork of that tick. It returns
+// ErrOtherWorld, naming the first difference in how the world was made or in the tick; or
+// ErrDiffers, naming the first part of the state that has another hash; or an error if ports are
+// open. A log can be played once. If it was played even in part, or passed to a Player that refused
+// it, open it again. Ports cannot be opened until the log ends or the Player is closed.
+func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
+	if w == nil {
+		panic("inputlog: Play to a nil World; make one with world.New")
+	}
+	if err := w.Err(); err != nil {
+		return nil, err
+	}
+	d := driver.Of(w)
+	d.MustIdle("Log.Play")
+	err := l.header.mustMatch(w)
+	if err != nil {
+		return nil, err
+	}
+	if err = l.once(); err != nil {
+		return nil, err
+	}
+	p := &Player{log: l, w: w, codecs: codecs, known: d.Survey().Kinds()}
+	if err = p.begin(); err != nil {
+		return nil, err
+	}
+	if err = l.header.mustBeThere(w, codecs); err != nil {
+		return nil, err
+	}
+	if p.replayer, err = d.ReplayInputs(); err != nil {
+		return nil, err
+	}
+	p.drawn = p.replayer.Drawn()
+	p.turns = drive.NewTurns(w, codecs)
+	p.replayer.OnSettled(func() { p.sum, p.settled = p.turns.Sum(), true })
+	return p, nil
+}
+
+// once returns an error if the log was read beyond its header.
+func (l *Log) once() error {
+	if l.played {
+		return errors.New("inputlog: the log was given to a Player before; open it again, with inputlog.Open")
+	}
+	l.played = true
+	return nil
+}
+
+// begin reads the records before the first tick of a log.
+func (p *Player) begin() error {
+	kind, body := p.peek()
+	if p.err != nil || kind != kindsRecord {
+		return nil // Next reports it
+	}
+	p.pending = false
+	err := p.learn(body)
+	if err != nil {
+		if kind, _ := p.peek(); p.err != nil || kind == endRecord {
+			return nil // no tick follows that would need them
+		}
+	}
+	return err
+}
+
+// Then adds a log that is played after the one before, if that has its end mark: it must begin at
+// the tick at which that ends. So a world can be recorded in several logs. Make each Recorder
+// where the one before is closed, while the world stays idle. If a log does
+// not match, Next returns false there, and Err says why.
+func (p *Player) Then(next *Log) {
+	if next == nil {
+		panic("inputlog: Player.Then of a nil Log; pass one of Open")
+	}
+	p.next = append(p.next, next)
+}
+
+// Left returns how many logs of Then were not begun.
+func (p *Player) Left() int { return len(p.next) }
+
+// follow continues with the next log.
+func (p *Player) follow() error {
+	p.log, p.next = p.next[0], p.next[1:]
+	p.kinds, p.before = nil, p.ticks
+	p.drawn, p.length = p.replayer.Drawn(), 0
+	if err := p.log.header.mustMatch(p.w); err != nil {
+		return err
+	}
+	if err := p.log.once(); err != nil {
+		return err
+	}
+	p.turns = drive.NewTurns(p.w, p.codecs)
+	p.sum, p.settled = drive.NewTurns(p.w, p.codecs).Sum(), true // as the Recorder of this log did
+	if err := p.begin(); err != nil {
+		return err
+	}
+	return p.log.header.mustBeThere(p.w, p.codecs)
+}
+
+// Next gives the world the inputs of the next tick: make that tick, and call Next again. It
+// returns false when the log ends or something is wrong with it; see Err. The world
+// must be idle.
+func (p *Player) Next() bool {
+	for p.err == nil {
+		kind, body := p.peek()
+		p.pending = false
+		switch {
+		case p.err != nil:
+		case kind == tickRecord:
+			p.err = p.tick(body)
+			if p.err == nil {
+				p.ticks++
+				return true
+			}
+		case kind == kindsRecord:
+			p.err = p.learn(body)
+		case kind == hashRecord: // the program did not call Verify
+		case kind == changeRecord:
+			p.err = fmt.Errorf("%w: before tick %d", ErrChanged, p.w.Tick())
+		case kind == endRecord:
+			c := cursor{rest: body}
+			switch n := c.number(); {
+			case c.err != nil || n != p.ticks-p.before:
+				p.err = p.log.from.altered("it ends after %d ticks, and says %d", p.ticks-p.before, n)
+			case len(p.next) > 0:
+				if err := p.follow(); err != nil {
+					p.err = err
+				}
+			default:
+				p.err = io.EOF
+			}
+		default:
+			p.err = p.log.from.altered("there are no records of kind %q", kind)
+		}
+	}
+	p.Close()
+	return false
+}
+
+// Make makes the tick that Next has prepared, in the way in which it was recorded: by calling tick,
+// which must run the systems and refresh the world, as Scheduler.Step does; or by World.Refresh or
+// World.Clear if the program had called these on the idle world. It returns the error of tick.
+func (p *Player) Make(tick func() error) error {
+	switch p.in.By {
+	case drive.ByRefresh:
+		p.w.Refresh()
+	case drive.ByClear:
+		p.w.Clear()
+	default:
+		return tick()
+	}
+	return nil
+}
+
+// Err returns why Next returned false: nil if the log was played to its end mark, ErrTruncated if
+// it has none, ErrAltered, ErrOtherWorld, ErrChanged, or ErrDiffers if a hash of a part of the
+// state shows that earlier ticks differed from the recorded ones. A difference may show only after
+// some ticks, up to 1,024 in a large world: see Recorder.
+func (p *Player) Err() error {
+	if errors.Is(p.err, io.EOF) {
+		return nil
+	}
+	return p.err
+}
+
+// Ticks returns how many ticks were given to the world until now.
+func (p *Player) Ticks() uint64 { return p.ticks }
+
+// Close ends the playing early, and allows ports to be opened, which changes the hash of the state:
+// see Player. The world must be idle.
+// Closing twice is no error.
+func (p *Player) Close() { p.replayer.Close() }
+
+// peek returns the next record without consuming it.
+func (p *Player) peek() (byte, []byte) {
+	if !p.pending && p.err == nil {
+		p.kind, p.body, p.err = p.log.from.next()
+		p.pending = true
+	}
+	return p.kind, p.body
+}
+
+// learn checks that the world has the kinds of the recorded one.
+func (p *Player) learn(body []byte) (err error) {
+	from := &p.log.from
+	if p.kinds, err = learn(p.kinds, p.known, p.codecs); err != nil {
+		return err
+	}
+	c := cursor{rest: body}
+	first, n := c.number(), c.count()
+	for i := range n {
+		shape := string(c.bytes())
+		switch at := first + uint64(i); {
+		case c.err != nil:
+		case at >= uint64(len(p.kinds)):
+			return from.wrong(ErrOtherWorld, "request kind %d is %s; this world has %d kinds", at, shape, len(p.kinds))
+		case p.kinds[at].shape != shape:
+			return from.wrong(ErrOtherWorld, "request kind %d is %s in the log, %s here", at, shape, p.kinds[at].shape)
+		}
+	}
+	if c.err != nil {
+		return from.altered("%v", c.err)
+	}
+	return nil
+}
+
+// tick gives the world the inputs of a tick.
+func (p *Player) tick(body []byte) error {
+	from, c := &p.log.from, cursor{rest: body}
+	c.readTick(&p.in)
+	p.length += len(body)
+	switch {
+	case c.err != nil:
+		return from.altered("%v", c.err)
+	case p.in.Tick != p.w.Tick():
+		return from.wrong(ErrOtherWorld, "it is of tick %d, the world is at %d; make one tick for each Next", p.in.Tick, p.w.Tick())
+	case unexplained(p.in.Drawn, p.drawn, p.length) > 0:
+		return from.altered("tick %d: ports have drawn %d handles, of which the log has too little", p.in.Tick, p.in.Drawn)
+	case p.settled && p.in.Sum != p.sum && p.turns.Wrong() != nil:
+		return fmt.Errorf("%w: before tick %d, in a part of the state; in the replay: %w", ErrDiffers, p.in.Tick, p.turns.Wrong())
+	case p.settled && p.in.Sum != p.sum:
+		return fmt.Errorf("%w: before tick %d, in a part of the state; a system, function or hook is not deterministic, the world was changed between ticks, what a request points to, such as a slice, was written again after it was sent, two entities or requests share a map, slice or pointer, or a time has a monotonic reading: see docs/determinism.md", ErrDiffers, p.in.Tick)
+	}
+	err := p.replayer.Draw(p.in.Drawn)
+	if err == nil {
+		err = p.replayer.Transfer(p.in.Transfers)
+		p.replayer.Rung(p.in.Rung)
+	}
+	for _, h := range p.in.Recalled {
+		if err == nil {
+			err = p.replayer.Recall(h)
+		}
+	}
+	if err == nil {
+		err = p.requests(&c)
+	}
+	switch {
+	case c.err != nil:
+		return from.altered("tick %d: %v", p.in.Tick, c.err)
+	case errors.Is(err, drive.ErrForged):
+		return from.altered("tick %d: %v", p.in.Tick, err)
+	case err != nil:
+		return from.wrong(ErrOtherWorld, "tick %d: %v", p.in.Tick, err)
+	}
+	for _, h := range p.in.Released {
+		p.replayer.Release(h)
+	}
+	p.replayer.Publish()
+	return nil
+}
+
+// requests sends a tick's requests.
+func (p *Player) requests(c *cursor) error {
+	for c.err == nil && len(c.rest) > 0 {
+		number := c.number()
+		if number == 0 {
+			c.number() // the port's number, for programs that read the log
+			p.replayer.Port()
+			continue
+		}
+		flags, h := queue.Flags(c.below(1<<16)), c.handle()
+		if c.err != nil {
+			return c.err
+		}
+		if number > uint64(len(p.kinds)) {
+			c.fail(fmt.Errorf("a request is of kind %d, of %d", number-1, len(p.kinds)))
+			return c.err
+		}
+		value, err := p.replayer.Request(int(number-1), flags, h)
+		if err != nil {
+			return err
+		}
+		if form := p.kinds[number-1].form; form != nil {
+			if c.rest, err = form.Read(c.rest, value); err != nil {
+				c.fail(err)
+			}
+		}
+	}
+	return c.err
+}

@@ -1,0 +1,395 @@
+package snapshot
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/atoll-sim/atoll/internal/files"
+	"github.com/atoll-sim/atoll/persist/state"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Dir keeps the last snapshots of a world as files of one directory. A file gets its name only when
+// all of it is on disk, so each file is complete. A file with a name is never written again.
+//
+// Ownership: one goroutine of one process at a time saves.
+type Dir struct {
+	// Path is the path of the directory, which the first Save makes.
+	Path string
+	// Keep is how many whole files remain when another is saved, each with the increments on it;
+	// older ones are removed. Damaged ones do not count. Default: 3.
+	Keep int
+	// Increments is how many increments follow each whole file: files that have only what has
+	// changed since the one before. The first file of a process is whole. Loading an increment
+	// needs all files from the whole one on; Newest skips it if one of these is damaged. Default:
+	// 0.
+	Increments int
+
+	files files.Files     // nil: those of the operating system
+	whole map[string]bool // by name: read and intact, or written
+	chain Chain           // of what was saved since the last whole file, with Increments
+	since int             // increments since the whole file
+	last  string          // the newest file that the chain has written
+}
+
+// Found is a snapshot in a Dir.
+type Found struct {
+	Path string
+	// Info is that of the whole snapshot, even for an increment.
+	Info Info
+	// Passed says why newer files were skipped.
+	Passed []error
+}
+
+// ErrNone is returned for a directory without an intact snapshot.
+var ErrNone = errors.New("snapshot: none in the directory")
+
+const (
+	keepDefault = 3
+	nameDigits  = 12
+	nameEnd     = ".snapshot"
+	moreEnd     = ".increment"
+)
+
+// Save saves a world to a new file and returns its path. The file is on disk then, under its name.
+// It is written to a temporary file, which is synced and renamed, and then the directory is synced.
+// On an error all older files are unchanged.
+func (d *Dir) Save(w *world.World, o Options) (path string, err error) {
+	return d.save(func(to io.Writer, x *Chain) error { return save(to, w, o, x) })
+}
+
+// Write is Save of what was captured. It may be called while the world ticks.
+func (d *Dir) Write(c *Captured) (path string, err error) { return d.save(c.save) }
+
+func (d *Dir) save(save func(to io.Writer, x *Chain) error) (path string, err error) {
+	f, keep := d.of(), d.keep()
+	if err := f.Make(); err != nil {
+		return "", fmt.Errorf("snapshot: %w", err)
+	}
+	old, err := d.list(f)
+	if err != nil {
+		return "", err
+	}
+	number, newest, end := uint64(1), "", nameEnd
+	if n := len(old); n > 0 {
+		newest = old[n-1]
+		last, _ := numberOf(newest)
+		if last == math.MaxUint64 {
+			return "", fmt.Errorf("snapshot: %s has the last number that there is; give it another name", d.path(newest))
+		}
+		number = last + 1
+	}
+	if err := removeParts(f, number); err != nil {
+		return "", fmt.Errorf("snapshot: %w", err)
+	}
+	var chain *Chain
+	if d.Increments > 0 {
+		chain = &d.chain
+		if d.since++; chain.last != nil && d.last == newest && d.since <= d.Increments {
+			end = moreEnd
+		} else {
+			d.chain, d.since = Chain{}, 0
+		}
+	}
+	name := nameOf(number, end)
+	d.last = "" // after an error the next is whole
+	switch named, err := files.Write(f, name, func(to io.Writer) error { return save(to, chain) }); {
+	case err != nil && !named:
+		return "", fmt.Errorf("snapshot: saving to %s: %w", d.path(name), err)
+	case err != nil:
+		return "", fmt.Errorf("snapshot: %s was written, and may not be on disk: %w", d.path(name), err)
+	}
+	d.last = name
+	if end == moreEnd {
+		return d.path(name), nil
+	}
+	if err := d.removeOld(f, old, name, keep); err != nil {
+		return d.path(name), fmt.Errorf("snapshot: %s was written, and an older file cannot be removed: %w", d.path(name), err)
+	}
+	return d.path(name), nil
+}
+
+// removeParts removes the unfinished files of processes that died, below a number.
+func removeParts(f files.Files, number uint64) error {
+	names, err := f.List()
+	for _, name := range names {
+		whole, isPart := strings.CutSuffix(name, files.PartEnd)
+		if n, ok := numberOf(whole); isPart && ok && n < number && err == nil {
+			err = f.Remove(name)
+		}
+	}
+	return err
+}
+
+// removeOld removes files that are older than those to be kept, among which is the one just
+// written. It reads those that it has not seen before, so that damaged ones do not count.
+// Increments are removed before their base.
+func (d *Dir) removeOld(f files.Files, old []string, written string, keep int) error {
+	whole, left := map[string]bool{written: true}, 1
+	for _, name := range slices.Backward(old) {
+		if left == keep {
+			if err := f.Remove(name); err != nil {
+				return err
+			}
+			continue
+		}
+		if isIncrement(name) {
+			continue
+		}
+		is, known := d.whole[name]
+		if !known {
+			_, err := d.verify(f, []string{name})
+			is = err == nil
+		}
+		if whole[name] = is; is {
+			left++
+		}
+	}
+	d.whole = whole
+	return nil
+}
+
+// Newest finds the newest intact snapshot. It reads all of it. If there is none, it returns
+// ErrNone; Found.Passed says why each file was skipped. A file that cannot be read says nothing
+// about what is in it: its error is returned, and no older file stands in for it.
+func (d *Dir) Newest() (Found, error) {
+	return d.find(func(files.Files, []string) error { return nil }, nil) // stop is for errors of use
+}
+
+// find finds the newest snapshot that is intact and for which use returns no error; use gets the
+// files that make it up. An error of reading ends the search. So does an error of use for which
+// stop returns true.
+func (d *Dir) find(use func(f files.Files, chain []string) error, stop func(error) bool) (Found, error) {
+	var x Found
+	f := d.of()
+	all, err := d.list(f)
+	if err != nil {
+		return x, err
+	}
+	broken := map[string]error{} // their increments are skipped without reading all again
+	for i, name := range slices.Backward(all) {
+		chain := chainOf(all[:i+1])
+		info, err := d.verifyChain(f, chain, broken)
+		ends := err != nil && !isContent(err)
+		if err == nil {
+			x.Path, x.Info = d.path(name), info
+			if err = use(f, chain); err == nil {
+				return x, nil
+			}
+			ends = stop(err)
+		}
+		err = fmt.Errorf("%s: %w", d.path(name), err)
+		if ends {
+			return x, err
+		}
+		x.Path, x.Info = "", Info{}
+		x.Passed = append(x.Passed, err)
+	}
+	return x, fmt.Errorf("%w %s", errors.Join(append([]error{ErrNone}, x.Passed...)...), d.Path)
+}
+
+// isContent reports whether an error tells something about the bytes of a snapshot, rather than
+// about reading them.
+func isContent(err error) bool {
+	for _, is := range []error{ErrNoSnapshot, ErrVersion, ErrBase, ErrTruncated, ErrAltered, ErrOtherWorld, ErrTooLarge, ErrDiffers, fs.ErrNotExist} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
+}
+
+// chainOf returns the files that make the last of some: the whole one before it, and all since.
+func chainOf(all []string) []string {
+	for i, name := range slices.Backward(all) {
+		if !isIncrement(name) {
+			return all[i:]
+		}
+	}
+	return all
+}
+
+// verifyChain reads the files that make the last of them. If one is damaged, verifyChain notes it
+// in broken.
+func (d *Dir) verifyChain(f files.Files, chain []string, broken map[string]error) (Info, error) {
+	last := chain[len(chain)-1]
+	if err := broken[last]; err != nil {
+		return Info{}, err
+	}
+	for _, name := range chain {
+		if err := broken[name]; err != nil {
+			return Info{}, fmt.Errorf("%w: it needs %s: %w", ErrBase, name, err)
+		}
+	}
+	info, err := d.verify(f, chain)
+	var at *chainError
+	if errors.As(err, &at) {
+		if name := chain[at.number]; name != last && isContent(at.error) {
+			broken[name] = at.error
+			return info, fmt.Errorf("%w: it needs %s: %w", ErrBase, name, at.error)
+		}
+		err = at.error
+	}
+	return info, err
+}
+
+func (d *Dir) verify(f files.Files, chain []string) (Info, error) {
+	in, err := openChain(f, chain)
+	if err != nil {
+		return Info{}, err
+	}
+	defer in.Close()
+	info, err := Verify(in.Reader)
+	for i, x := range in.files {
+		if n, _ := io.ReadFull(x, make([]byte, 1)); err == nil && n > 0 {
+			err = &chainError{i, altered("there is more data after its end")}
+		}
+	}
+	return info, err
+}
+
+// opened is the whole snapshot that some files make.
+type opened struct {
+	io.Reader
+	files []io.ReadCloser
+}
+
+func openChain(f files.Files, chain []string) (*opened, error) {
+	x := &opened{}
+	var all []io.Reader
+	for i, name := range chain {
+		in, err := f.Open(name)
+		if err != nil {
+			_ = x.Close() // an earlier error counts
+			return nil, &chainError{i, err}
+		}
+		x.files, all = append(x.files, in), append(all, in)
+	}
+	x.Reader = all[0]
+	if len(all) > 1 || isIncrement(chain[0]) {
+		x.Reader = Merge(all[0], all[1:]...)
+	}
+	return x, nil
+}
+
+func (x *opened) Close() (err error) {
+	for _, f := range x.files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+// Open opens a file of the directory, by its name or path, as a whole snapshot: it merges an
+// increment with its base. The error for a missing file wraps fs.ErrNotExist.
+func (d *Dir) Open(name string) (io.ReadCloser, error) {
+	f, name := d.of(), filepath.Base(name)
+	all, err := d.list(f)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.Index(all, name)
+	if at < 0 {
+		return nil, fmt.Errorf("snapshot: %s: %w", d.path(name), fs.ErrNotExist)
+	}
+	in, err := openChain(f, chainOf(all[:at+1]))
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: %s: %w", d.path(name), err)
+	}
+	return in, nil
+}
+
+// Load loads the newest snapshot that can be loaded into a new world: it goes on to an older one if
+// one is damaged, or if the function Load fails because of its content; Found.Passed says why each
+// was skipped. It returns the errors of Newest, and the error of reading a file. It also returns
+// the errors of the function Load that concern the program, as an older file would not help:
+// ErrOtherWorld, ErrNotNew, ErrTooLarge, state.ErrNoCodec, world.ErrClosed. What Options.Also has
+// loaded of a skipped file is loaded again.
+func (d *Dir) Load(w *world.World, o Options) (Found, error) {
+	var unread error
+	return d.find(func(f files.Files, chain []string) error {
+		in, err := openChain(f, chain)
+		if err != nil {
+			unread = err
+			return err
+		}
+		defer in.Close()
+		r := &reading{Reader: in.Reader}
+		err = Load(r, w, o)
+		unread = r.err
+		return err
+	}, func(err error) bool {
+		for _, is := range []error{ErrOtherWorld, ErrNotNew, ErrTooLarge, state.ErrNoCodec, world.ErrClosed} {
+			if errors.Is(err, is) {
+				return true
+			}
+		}
+		return w.Err() != nil || unread != nil && !isContent(unread)
+	})
+}
+
+// reading keeps the error with which reading has failed.
+type reading struct {
+	io.Reader
+	err error
+}
+
+func (r *reading) Read(to []byte) (int, error) {
+	n, err := r.Reader.Read(to)
+	if err != nil && err != io.EOF {
+		r.err = err
+	}
+	return n, err
+}
+
+// list returns the names of the snapshots, oldest first.
+func (d *Dir) list(f files.Files) ([]string, error) {
+	names, err := f.List()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { _, ok := numberOf(name); return !ok })
+	slices.SortFunc(names, func(a, b string) int {
+		x, _ := numberOf(a)
+		y, _ := numberOf(b)
+		return cmp.Compare(x, y)
+	})
+	return names, nil
+}
+
+// nameOf returns the name of a file, by its number.
+func nameOf(n uint64, end string) string { return fmt.Sprintf("%0*d%s", nameDigits, n, end) }
+
+func numberOf(name string) (n uint64, ok bool) {
+	end := filepath.Ext(name)
+	n, err := strconv.ParseUint(strings.TrimSuffix(name, end), 10, 64)
+	return n, (end == nameEnd || end == moreEnd) && err == nil && name == nameOf(n, end)
+}
+
+func isIncrement(name string) bool { return filepath.Ext(name) == moreEnd }
+
+func (d *Dir) path(name string) string { return filepath.Join(d.Path, name) }
+
+func (d *Dir) keep() int {
+	if d.Keep < 0 || d.Increments < 0 {
+		panic(fmt.Sprintf("snapshot: a Dir keeps %d files, each with %d increments; want 1 file or more, or 0 for %d, and 0 increments or more", d.Keep, d.Increments, keepDefault))
+	}
+	if d.Keep == 0 {
+		return keepDefault
+	}
+	return d.Keep
+}
+
+func (d *Dir) of() files.Files {
+	if d.files != nil {
+		return d.files
+	}
+	return files.Of(d.Path)
+}
