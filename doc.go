@@ -47,7 +47,7 @@
 //	compare two snapshots                     snapshot.Compare
 //	see a snapshot as text, change it         snapshot.Export, snapshot.Import
 //	see what a world holds and does           World.Stats, World.Describe
-//	serve metrics to Prometheus               module metrics
+//	serve metrics to Prometheus               package metrics
 //	see what takes long, and what waits       Scheduler.Stats, Scheduler.Trace, package stats
 //	see and control a world in a browser      package inspect
 //	close a world                             World.Close

@@ -28,7 +28,12 @@ require (
 	github.com/unitoftime/cod v0.0.0-20240909130117-f553b1d09d22 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 	github.com/zeebo/xxh3 v1.1.0 // indirect
+	go.uber.org/atomic v1.12.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 )
 
 replace github.com/atoll-sim/atoll => ../
+
+replace github.com/atoll-sim/atoll/inspect => ../inspect
+
+require github.com/atoll-sim/atoll/inspect v0.0.0

@@ -6,7 +6,7 @@ replace github.com/atoll-sim/atoll => ../
 
 require (
 	github.com/anishathalye/porcupine v1.3.1
-	github.com/atoll-sim/atoll v0.0.0-00010101000000-000000000000
+	github.com/atoll-sim/atoll v0.0.0
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0
 	github.com/stretchr/testify v1.12.1
@@ -20,6 +20,11 @@ require (
 	github.com/klauspost/cpuid/v2 v2.2.10 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 	github.com/zeebo/xxh3 v1.1.0 // indirect
+	go.uber.org/atomic v1.12.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
-	golang.org/x/sys v0.30.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
 )
+
+replace github.com/atoll-sim/atoll/inspect => ../inspect
+
+require github.com/atoll-sim/atoll/inspect v0.0.0

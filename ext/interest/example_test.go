@@ -5,7 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/atoll-sim/atoll/ext/interest"
 	"github.com/atoll-sim/atoll/ext/near"
@@ -199,11 +200,10 @@ func ExampleSet_Run() {
 		fmt.Println(len(packet), "bytes") // or conn.Write(packet)
 		cancel()
 	}})
-	var all sync.WaitGroup
-	all.Go(func() { _ = scheduler.New(x.World, scheduler.Options{}).Run(ctx) })
-	err := x.set.Run(ctx, x.view, 0, 1, nil)
-	all.Wait()
-	fmt.Println(err)
+	var all errgroup.Group
+	all.Go(func() error { return scheduler.New(x.World, scheduler.Options{}).Run(ctx) })
+	all.Go(func() error { return x.set.Run(ctx, x.view, 0, 1, nil) })
+	fmt.Println(all.Wait())
 	// Output:
 	// 40 bytes
 	// <nil>

@@ -201,7 +201,7 @@ func TestDocuments(t *testing.T) {
 		known[f.Name] = true
 		table += fmt.Sprintf("| `%s` | %v | %s | %s |\n", f.Name, f.Kind, strings.Join(f.Labels, ", "), f.Help)
 	}
-	const path = "../docs/metrics.md"
+	const path = "../../docs/metrics.md"
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	const mark = "<!-- the table -->\n"
@@ -213,7 +213,7 @@ func TestDocuments(t *testing.T) {
 	}
 	require.Equal(t, before+mark+table, string(text), "run go test ./inspect/metrics -run TestDocuments -update")
 
-	text, err = os.ReadFile("../docs/grafana.json")
+	text, err = os.ReadFile("../../docs/grafana.json")
 	require.NoError(t, err)
 	var dashboard any
 	require.NoError(t, json.Unmarshal(text, &dashboard))
@@ -236,7 +236,7 @@ func TestMeasured(t *testing.T) {
 	}
 	named := regexp.MustCompile(`Measured\{Name: "(\w+)"( \+ )?`)
 	n := 0
-	require.NoError(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}

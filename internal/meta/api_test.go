@@ -22,20 +22,20 @@ import (
 var updateAPI = flag.Bool("update", false, "rewrite docs/api/*.txt")
 
 // TestAPI compares what the public packages export with docs/api/*.txt, so that a change of the API
-// shows in a review. To accept one: go test . -run TestAPI -update
+// shows in a review. To accept one: go test ./internal/meta -run TestAPI -update
 func TestAPI(t *testing.T) {
 	for _, dir := range publicPackages {
 		t.Run(dir, func(t *testing.T) {
 			got := apiOf(t, dir)
-			name := filepath.Join("api", strings.ReplaceAll(dir, "/", "_")+".txt")
+			name := filepath.Join("docs", "api", filepath.Base(dir)+".txt")
 			if *updateAPI {
-				require.NoError(t, os.MkdirAll("api", 0o755))
+				require.NoError(t, os.MkdirAll("docs/api", 0o755))
 				require.NoError(t, os.WriteFile(name, []byte(got), 0o644))
 				return
 			}
 			want, err := os.ReadFile(name)
-			require.NoError(t, err, "run: go test . -run TestAPI -update")
-			require.Equal(t, string(want), got, "the API has changed; if that is meant, run: go test . -run TestAPI -update")
+			require.NoError(t, err, "run: go test ./internal/meta -run TestAPI -update")
+			require.Equal(t, string(want), got, "the API has changed; if that is meant, run: go test ./internal/meta -run TestAPI -update")
 		})
 	}
 }

@@ -26,7 +26,8 @@ var (
 	// before it.
 	layers = []string{
 		"handle", "internal/mem", "internal/slots", "internal/queue", "internal/store", "shard",
-		"internal/drive", "internal/wheel", "stats", "internal/refresh", "world", "internal/driver", "scheduler", "internal/figures",
+		"internal/drive", "internal/wheel", "world/stats", "internal/refresh", "world", "internal/driver", "scheduler", "world/worldtest", "internal/figures",
+		"ext", "persist", "inspect",
 	}
 
 	// thirdParty are the modules that the library may import, commands and
@@ -36,9 +37,13 @@ var (
 	// thirdPartyOf are those that one package beside the core may import as well,
 	// by its directory: who does not import it does not compile them.
 	thirdPartyOf = map[string][]string{
-		"state": {"github.com/zeebo/xxh3", "github.com/fxamacker/cbor/v2"}, "inputlog": {"github.com/zeebo/xxh3"},
-		"snapshot": {"github.com/zeebo/xxh3", "github.com/klauspost/compress"},
+		"persist/state": {"github.com/zeebo/xxh3", "github.com/fxamacker/cbor/v2"}, "persist/inputlog": {"github.com/zeebo/xxh3"},
+		"persist/snapshot": {"github.com/zeebo/xxh3", "github.com/klauspost/compress"},
+		"inspect/metrics":  {"github.com/prometheus/client_golang"},
 	}
+
+	// modules are nested ones for which the same rules hold.
+	modules = []string{"inspect", "cmd/atoll", "examples"}
 
 	// emptyNames are names of files that say nothing about what is inside.
 	emptyNames = []string{"common.go", "helpers.go", "types.go", "util.go"}
@@ -91,7 +96,7 @@ func (s source) isTest() bool { return strings.HasSuffix(s.path, "_test.go") }
 
 // readTree parses the Go files of the module at the root of fsys, whatever
 // their build tags. It leaves out what the go command leaves out: nested
-// modules, testdata, vendor, and names that begin with a dot or an underscore.
+// modules but ours, testdata, vendor, and names that begin with a dot or an underscore.
 func readTree(fsys fs.FS) (tree, error) {
 	mod, err := fs.ReadFile(fsys, "go.mod")
 	if err != nil {
@@ -109,8 +114,9 @@ func readTree(fsys fs.FS) (tree, error) {
 		case name == ".":
 			return nil
 		case entry.IsDir():
-			_, nested := fs.Stat(fsys, path.Join(name, "go.mod"))
-			if nested == nil || base == "testdata" || base == "vendor" || strings.ContainsAny(base[:1], "._") {
+			_, err := fs.Stat(fsys, path.Join(name, "go.mod"))
+			nested := err == nil && !slices.Contains(modules, name)
+			if nested || base == "testdata" || base == "vendor" || strings.ContainsAny(base[:1], "._") {
 				return fs.SkipDir
 			}
 			return nil
@@ -197,14 +203,18 @@ func checkArrows(t tree) (violations []string) {
 }
 
 // layerOf returns the layer that a directory is in, or else its first element, and the rank of
-// the layer, or else -1.
+// the layer, or else -1. A directory below two layers is in the inner one.
 func layerOf(dir string) (layer string, rank int) {
-	for rank, layer := range layers {
-		if dir == layer || strings.HasPrefix(dir, layer+"/") {
-			return layer, rank
+	rank = -1
+	for i, l := range layers {
+		if (dir == l || strings.HasPrefix(dir, l+"/")) && len(l) > len(layer) {
+			layer, rank = l, i
 		}
 	}
-	return top(dir), -1
+	if rank < 0 {
+		layer = top(dir)
+	}
+	return layer, rank
 }
 
 // arrows lists the layers by rank.
@@ -216,7 +226,7 @@ func arrowProblem(fromDir, toDir string) string {
 	from, high := layerOf(fromDir)
 	to, low := layerOf(toDir)
 	switch {
-	case from == to || from == "cmd":
+	case from == to || from == "cmd" || from == "examples":
 		return ""
 	case to == "cmd" || to == ".":
 		return "only commands import the root and other commands"
@@ -241,7 +251,7 @@ func checkThirdParty(t tree) (violations []string) {
 			allowed := slices.ContainsFunc(modules, func(module string) bool {
 				return imported == module || strings.HasPrefix(imported, module+"/")
 			})
-			if !own && !standard && !allowed && top(s.dir()) != "cmd" {
+			if !own && !standard && !allowed && !slices.Contains([]string{"cmd", "examples"}, top(s.dir())) {
 				violations = append(violations, fmt.Sprintf("%s imports %s: the library imports only %s",
 					s.path, imported, strings.Join(modules, ", ")))
 			}

@@ -36,11 +36,11 @@ func documents(t *testing.T) map[string]string {
 }
 
 // TestSnippets holds every Go snippet of the documents against the test files of
-// the root and of examples/guide, which are compiled and run: its lines must stand in
+// the root, of examples/guide and of examples/pages, which are compiled and run: its lines must stand in
 // one of them, in a row.
 func TestSnippets(t *testing.T) {
 	var code []string
-	for _, pattern := range []string{"*_test.go", "examples/guide/*_test.go", "examples/hello/*.go"} {
+	for _, pattern := range []string{"*_test.go", "examples/guide/*_test.go", "examples/pages/*_test.go", "examples/hello/*.go"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		require.NotEmpty(t, files)

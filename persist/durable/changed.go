@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"sync/atomic"
 	"time"
+
+	"go.uber.org/atomic"
 
 	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/persist/snapshot"
@@ -175,7 +176,7 @@ func (x *capture) write() error {
 	if x.err == nil {
 		d.saves.Store(x.tick)
 		d.written.snapshots.Add(1)
-		d.written.took.Add(int64(time.Since(began)))
+		d.written.took.Add(time.Since(began))
 	} else {
 		d.written.failed.Add(1)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/ext/names"
@@ -352,31 +353,32 @@ func TestIdleChangesAtOnce(t *testing.T) {
 	path, disk := useDisk(t)
 	x, st := newHarbour(t, path, durable.Options{})
 	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- x.s.Run(ctx) }()
-	var all sync.WaitGroup
+	var all, loop errgroup.Group
+	loop.Go(func() error { return x.s.Run(ctx) })
 	for range 4 {
-		all.Go(func() {
+		all.Go(func() error {
 			for range 10 {
 				if err := <-x.s.Between(func(w *world.World) { _, _ = x.ships.Create(w, fleet{}) }); err != nil {
-					t.Error(err)
+					return err
 				}
 				if err := st.Wait(t.Context()); err != nil {
-					t.Error(err)
+					return err
 				}
 			}
+			return nil
 		})
 	}
-	all.Go(func() {
+	all.Go(func() error {
 		for range 10 {
 			if err := st.Save(t.Context()); err != nil {
-				t.Error(err)
+				return err
 			}
 		}
+		return nil
 	})
-	all.Wait()
+	require.NoError(t, all.Wait())
 	stop()
-	require.NoError(t, <-ended)
+	require.NoError(t, loop.Wait())
 	st.Crash()
 	disk.PowerOff()
 	disk.Reboot()

@@ -1,10 +1,6 @@
 package durable
 
-import (
-	"time"
-
-	"github.com/atoll-sim/atoll/internal/drive"
-)
+import "github.com/atoll-sim/atoll/internal/drive"
 
 // measured is a Store as the world sees it, for statistics.
 type measured struct{ *Store }
@@ -17,7 +13,7 @@ func (d measured) Measure(add func(drive.Measured)) {
 	w := &d.written
 	figure("snapshots_total", "Snapshots saved while the world ran.", true, float64(w.snapshots.Load()))
 	figure("snapshots_failed_total", "Snapshots that could not be saved.", true, float64(w.failed.Load()))
-	figure("snapshot_seconds_total", "How long it took to write snapshots, once they were captured.", true, time.Duration(w.took.Load()).Seconds())
+	figure("snapshot_seconds_total", "How long it took to write snapshots, once they were captured.", true, w.took.Load().Seconds())
 	figure("snapshot_tick", "Tick of the last snapshot.", false, float64(d.saves.Load()))
 	figure("durable_tick", "Tick up to which everything is on disk.", false, float64(d.Durable()))
 	failed := 0.0

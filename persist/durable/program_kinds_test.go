@@ -16,7 +16,6 @@ import (
 	"github.com/atoll-sim/atoll/ext/region"
 	"github.com/atoll-sim/atoll/ext/timer"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/inspect"
 	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/state"
@@ -135,11 +134,6 @@ var programs = []another{
 		}
 	}},
 	{name: "hasher", by: "state.NewHasher", add: func(x *bank) { state.NewHasher(x.World, nil) }},
-	{name: "inspector", by: "inspect.New", add: func(x *bank) {
-		if _, err := inspect.New(x.s, inspect.Options{}); err != nil {
-			panic(err)
-		}
-	}},
 	{name: "recorder that is closed", by: "inputlog.NewRecorder", add: func(x *bank) {
 		r, err := inputlog.NewRecorder(x.World, io.Discard, inputlog.Options{})
 		if err == nil {

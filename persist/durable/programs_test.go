@@ -173,11 +173,11 @@ func TestProgramsComplete(t *testing.T) {
 // Register, and World's methods that do.
 func makers(t *testing.T) (all []string) {
 	makes := regexp.MustCompile(`^(New|MustNew|Register)([A-Z]|$)`)
-	require.NoError(t, filepath.WalkDir("..", func(path string, e fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir() && slices.Contains([]string{"internal", "cmd", "proof", "bench", "tools", "metrics", "examples", "testdata", "docs", ".git"}, e.Name()):
+		case e.IsDir() && slices.Contains([]string{"internal", "cmd", "proof", "bench", "inspect", "examples", "testdata", "docs", ".git"}, e.Name()):
 			return fs.SkipDir
 		case e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
 			return nil

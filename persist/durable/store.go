@@ -7,8 +7,9 @@ import (
 	"io"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
+
+	"go.uber.org/atomic"
 
 	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/driver"
@@ -131,7 +132,7 @@ type Store struct {
 	saves   atomic.Uint64 // the tick of the last snapshot
 	written struct {      // while the world runs, for statistics
 		snapshots, failed atomic.Uint64
-		took              atomic.Int64 // by all snapshots together
+		took              atomic.Duration // by all snapshots together
 	}
 }
 

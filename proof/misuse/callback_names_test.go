@@ -6,6 +6,7 @@ import (
 	"go/printer"
 	"go/token"
 	"maps"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,10 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// callbackPackages are the packages that are searched for callbacks.
+// callbackPackages are the directories of the packages that are searched for callbacks.
 var callbackPackages = []string{
-	"world", "scheduler", "reference", "names", "hierarchy", "timer", "async", "near", "prefab", "interest", "inspect", "region", "state",
-	"stats", "shard", "inputlog", "snapshot", "durable", "worldtest",
+	"world", "scheduler", "ext/reference", "ext/names", "ext/hierarchy", "ext/timer", "ext/async", "ext/near", "ext/prefab", "ext/interest", "inspect", "ext/region", "persist/state",
+	"world/stats", "shard", "persist/inputlog", "persist/snapshot", "persist/durable", "world/worldtest",
 }
 
 // userTypes are types of other packages that users implement.
@@ -62,6 +63,7 @@ func addCallbacks(t *testing.T, to map[string]bool, pkg string) {
 	files, err := filepath.Glob("../../" + pkg + "/*.go")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
+	pkg = path.Base(pkg)
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue

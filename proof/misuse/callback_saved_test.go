@@ -502,7 +502,7 @@ func storeCallbacks() []callbackRow {
 			var opened atomic.Bool
 			k := x.keep(x.t.TempDir(), func(o *durable.Options) {
 				o.Snapshot.Codecs = codecs(func() {
-					if opened.Load() && bytes.Contains(debug.Stack(), []byte("atoll/snapshot.")) { // not the hash of a tick
+					if opened.Load() && bytes.Contains(debug.Stack(), []byte("atoll/persist/snapshot.")) { // not the hash of a tick
 						x.fail()
 					}
 				}, nothing)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -208,7 +209,10 @@ func TestCallbacks(t *testing.T) {
 		}
 	}
 	slices.SortStableFunc(groups, func(a, b callbackGroup) int {
-		return slices.Index(callbackPackages, a.pkg) - slices.Index(callbackPackages, b.pkg)
+		at := func(pkg string) int {
+			return slices.IndexFunc(callbackPackages, func(dir string) bool { return path.Base(dir) == pkg })
+		}
+		return at(a.pkg) - at(b.pkg)
 	})
 	var b strings.Builder
 	b.WriteString("\n| package | function | goroutine | after a panic | after runtime.Goexit |\n|---|---|---|---|---|\n")

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,7 +33,7 @@ func TestMisuseComplete(t *testing.T) {
 		}
 	}
 	exported := map[string]bool{}
-	for _, pkg := range []string{"world", "scheduler", "reference", "names", "hierarchy", "timer", "async", "near", "prefab", "interest", "inspect", "region", "state", "inputlog", "snapshot", "durable"} {
+	for _, pkg := range []string{"world", "scheduler", "ext/reference", "ext/names", "ext/hierarchy", "ext/timer", "ext/async", "ext/near", "ext/prefab", "ext/interest", "inspect", "ext/region", "persist/state", "persist/inputlog", "persist/snapshot", "persist/durable"} {
 		addExported(t, exported, pkg)
 	}
 	unknown := maps.Clone(leftOut)
@@ -51,6 +52,7 @@ func addExported(t *testing.T, to map[string]bool, pkg string) {
 	files, err := filepath.Glob("../../" + pkg + "/*.go")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
+	pkg = path.Base(pkg)
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,7 +17,7 @@ import (
 )
 
 // textPackages are the packages whose names texts may use.
-var textPackages = []string{"world", "shard", "scheduler", "reference", "names", "hierarchy", "timer", "async", "near", "prefab", "interest", "inspect", "region", "state", "inputlog", "snapshot", "durable", "handle"}
+var textPackages = []string{"world", "shard", "scheduler", "ext/reference", "ext/names", "ext/hierarchy", "ext/timer", "ext/async", "ext/near", "ext/prefab", "ext/interest", "inspect", "ext/region", "persist/state", "persist/inputlog", "persist/snapshot", "persist/durable", "handle"}
 
 // dotted is a name such as World.Count or world.Register in a text.
 var dotted = regexp.MustCompile(`\b([A-Za-z]\w*)\.([A-Z]\w*)`)
@@ -39,7 +40,7 @@ var declarations = sync.OnceValues(func() (map[string]bool, error) {
 				return nil, err
 			}
 			for _, d := range f.Decls {
-				declare(all, aliases, pkg, d)
+				declare(all, aliases, path.Base(pkg), d)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package guide_test
+package pages_test
 
 import (
 	"bytes"

@@ -1,0 +1,27 @@
+module github.com/atoll-sim/atoll/cmd/atoll
+
+go 1.26.0
+
+replace (
+	github.com/atoll-sim/atoll => ../..
+	github.com/atoll-sim/atoll/inspect => ../../inspect
+)
+
+require (
+	github.com/atoll-sim/atoll v0.0.0
+	github.com/atoll-sim/atoll/inspect v0.0.0
+	github.com/stretchr/testify v1.12.1
+	go.uber.org/atomic v1.12.0
+	go.uber.org/goleak v1.3.0
+	golang.org/x/sync v0.24.0
+)
+
+require (
+	github.com/fxamacker/cbor/v2 v2.9.6 // indirect
+	github.com/klauspost/compress v1.20.3 // indirect
+	github.com/klauspost/cpuid/v2 v2.2.10 // indirect
+	github.com/x448/float16 v0.8.4 // indirect
+	github.com/zeebo/xxh3 v1.1.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/sys v0.48.0 // indirect
+)
