@@ -51,7 +51,9 @@ type fileArrow struct{ from, to string }
 
 // exportsOf returns the files with what packages export, for the compiler's importer.
 func exportsOf(t *testing.T) map[string]string {
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Export", "./...", "./inspect/...").Output()
+	list := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Export", "./...", "./inspect/...")
+	list.Env = append(os.Environ(), "GOWORK=") // inspect is in the workspace
+	out, err := list.Output()
 	var failed *exec.ExitError
 	if errors.As(err, &failed) {
 		t.Fatalf("%v: %s", err, failed.Stderr)
