@@ -130,7 +130,7 @@ func (c *component) set(by Actor, h handle.Handle) (sending, error) {
 		if l == 0 {
 			return sending{}, ErrStale
 		}
-		to, err := c.row(l)
+		to, err := c.row(h, l)
 		by.touched = by.touched || err == nil
 		return to, err
 	case *Context:
@@ -143,10 +143,10 @@ func (c *component) set(by Actor, h handle.Handle) (sending, error) {
 			return by.out.send(&c.setting, h)
 		}
 		by.mustWrite(c.id, "Component.Set")
-		return c.row(l)
+		return c.row(h, l)
 	case *EntityContext:
 		if l := by.mustRun("Component.Set"); h == by.h {
-			return c.row(l)
+			return c.row(h, l)
 		}
 	}
 	return request(by, "Component.Set", &c.setting, h)
@@ -273,13 +273,13 @@ func (c *component) mayAct(by Actor, call string) error {
 }
 
 // row returns where the new value of the component is stored.
-func (c *component) row(l slots.Loc) (sending, error) {
+func (c *component) row(h handle.Handle, l slots.Loc) (sending, error) {
 	p := c.column.AtWrite(l)
 	if p == nil {
 		return sending{}, ErrMissing
 	}
 	if c.column.Watched() {
-		c.w.space.NoteStored(l, c.id)
+		c.w.shardOf(l).NoteStored(h, c.id)
 	}
 	return sending{to: mem.Pointer{Address: p}, times: timed(c.setting.Type())}, nil
 }
@@ -287,12 +287,12 @@ func (c *component) row(l slots.Loc) (sending, error) {
 // setter applies a request to set at the refresh.
 type setter struct{ c *component }
 
-func (s setter) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
+func (s setter) Apply(in *store.Shard, h handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
 	if !s.c.column.Store(l, v.Address) {
 		return queue.Missing
 	}
 	if s.c.column.Watched() {
-		s.c.w.space.NoteStored(l, s.c.id)
+		in.NoteStored(h, s.c.id)
 	}
 	return queue.Applied
 }

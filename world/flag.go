@@ -81,7 +81,6 @@ func newFlagger(w *World) *flagger {
 
 func setFlags(by Actor, call string, h handle.Handle, f flagging) error {
 	mustActor(by, call)
-	x := by.world().flagger
 	switch by := by.(type) {
 	case *World:
 		if err := by.ready(call); err != nil {
@@ -92,9 +91,7 @@ func setFlags(by Actor, call string, h handle.Handle, f flagging) error {
 			return ErrStale
 		}
 		by.touched = true
-		s := by.shardOf(l)
-		s.SetFlags(l, f.set, f.cleared)
-		s.PublishFlags()
+		by.space.SetFlagsNow(h, l, f.set, f.cleared)
 		return nil
 	case *Context:
 		by.mustRun(call)
@@ -108,7 +105,7 @@ func setFlags(by Actor, call string, h handle.Handle, f flagging) error {
 			return nil
 		}
 	}
-	to, err := request(by, call, &x.flagging, h)
+	to, err := request(by, call, &by.world().flagger.flagging, h)
 	if err == nil {
 		*mem.As[flagging](to.to) = f
 		to.done()

@@ -338,9 +338,35 @@ func BenchmarkFlags(b *testing.B) {
 			n += int(world.FlagsOf(f.World, all[i%1000]))
 		}
 	})
-	b.Run("set", func(b *testing.B) {
+	b.Run("set and clear", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
 			_ = world.Flag(f.World, all[i%1000], burning)
+			_ = world.Unflag(f.World, all[i%1000], burning)
+		}
+	})
+	b.Run("set and clear by a port", func(b *testing.B) {
+		p := f.port()
+		for b.Loop() {
+			for _, h := range all {
+				_ = world.Flag(p, h, burning)
+				_ = world.Unflag(p, h, burning)
+			}
+			f.Refresh()
+		}
+	})
+	for i, h := range all {
+		if i%2 > 0 {
+			_ = world.Unflag(f.World, h, burning)
+			continue
+		}
+		_ = world.Flag(f.World, h, burning)
+	}
+	second := f.Query(world.WithFlags(f.World, burning))
+	b.Run("query 500 of 1000", func(b *testing.B) {
+		for b.Loop() {
+			for ch := range second.Chunks() {
+				n += ch.Len()
+			}
 		}
 	})
 	for i, h := range all {

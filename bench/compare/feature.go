@@ -33,7 +33,7 @@ var featureCosts = &section{
 with 2 ms of rest after each tick, in which goroutines of the feature may work. What is shown is the median of ticks by the clock, on two workers, and of the ratios of neighbouring ticks.
 "noise" is two worlds without a feature. With "durable" the world is in a directory; with "frames" a goroutine captures both components in each tick; "hook" is told of the 1,000 sets;
 with "statistics" the Stats of the scheduler and of the world are read after each tick; with "inspector" a client has its stream of events open; with "near" the world has an index of places,
-in which all entities move in each tick; with "interest" 100 clients are told 20 times a second what is near them, too.`,
+in which all entities move in each tick; with "interest" 100 clients are told 20 times a second what is near them, too. Command: go run ./bench/compare -full -run '^features/'`,
 	quick: 20_000, full: 100_000, weight: 4, cost: 12,
 	columns: []column{{"ratio", "ratio"}, {"with_us", "with, µs"}, {"without_us", "without, µs"}},
 	alone:   true,

@@ -26,6 +26,8 @@ type Form interface {
 	// enough bytes.
 	AppendAll(dst []byte, values mem.Cells) []byte
 	ReadAll(src []byte, values mem.Cells) (rest []byte, err error)
+	// Whole reports whether Append writes the memory of a value, and nothing else.
+	Whole() bool
 	// Least returns how many bytes a value takes at least.
 	Least() int
 	// ByCodec reports whether it calls functions of the user.

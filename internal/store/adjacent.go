@@ -106,7 +106,7 @@ func (a Adjacent) Store(component int) (applied int) {
 	a.chunk.written[t.set.rank(component)] = t.shard.space.now
 	if t.shard.space.Columns[component].watched {
 		for i := range a.indexes {
-			t.shard.space.NoteStored(a.loc(i), component)
+			t.shard.NoteStored(a.chunk.handles[a.row+i*a.step], component)
 		}
 	}
 	return a.Applied()

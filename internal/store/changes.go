@@ -84,13 +84,12 @@ func (c *Chunk) noteChanges() {
 	}
 }
 
-// NoteStored records that a component of the atom at l was replaced. It is not inlined, so that the
-// code that stores stays short.
+// NoteStored records that a component of an atom, which must be here, was replaced. It is not
+// inlined, so that the code that stores stays short.
 //
 //go:noinline
-func (s *Space) NoteStored(l slots.Loc, component int) {
-	c := s.chunk(l)
-	n, x := &c.table.shard.changes, storeEntry{c.handles[l.Row()], uint16(component)}
+func (s *Shard) NoteStored(h handle.Handle, component int) {
+	n, x := &s.changes, storeEntry{h, uint16(component)}
 	if last := len(n.stored) - 1; last < 0 || n.stored[last] != x {
 		n.stored = append(n.stored, x)
 	}
@@ -101,8 +100,9 @@ func (s *Space) NoteAllStored(l slots.Loc, components Set) {
 	if s.watch.Stored == (Set{}) {
 		return
 	}
+	c := s.chunk(l)
 	for id := range components.Common(s.watch.Stored).All {
-		s.NoteStored(l, id)
+		c.table.shard.NoteStored(c.handles[l.Row()], id)
 	}
 }
 

@@ -121,7 +121,7 @@ func (s *Space) With(h handle.Handle, l slots.Loc, component int) (to mem.Pointe
 		at := t.set.rank(component)
 		c.written[at] = s.now
 		if t.columns[at].Watched() {
-			s.NoteStored(l, component)
+			t.shard.NoteStored(h, component)
 		}
 		return mem.Pointer{Address: c.bases[at]}.At(row, t.sizes[at]), nil
 	}

@@ -123,6 +123,11 @@ func (s *storage) refresh() {
 	}
 }
 
+// noteStored records that a component of an atom was replaced.
+func (s *storage) noteStored(h handle.Handle, component int) {
+	s.shards[s.space.Owner(s.space.Locate(h))].NoteStored(h, component)
+}
+
 // state returns the version and state of a handle's slot.
 func (s *storage) state(h handle.Handle) (uint32, slots.State) {
 	version, state, ok := s.space.Look(h)

@@ -18,7 +18,8 @@ import (
 // Ownership: the shard's owner.
 type flagSets struct {
 	sets [slots.FlagsMax][]uint64
-	n    int // bits set
+	used slots.Flags // whose sets are not nil
+	n    int         // bits set
 }
 
 // none reports whether no row has a flag.
@@ -29,32 +30,40 @@ func (c *Chunk) flagsAt(row int) (f slots.Flags) {
 	if c.flags.none() {
 		return 0
 	}
-	for i, set := range c.flags.sets {
-		if set != nil && set[row/64]>>(row%64)&1 != 0 {
-			f |= 1 << i
-		}
+	for d := c.flags.used; d != 0; d &= d - 1 {
+		i := bits.TrailingZeros8(uint8(d)) % slots.FlagsMax
+		f |= slots.Flags(c.flags.sets[i][row/64]>>(row%64)&1) << i
 	}
 	return f
 }
 
 // setFlags sets the flags of a row to f.
-func (c *Chunk) setFlags(row int, f slots.Flags) {
-	for d := f ^ c.flagsAt(row); d != 0; d &= d - 1 {
-		if c.flags == nil {
-			c.flags = new(flagSets)
+func (c *Chunk) setFlags(row int, f slots.Flags) { c.changeFlags(row, f, ^f) }
+
+// changeFlags sets and clears flags of a row, and reports whether one of them was otherwise. It looks
+// at no other flags.
+func (c *Chunk) changeFlags(row int, set, cleared slots.Flags) (changed bool) {
+	if c.flags == nil {
+		if set == 0 {
+			return false
 		}
-		i := bits.TrailingZeros8(uint8(d))
-		set := &c.flags.sets[i]
-		if *set == nil {
-			*set = make([]uint64, len(c.marks))
+		c.flags = new(flagSets)
+	}
+	x := c.flags
+	for d := set | cleared&x.used; d != 0; d &= d - 1 {
+		i := bits.TrailingZeros8(uint8(d)) % slots.FlagsMax
+		if x.used>>i&1 == 0 {
+			x.sets[i] = make([]uint64, len(c.marks))
+			x.used |= 1 << i
 		}
-		(*set)[row/64] ^= 1 << (row % 64)
-		if f>>i&1 != 0 {
-			c.flags.n++
-		} else {
-			c.flags.n--
+		word, to := &x.sets[i][row/64], uint64(set>>i)&1
+		if *word>>(row%64)&1 != to {
+			*word ^= 1 << (row % 64)
+			x.n += 2*int(to) - 1
+			changed = true
 		}
 	}
+	return changed
 }
 
 // dropFlags clears the flags of a row.
@@ -123,7 +132,9 @@ func (r Rows) Matching(f *Filter, yield func(Rows) bool) bool {
 		}
 		for {
 			w, first := some, 0
-			if flags {
+			if set.one {
+				w &= set.words[base/64] ^ set.other
+			} else if flags {
 				w &^= c.unmatched(f, base/64)
 			}
 			if began < 0 {
@@ -142,7 +153,7 @@ func (r Rows) Matching(f *Filter, yield func(Rows) bool) bool {
 			if !yield(run) {
 				return false
 			}
-			if flags {
+			if flags && !set.one { // now there may be one
 				set = c.flagSet(f)
 			}
 			some &= ^uint64(0) << end
@@ -261,8 +272,17 @@ func (t *Table) MatchingRows(f *Filter) int {
 // change at once, others when PublishFlags is called.
 func (s *Shard) SetFlags(l slots.Loc, set, cleared slots.Flags) {
 	c, row := s.space.chunk(l), l.Row()
-	c.setFlags(row, c.flagsAt(row)&^cleared|set)
-	s.flagged = append(s.flagged, c.handles[row])
+	if c.changeFlags(row, set, cleared) {
+		s.flagged = append(s.flagged, c.handles[row])
+	}
+}
+
+// SetFlagsNow sets and clears flags of the atom h, which is at l, and publishes its flags. The
+// caller must own its shard.
+func (s *Space) SetFlagsNow(h handle.Handle, l slots.Loc, set, cleared slots.Flags) {
+	c, row := s.chunk(l), l.Row()
+	c.changeFlags(row, set, cleared)
+	s.PublishFlags(h, c.flagsAt(row))
 }
 
 // PublishFlags publishes the changes of SetFlags. The atoms must not have left the shard since,

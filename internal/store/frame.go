@@ -76,7 +76,7 @@ func (c *Chunk) copyBits(from *Chunk) {
 	if c.flags == nil {
 		c.flags = new(flagSets)
 	}
-	c.flags.n = from.flags.n
+	c.flags.n, c.flags.used = from.flags.n, from.flags.used
 	for i, set := range from.flags.sets {
 		c.flags.sets[i] = append(c.flags.sets[i][:0], set...)
 		if set == nil {

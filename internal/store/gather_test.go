@@ -45,9 +45,9 @@ func TestGatherNotes(t *testing.T) {
 	change(two, old[1], set(number))
 	take(one, old[1])
 	change(one, old[1], both)
-	s.space.NoteStored(s.space.Locate(old[2]), number)
+	s.noteStored(old[2], number)
 	take(two, old[2])
-	s.space.NoteStored(s.space.Locate(old[2]), number)
+	s.noteStored(old[2], number)
 	born := s.mustCreate(one, 2)
 	take(two, born[0])
 	s.space.GatherChanges(s.shards)
@@ -59,7 +59,7 @@ func TestGatherNotes(t *testing.T) {
 
 	take(one, old[2]) // whose notes were told of
 	take(one, born[0])
-	s.space.NoteStored(s.space.Locate(old[3]), number)
+	s.noteStored(old[3], number)
 	take(two, old[3])
 	s.space.GatherChanges(s.shards)
 	require.Equal(t, [4][]handle.Handle{}, told(one))

@@ -64,6 +64,14 @@ func (k Kinds) Describe(kind int) (Description, reflect.Type) {
 	return d, k.space.Registry.TypeOf(kind).Of
 }
 
+// Memory returns the type of the payloads of a kind, if Payload returns all of them.
+func (k Kinds) Memory(kind int) *mem.Type {
+	if _, ok := k.space.handlers[kind].(Parted); ok {
+		return nil
+	}
+	return k.space.Registry.TypeOf(kind)
+}
+
 // Payload returns the payload of a request, in place, or nothing. For a Parted kind that is only
 // the part that defines the request.
 func (k Kinds) Payload(r queue.PendingRequest) mem.Cells { return k.cells(r.Kind(), r.Payload()) }

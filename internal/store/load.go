@@ -176,6 +176,7 @@ func (t *Table) loadChunk(x *ChunkImage, needs int) (*Chunk, error) {
 			c.flags = new(flagSets)
 		}
 		c.flags.sets[i] = make([]uint64, len(c.marks))
+		c.flags.used |= 1 << i
 		n, err := c.loadBits(c.flags.sets[i], words)
 		if err != nil {
 			return nil, err

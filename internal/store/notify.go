@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
 )
 
 // BeginNotify takes what was recorded since the last time, for the Append methods to return until
@@ -80,18 +81,23 @@ func (s *Shard) AppendRemoved(to []handle.Handle, set *Set) []handle.Handle {
 // AppendStored appends the atoms that have the components and had one of them replaced, in the
 // order in which that happened first.
 func (s *Shard) AppendStored(to []handle.Handle, set *Set) []handle.Handle {
-	t := &s.notifying
-	var at *Chunk
-	var once, created []uint64 // of at
+	t, lookup := &s.notifying, s.space.Lookup
+	component, has := ComponentsMax, false
+	at := slots.Loc(0)         // the number of a chunk
+	var once, created []uint64 // of that chunk
 	for i := range t.stored {
 		x := &t.stored[i]
-		l := s.space.Locate(x.handle)
-		if l == 0 || !set.Has(int(x.component)) {
+		if int(x.component) != component {
+			component = int(x.component)
+			has = set.Has(component)
+		}
+		l := lookup.Locate(x.handle)
+		if l == 0 || !has {
 			continue
 		}
-		if c := s.space.chunk(l); c != at {
-			at = c
-			once, created = t.meet(c, set)
+		if l>>slots.RowBits != at {
+			at = l >> slots.RowBits
+			once, created = t.meet(s.space.chunk(l), set)
 		}
 		word, bit := l.Row()/64, uint64(1)<<(l.Row()%64)
 		if word < len(once) && once[word]&bit == 0 && (created == nil || created[word]&bit == 0) {

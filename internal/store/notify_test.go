@@ -29,7 +29,7 @@ func TestTellStored(t *testing.T) {
 		}
 	}
 	for i, h := range all {
-		s.space.NoteStored(s.space.Locate(h), []int{number, text}[i%2])
+		s.noteStored(h, []int{number, text}[i%2])
 	}
 	var even, odd []handle.Handle
 	for i, h := range old {

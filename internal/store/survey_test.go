@@ -46,7 +46,7 @@ func TestSurveyNotes(t *testing.T) {
 		require.Equal(t, bytes, sh.AppendChanges([]byte{1}))
 	}
 	notes()
-	s.space.NoteStored(s.space.Locate(old[2]), number)
+	s.noteStored(old[2], number)
 	notes(0, 0, uint64(old[2]), number)
 	born := s.mustCreate(sh, 1)[0]
 	a, err := sh.Change(s.space.Locate(old[1]), set(number, text))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/state"
 )
@@ -13,6 +14,7 @@ import (
 type kind struct {
 	store.Description
 	form  drive.Form // of its value; nil: it has none, or is not recorded
+	whole *mem.Type  // of its value, if the form is the value's memory; nil otherwise
 	shape string     // compared to find out whether two worlds have the same
 }
 
@@ -30,6 +32,9 @@ func learn(all []kind, kinds store.Kinds, codecs *state.Codecs) ([]kind, error) 
 				continue
 			}
 			k.form = form
+			if form.Whole() {
+				k.whole = kinds.Memory(i)
+			}
 			// The name of a type says nothing more. A generic type's name has import paths, which
 			// differ between a program and the tests of its package main.
 			k.shape = fmt.Sprintf("%s, as%s", d.Name, form.Shape())

@@ -252,16 +252,21 @@ func (l *recorder) Request(share, port int, q queue.PendingRequest) {
 	if k.Asks {
 		return
 	}
+	b := s.buf
 	if !s.any || s.port != port {
 		s.any, s.port = true, port
-		s.buf = binary.AppendUvarint(append(s.buf, 0), uint64(port))
+		b = binary.AppendUvarint(append(b, 0), uint64(port))
 	}
-	s.buf = binary.AppendUvarint(s.buf, uint64(q.Kind()+1))
-	s.buf = binary.AppendUvarint(s.buf, uint64(q.Flags()))
-	s.buf = appendHandle(s.buf, q.Handle)
-	if k.form != nil {
-		s.buf = k.form.Append(s.buf, l.known.Payload(q))
+	b = binary.AppendUvarint(b, uint64(q.Kind()+1))
+	b = binary.AppendUvarint(b, uint64(q.Flags()))
+	b = appendHandle(b, q.Handle)
+	switch {
+	case k.whole != nil: // as the form does, which costs several times as much
+		b = append(b, k.whole.Bytes(q.Payload().Address, 1)...)
+	case k.form != nil:
+		b = k.form.Append(b, l.known.Payload(q))
 	}
+	s.buf = b
 }
 
 // changed writes that the log cannot be played further.

@@ -61,6 +61,11 @@ func (f *form) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
 	return src[n:], nil
 }
 
+func (f *form) Whole() bool {
+	l := f.flat()
+	return l != nil && l.whole
+}
+
 func (f *form) Least() (n int) {
 	for i := range f.parts {
 		if f.parts[i].codec != nil {
