@@ -71,7 +71,7 @@ func (e *Engine) Run(parallel drive.Parallel, all bool) {
 	}
 	e.step(drive.StepCompact, parallel, n, dying+moves+dirty, e.compact)
 	if sent > 0 || dying > 0 {
-		if foreign := e.sum((*store.Shard).Deferred); foreign > 0 {
+		if foreign := e.sum(func(s *store.Shard) int { return s.Deferred() }); foreign > 0 {
 			e.remoteDead.Gather(e.Shards)
 			e.step(drive.StepRecycle, parallel, n+1, foreign, e.recycle)
 		}
