@@ -100,7 +100,6 @@ const inPage = handle.Handle(pageSize-1) << handle.VersionBits
 //
 //go:noinline
 func (p *page) freeAll(dead []handle.Handle, i, step int, first handle.Handle, each handle.Handle, free []uint32) (n int) {
-	_ = p[0] // so that the loop does not look for nil
 	for n = range free {
 		if uint(i) >= uint(len(dead)) {
 			return n
