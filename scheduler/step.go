@@ -183,8 +183,10 @@ func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.B
 	panics := early
 	for i := range t.programs {
 		p := &t.programs[i]
-		panics = append(panics, p.errs...)
-		p.errs = nil
+		if len(p.errs) > 0 {
+			panics = append(panics, p.errs...)
+			p.errs = nil
+		}
 	}
 	if s.balancing.err != nil {
 		panics = append(panics, failure{s.balancing.err, s.balancing.system})

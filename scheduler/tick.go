@@ -101,9 +101,13 @@ func (t *tick) begin(ctx context.Context, w driver.Tick) {
 		p := &t.programs[i]
 		p.next = 0
 		p.stoppedAt, p.waits = 0, p.waits[:0]
-		p.progress.Store(0)
+		if p.progress.Load() != 0 { // to store costs much more than to load, here and below
+			p.progress.Store(0)
+		}
 		if len(p.steps) == 0 {
-			p.state.Store(finished)
+			if p.state.Load() != finished {
+				p.state.Store(finished)
+			}
 			continue
 		}
 		p.state.Store(ready)
@@ -116,7 +120,9 @@ func (t *tick) begin(ctx context.Context, w driver.Tick) {
 	for i := range t.fences {
 		t.fences[i].left.Store(t.fences[i].from)
 	}
-	t.opened.Store(0)
+	if t.opened.Load() != 0 {
+		t.opened.Store(0)
+	}
 	t.over.Store(false)
 	t.arrange()
 	if t.called = len(t.workers) == 1; !t.called {

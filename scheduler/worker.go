@@ -71,6 +71,10 @@ const (
 // worker has no load to share, and runs the shards by number, so that its steps can be
 // repeated in the same order.
 func (t *tick) arrange() {
+	if w := t.workers[0]; len(t.workers) == 1 && len(w.mine) == len(t.order) && !t.chaos {
+		w.own, w.all = cursor{}, cursor{} // it has all of them, as in the last tick
+		return
+	}
 	if t.made%sortTicks == 1 && len(t.workers) > 1 {
 		slices.SortFunc(t.order, func(a, b int32) int {
 			return cmp.Compare(t.programs[b].cost, t.programs[a].cost)

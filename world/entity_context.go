@@ -46,6 +46,7 @@ func (s *EntityContext) end(v any) (queue.Outcome, *PanicError) {
 	if s.returned {
 		return queue.Applied, nil
 	}
+	s.c.w.panicked.Store(true)
 	if !s.c.w.keepsFailure(len(s.c.failures)) {
 		s.c.omitted++
 		return queue.Failed, nil

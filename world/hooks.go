@@ -138,6 +138,7 @@ func (h *Hook) call(c *Context, on Event, hs []handle.Handle) {
 		if c.w.keepsFailure(len(c.failedHooks)) {
 			stack = debug.Stack()
 		}
+		c.w.panicked.Store(true)
 		c.failedHooks = append(c.failedHooks, &PanicError{
 			In: inHook, Name: h.name, Event: on, Shard: c.Shard(), Tick: c.Tick(), Value: v, Stack: stack, hook: h,
 		})

@@ -100,6 +100,9 @@ func (w *World) Failure() error {
 
 // omitted returns how many panics of functions are not in failures, and an error that says so.
 func (w *World) omitted() (calls int, err error) {
+	if !w.panicked.Load() {
+		return 0, nil
+	}
 	tick := uint64(0)
 	for _, c := range w.contexts {
 		if calls += c.omitted; c.omitted > 0 {
@@ -113,6 +116,9 @@ func (w *World) omitted() (calls int, err error) {
 }
 
 func (w *World) failures() (all []*PanicError) {
+	if !w.panicked.Load() {
+		return nil
+	}
 	for _, c := range w.contexts {
 		all = append(all, c.failures...)
 	}
@@ -120,6 +126,9 @@ func (w *World) failures() (all []*PanicError) {
 }
 
 func (w *World) failedHooks() (all []*PanicError) {
+	if !w.panicked.Load() {
+		return nil
+	}
 	for _, c := range w.contexts {
 		all = append(all, c.failedHooks...)
 	}

@@ -29,8 +29,11 @@ func (w *World) doRefresh(parallel drive.Parallel, all bool) {
 	done := false
 	defer w.guard(&done)
 	w.recorderErr = nil
-	for _, c := range w.contexts {
-		c.failures, c.failedHooks, c.omitted = nil, nil, 0
+	if w.panicked.Load() {
+		w.panicked.Store(false)
+		for _, c := range w.contexts {
+			c.failures, c.failedHooks, c.omitted = nil, nil, 0
+		}
 	}
 	w.engine.Run(parallel, all)
 	w.leave()

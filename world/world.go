@@ -81,8 +81,11 @@ type World struct {
 	replayed    bool        // within a function that a replay calls too
 	logged      atomic.Bool // inputs are recorded or replayed; written while the world is idle
 	recorderErr *PanicError // of the last refresh
-	rungLeast   uint8       // see drive.World.LeastRung
-	stretch     uint32      // by how much Turns in systems are stretched; 0 for 1
+	// panicked says that a context may have failures. Any worker of a refresh sets it; the next
+	// refresh clears it, and them.
+	panicked  atomic.Bool
+	rungLeast uint8  // see drive.World.LeastRung
+	stretch   uint32 // by how much Turns in systems are stretched; 0 for 1
 }
 
 // New makes a world.

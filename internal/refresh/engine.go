@@ -96,7 +96,8 @@ type Engine struct {
 	releases    drive.Releases // by references
 	incoming    store.Incoming
 	remoteDead  store.RemoteDead
-	transferred int // how many are to migrate by Transfer
+	transferred int  // how many are to migrate by Transfer
+	moving      bool // entities migrate in this refresh
 
 	part      func(int)             // the step that runs in parallel
 	parallel  drive.Parallel        // of the step derive
@@ -163,7 +164,11 @@ func (e *Engine) Init(owner Owner) {
 		e.Shards[i].CopyIncoming(&e.incoming, e.Shards)
 		e.Mail.copyIncoming(i)
 	})
-	e.compact = e.in("compact", func(i int) { e.Shards[i].Compact() })
+	e.compact = e.in("compact", func(i int) {
+		if s := e.Shards[i]; s.Dirty() > 0 || e.moving { // where few entities die, most shards have nothing to do
+			s.Compact()
+		}
+	})
 	e.recycle = func(i int) {
 		if i < len(e.Shards) {
 			e.Shards[i].Recycle(e.remoteDead.Of(i))
@@ -175,8 +180,11 @@ func (e *Engine) Init(owner Owner) {
 	}
 	e.release = func(i int) { e.active[i].release() }
 	e.endTick = e.in("end tick", func(i int) {
-		e.Mail.swap(e.Shards[i])
-		e.Shards[i].EndTick()
+		s := e.Shards[i]
+		e.Mail.swap(s)
+		if s.Unfinished() > 0 {
+			s.EndTick()
+		}
 	})
 	e.notify = func(i int) { e.active[i].notify() }
 }

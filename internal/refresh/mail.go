@@ -84,6 +84,9 @@ func (m *Mail) Forward() {
 // swap swaps the boxes of a shard and keeps those that still hold messages.
 func (m *Mail) swap(s *store.Shard) {
 	of := &m.shards[s.ID()]
+	if len(of.boxes) == 0 {
+		return
+	}
 	kept := of.boxes[:0]
 	for _, box := range of.boxes {
 		if box.Swap(s) {

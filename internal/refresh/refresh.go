@@ -60,13 +60,18 @@ func (e *Engine) Run(parallel drive.Parallel, all bool) {
 		e.Space.Reveal(e.Shards)
 		e.step(drive.StepObserve, parallel, n, events, e.observe)
 	}
-	if moves > 0 {
+	if e.moving = moves > 0; e.moving {
 		e.move(parallel, moves)
 	}
-	dying := e.sum((*store.Shard).MarkedRows)
-	e.step(drive.StepCompact, parallel, n, dying+moves+e.sum((*store.Shard).Dirty), e.compact)
+	dying, dirty := 0, 0
+	for _, s := range e.Shards {
+		if d := s.Dirty(); d > 0 {
+			dying, dirty = dying+s.MarkedRows(), dirty+d
+		}
+	}
+	e.step(drive.StepCompact, parallel, n, dying+moves+dirty, e.compact)
 	if sent > 0 || dying > 0 {
-		if foreign := e.sum((*store.Shard).Deferred); foreign > 0 {
+		if foreign := e.sum(func(s *store.Shard) int { return s.Deferred() }); foreign > 0 {
 			e.remoteDead.Gather(e.Shards)
 			e.step(drive.StepRecycle, parallel, n+1, foreign, e.recycle)
 		}

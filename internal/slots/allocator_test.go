@@ -1,11 +1,14 @@
 package slots_test
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
@@ -104,4 +107,70 @@ func TestAllocatorReserveSlots(t *testing.T) {
 	require.NoError(t, sh.ReserveSlots(2048-1500))
 	require.ErrorIs(t, sh.ReserveSlots(2048-1500+1), slots.ErrIndexes)
 	s.mustCreate(sh, 2048-1500)
+}
+
+// TestFreeAllIsRecycleOneByOne frees dead handles of several homes and pages, with versions at both
+// ends of the window and below it, at once and one by one: slots and free list must be equal.
+func TestFreeAllIsRecycleOneByOne(t *testing.T) {
+	const n, each, first, last = 3000, 10, 51, 60
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range iterations(200) {
+		var of [2]*homes // at once, one by one
+		for i := range of {
+			of[i] = newHomes(t, 2, n, last)
+			of[i].dir.Init(3, n, handle.VersionMax, each, new(mem.Memory))
+			for k, sh := range of[i].shards {
+				sh.Init(of[i].dir, k)
+			}
+			require.NoError(t, slots.NewPortAllocator(of[i].dir).Reincarnate(last/each, nil))
+			for _, sh := range of[i].shards {
+				require.NoError(t, sh.ReserveSlots(n))
+			}
+		}
+		dead := make([]handle.Handle, 0, n)
+		step := 1
+		if rng.IntN(3) == 0 {
+			step = 1021 // pages in turn
+		}
+		for k := range n {
+			i := k * step % n
+			home, version := uint32(0), uint32(first)
+			switch rng.IntN(20) {
+			case 0:
+				home = 1
+			case 1:
+				version = last
+			case 2:
+				version = 1
+			case 3:
+				version = first - 1
+			case 4:
+				version = last - 1
+			}
+			h := slots.Compose(home, uint32(i), version)
+			dead = append(dead, h)
+			for _, s := range of {
+				s.dir.Slot(h).Store(uint32(h))
+			}
+		}
+		fromLast := rng.IntN(2) == 0
+		of[0].shards[0].FreeAll(dead, fromLast)
+		if fromLast {
+			slices.Reverse(dead)
+		}
+		for _, h := range dead {
+			if h.Shard() == 0 {
+				of[1].shards[0].Recycle([]handle.Handle{h})
+			} else {
+				of[1].shards[0].DeferFree(h)
+			}
+		}
+		a, b := of[0].shards[0], of[1].shards[0]
+		require.Equal(t, b.ShardDead(), a.ShardDead())
+		for _, h := range dead {
+			require.Equal(t, of[1].dir.Slot(h).Load(), of[0].dir.Slot(h).Load(), "%v", h)
+		}
+		require.Equal(t, b.Free(), a.Free())
+		require.Equal(t, b.PopN(b.Free()), a.PopN(a.Free()))
+	}
 }

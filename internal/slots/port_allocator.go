@@ -197,6 +197,9 @@ func (o *PortAllocator) Cut() {
 
 // Restock frees what was recalled before Cut. Refresh only.
 func (o *PortAllocator) Restock() {
+	if len(o.due) == 0 {
+		return
+	}
 	if o.noting {
 		o.recalls = append(o.recalls, o.due...)
 	}

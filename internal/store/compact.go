@@ -21,11 +21,14 @@ type compaction struct {
 // table, and hands the handles of the dead to the shard. Its cost grows with the number
 // of dead.
 func (t *Table) compact() {
-	t.dirty = slices.DeleteFunc(t.dirty, func(c *Chunk) bool {
-		c.touched = c.marked > 0
-		return !c.touched // its marked rows were spared
-	})
-	if len(t.dirty) == 0 {
+	kept := t.dirty[:0]
+	for _, c := range t.dirty {
+		if c.touched = c.marked > 0; c.touched { // otherwise its marked rows were spared
+			kept = append(kept, c)
+		}
+	}
+	clear(t.dirty[len(kept):])
+	if t.dirty = kept; len(kept) == 0 {
 		return
 	}
 	t.sortDirty()
@@ -84,12 +87,16 @@ func (t *Table) sortDirty() {
 const holesAtOnce = 512
 
 // closeHoles removes the rows of the shard's holes. The holes are in the order of the table, the
-// highest first, so every row behind a hole is alive.
+// highest first, so every row behind a hole is alive. It is small enough to be inlined: there are
+// none where whole chunks are emptied.
 func (t *Table) closeHoles() {
-	sh := t.shard
-	if len(sh.compaction.holes) == 0 {
-		return
+	if len(t.shard.compaction.holes) > 0 {
+		t.closeAll()
 	}
+}
+
+func (t *Table) closeAll() {
+	sh := t.shard
 	chunks := *sh.space.chunks.Load()
 	sh.freeDead(sh.compaction.dead, false)
 	first := len(sh.compaction.moves)
@@ -250,11 +257,12 @@ const clearAtOnce = 64
 // wipeRemoved wipes the rows that were removed: from the present number of rows up to the
 // number before.
 func (t *Table) wipeRemoved(before int) {
+	rows := t.Rows()
 	for _, c := range t.chunks[max(t.cur.order, 0):] {
 		if c.first >= before {
 			break
 		}
-		from, to := max(t.Rows()-c.first, 0), min(before-c.first, c.Cap())
+		from, to := max(rows-c.first, 0), min(before-c.first, c.Cap())
 		c.used = max(c.used, to)
 		if from == 0 {
 			c.changed, c.reserved = t.shard.space.now, false // there were rows until now

@@ -71,8 +71,11 @@ func (c *Chunk) stampAll(now uint32) {
 // by the coordinator between ticks.
 func (s *Space) SetTick(tick uint64) {
 	s.now = uint32(tick)
-	for i := range s.writes {
-		s.writes[i].forget(i + 1)
+	all := s.writes
+	for i := range all {
+		if w := &all[i]; len(w.all) > 0 {
+			w.forget(i + 1)
+		}
 	}
 }
 
