@@ -61,6 +61,7 @@ func (s *stage) create(ctx context.Context, c *creator) {
 			own := &c.ledger[oldest]
 			own.condemned = true
 			oldest++
+			s.doomed.Add(1)
 			s.condemned[0] <- own.h
 			s.condemned[1] <- own.h
 		}

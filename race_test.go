@@ -3,6 +3,7 @@ package atoll_test
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,7 +43,7 @@ func TestRace(t *testing.T) {
 	gone := make(chan struct{})
 	go func() {
 		time.Sleep(runTime())
-		for s.w.Tick() < ticksMin {
+		for s.w.Tick() < ticksMin || s.doomed.Load() == 0 {
 			time.Sleep(time.Millisecond)
 		}
 		stopCreating()
@@ -118,6 +119,7 @@ type stage struct {
 	destroyers [2]destroyer
 	commanders [commandersN]commander
 	condemned  [2]chan handle.Handle // to each destroyer
+	doomed     atomic.Int64          // entities that were condemned
 	dead       graveyard
 	breeders   [shards]breeder
 	failed     bool

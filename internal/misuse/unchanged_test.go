@@ -289,7 +289,7 @@ func TestErrorChangesNothing(t *testing.T) {
 	part, apart, first := 2, 1, 0 // at least so many fail, for each of the calls: one half
 	switch {
 	case check.Enabled: // each world takes long: every third call, others with another seed
-		part, apart, first = 5, 3, int(seed.Of(t)%3)
+		part, apart, first = 20, 3, int(seed.Of(t)%3)
 		handles, others = []string{"child", "stale", "forged"}, []string{"stale"}
 	case testing.Short():
 		part = 3
