@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,7 +47,7 @@ func TestRace(t *testing.T) {
 	gone := make(chan struct{})
 	go func() {
 		time.Sleep(runTime())
-		for s.w.Tick() < ticksMin {
+		for s.w.Tick() < ticksMin || s.doomed.Load() == 0 {
 			time.Sleep(time.Millisecond)
 		}
 		stopCreating()
@@ -122,6 +123,7 @@ type stage struct {
 	destroyers [2]destroyer
 	commanders [commandersN]commander
 	condemned  [2]chan handle.Handle // to each destroyer
+	doomed     atomic.Int64          // entities that were condemned
 	dead       graveyard
 	breeders   [shards]breeder
 	failed     bool
@@ -295,6 +297,7 @@ func (s *stage) create(ctx context.Context, c *creator) {
 			own := &c.ledger[oldest]
 			own.condemned = true
 			oldest++
+			s.doomed.Add(1)
 			s.condemned[0] <- own.h
 			s.condemned[1] <- own.h
 		}

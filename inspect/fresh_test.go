@@ -245,8 +245,8 @@ func (p piped) Header() http.Header { return p.header }
 func (p piped) WriteHeader(int)     {}
 func (p piped) FlushError() error   { return nil }
 
-// first returns what a stream sends first.
-func (f *fixture) first(target string) (answer map[string]any) {
+// stream reads a stream without a network, until see returns false.
+func (f *fixture) stream(target string, see func(event, data string) bool) {
 	f.t.Helper()
 	r, w := io.Pipe()
 	ended := make(chan struct{})
@@ -255,12 +255,18 @@ func (f *fixture) first(target string) (answer map[string]any) {
 		f.x.ServeHTTP(piped{w, http.Header{}}, request("GET", target, ""))
 		w.Close()
 	}()
-	events(f.t, r, func(_, data string) bool {
+	events(f.t, r, see)
+	r.Close()
+	<-ended
+}
+
+// first returns what a stream sends first.
+func (f *fixture) first(target string) (answer map[string]any) {
+	f.t.Helper()
+	f.stream(target, func(_, data string) bool {
 		require.NoError(f.t, json.Unmarshal([]byte(data), &answer))
 		return false
 	})
-	r.Close()
-	<-ended
 	return answer
 }
 

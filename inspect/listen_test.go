@@ -45,6 +45,7 @@ func TestListen(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it waits
 			at := make(addresses, 1)
 			f := newWorld(t, 1, 1).inspect(inspect.Options{Logger: slog.New(at)}).run()
 			ctx, cancel := context.WithCancel(t.Context())
@@ -142,6 +143,7 @@ func TestListenLongStream(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 11 seconds")
 	}
+	t.Parallel() // it waits
 	at := make(addresses, 1)
 	f := newWorld(t, 1, 1).inspect(inspect.Options{Logger: slog.New(at)}).run()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -158,6 +160,7 @@ func TestListenLongStream(t *testing.T) {
 
 // TestListenMany opens more connections than there may be: the others wait.
 func TestListenMany(t *testing.T) {
+	t.Parallel() // it waits
 	at := make(addresses, 1)
 	f := newWorld(t, 1, 1).inspect(inspect.Options{Logger: slog.New(at), ConnectionsMax: 1}).run()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -57,21 +58,23 @@ func idle(*world.Context) {}
 
 // TestRefused sends more requests than a queue of a port holds, and gives a name that is taken.
 func TestRefused(t *testing.T) {
-	f := newFixture(t)
-	f.s.Pause()
-	h, err := handle.Parse(f.one("Health.HP == 7"))
-	require.NoError(t, err)
-	p, err := f.w.OpenPort()
-	require.NoError(t, err)
-	most := f.w.Options().QueueRequests
-	require.Contains(t, f.problem("refused", "requests were not accepted", func() {
-		for p.Waiting() < most {
-			require.NoError(t, f.names.Bind(p, h, "anna"))
-		}
-		require.ErrorIs(t, f.names.Bind(p, h, "anna"), world.ErrFull)
-	})["detail"], "more: a queue of a port was full")
-	f.s.Resume()
-	require.Contains(t, f.problem("refused", "requests met a limit of the world", nil)["detail"], "more")
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.s.Pause()
+		h, err := handle.Parse(f.one("Health.HP == 7"))
+		require.NoError(t, err)
+		p, err := f.w.OpenPort()
+		require.NoError(t, err)
+		most := f.w.Options().QueueRequests
+		require.Contains(t, f.problem("refused", "requests were not accepted", func() {
+			for p.Waiting() < most {
+				require.NoError(t, f.names.Bind(p, h, "anna"))
+			}
+			require.ErrorIs(t, f.names.Bind(p, h, "anna"), world.ErrFull)
+		})["detail"], "more: a queue of a port was full")
+		f.s.Resume()
+		require.Contains(t, f.problem("refused", "requests met a limit of the world", nil)["detail"], "more")
+	})
 }
 
 // TestSlow makes ticks that take longer than their interval: Run gives some up, or its clock slips.
@@ -152,11 +155,13 @@ func TestInForce(t *testing.T) {
 
 // TestStuck has a system that does not return.
 func TestStuck(t *testing.T) {
-	block := make(chan struct{})
-	f := paused(t, world.Options{Shards: 1}, scheduler.Options{}, func(*world.Context) { <-block })
-	t.Cleanup(func() { close(block) })
-	f.s.Resume()
-	got := f.problem("stuck", "no tick ends", nil)
-	require.Contains(t, got["detail"], "a system does not return")
-	require.EqualValues(t, 0, got["tick"])
+	synctest.Test(t, func(t *testing.T) {
+		block := make(chan struct{})
+		f := paused(t, world.Options{Shards: 1}, scheduler.Options{}, func(*world.Context) { <-block })
+		t.Cleanup(func() { close(block) })
+		f.s.Resume()
+		got := f.problem("stuck", "no tick ends", nil)
+		require.Contains(t, got["detail"], "a system does not return")
+		require.EqualValues(t, 0, got["tick"])
+	})
 }

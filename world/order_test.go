@@ -27,8 +27,9 @@ func TestKeepOrder(t *testing.T) {
 			order := func() (all []handle.Handle) {
 				for ch := range q.Chunks() {
 					for i, h := range ch.Handles() {
-						require.Equal(t, fmt.Sprint(a.Slice(ch)[i].N), b.Slice(ch)[i].S)
-						require.Same(t, &a.Slice(ch)[i], a.Get(h))
+						if n, s := &a.Slice(ch)[i], b.Slice(ch)[i].S; fmt.Sprint(n.N) != s || a.Get(h) != n {
+							t.Fatalf("%v: %d and %q, at %p and %p", h, n.N, s, n, a.Get(h))
+						}
 						all = append(all, h)
 					}
 				}

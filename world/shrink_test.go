@@ -236,7 +236,11 @@ func TestShrinkAllocatesNothing(t *testing.T) {
 	for range 20 {
 		cycle()
 	}
-	require.Zero(t, testing.AllocsPerRun(60, cycle))
+	runs := 60
+	if check.Enabled { // one goroutine does this, and it takes long with the checks
+		runs = 10
+	}
+	require.Zero(t, testing.AllocsPerRun(runs, cycle))
 }
 
 // TestShrinkReserved keeps reserved room until it was used, and gives it back by Clear.

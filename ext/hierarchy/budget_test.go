@@ -17,7 +17,7 @@ import (
 // and one request more.
 func TestWorst(t *testing.T) {
 	for i, s := range worstShapes {
-		if s.inherent || check.Enabled && i%8 != 4 { // the check build takes long to make a tree
+		if s.inherent || check.Enabled && i%16 != 4 { // the check build takes long to make a tree
 			continue
 		}
 		t.Run(s.kind+" "+s.shape, func(t *testing.T) {

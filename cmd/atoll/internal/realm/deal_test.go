@@ -317,7 +317,7 @@ func TestInventories(t *testing.T) {
 				}
 			}
 		}
-		if tick%4 == 0 || !check.Enabled { // else it takes ten seconds
+		if tick%10 == 0 || !check.Enabled { // else it takes ten seconds
 			g.sound()
 		}
 	}
