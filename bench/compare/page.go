@@ -25,6 +25,9 @@ func writePage(file string, h header, results []result, findings []finding) erro
 			continue
 		}
 		fmt.Fprintf(&page, "\n## %s\n\n%s.\n\n", b.name, b.title)
+		if b.why != "" {
+			fmt.Fprintf(&page, "%s.\n\n", b.why)
+		}
 		pageBench(&page, rows)
 	}
 	if len(results) > 0 {
