@@ -44,8 +44,8 @@
 //	try something out, or go back in time     snapshot.Capture, Captured.Load
 //	load a zone into a world                  snapshot.Insert
 //	load what an older version has saved      snapshot.PlanLoad, Options.Changes
-//	compare two snapshots                     snapshot.Compare
-//	see a snapshot as text, change it         snapshot.Export, snapshot.Import
+//	compare two snapshots                     text.Compare, of package snapshot/text
+//	see a snapshot as text, change it         text.Export, text.Import
 //	see what a world holds and does           World.Stats, World.Describe
 //	serve metrics to Prometheus               package metrics
 //	see what takes long, and what waits       Scheduler.Stats, Scheduler.Trace, package stats

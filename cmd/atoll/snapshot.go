@@ -14,6 +14,7 @@ import (
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
 	"github.com/atoll-sim/atoll/persist/snapshot"
+	"github.com/atoll-sim/atoll/persist/snapshot/text"
 )
 
 const (
@@ -130,7 +131,7 @@ func runDiff(_ context.Context, args []string, stdout, stderr io.Writer) int {
 	limit := 100
 	f.Var(number{&limit, demo.Range{Max: math.MaxInt32}}, "limit", "the most differences that are told; 0 for all")
 	return runOnTwo(f, args, func(old, now io.Reader) (told, error) {
-		c, err := snapshot.Compare(old, now, limit)
+		c, err := text.Compare(old, now, limit)
 		return told{c, c.Differences, !c.Equal()}, err
 	}, stdout, stderr)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/sim"
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/persist/snapshot"
+	"github.com/atoll-sim/atoll/persist/snapshot/text"
 	"github.com/atoll-sim/atoll/persist/state"
 )
 
@@ -74,7 +75,7 @@ func runExport(_ context.Context, args []string, stdout, stderr io.Writer) int {
 	if code, done := parseFiles(f, args, 1, 2, stdout, stderr); done {
 		return code
 	}
-	return failed(f, convert(f, "export", snapshot.Export, stdout, stderr), stderr)
+	return failed(f, convert(f, "export", text.Export, stdout, stderr), stderr)
 }
 
 func runImport(_ context.Context, args []string, stdout, stderr io.Writer) int {
@@ -86,7 +87,7 @@ func runImport(_ context.Context, args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintf(stderr, "%s: a snapshot is not for a terminal; name a file\n", f.Name())
 		return exitUsage
 	}
-	return failed(f, convert(f, "import", snapshot.Import, stdout, stderr), stderr)
+	return failed(f, convert(f, "import", text.Import, stdout, stderr), stderr)
 }
 
 // toStandard reports whether an argument stands for standard output.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/atoll-sim/atoll/persist/snapshot"
+	"github.com/atoll-sim/atoll/persist/snapshot/text"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -257,18 +258,18 @@ func Example_text() {
 	next, _ := newWorld()
 	h, _ := creatures.Create(w, creature{Health{70, 100, 0}, Mood{true}})
 
-	var file, text, again bytes.Buffer
+	var file, lines, again bytes.Buffer
 	_ = snapshot.Save(&file, w, snapshot.Options{})
-	_, err := snapshot.Export(&file, &text, snapshot.Options{})
+	_, err := text.Export(&file, &lines, snapshot.Options{})
 	fmt.Println(err)
 
-	edited := strings.Replace(text.String(), `"Points":70`, `"Points":90`, 1)
+	edited := strings.Replace(lines.String(), `"Points":70`, `"Points":90`, 1)
 	for line := range strings.Lines(edited) {
 		if strings.HasPrefix(line, `{"entity":`) {
 			fmt.Print(line)
 		}
 	}
-	_, err = snapshot.Import(strings.NewReader(edited), &again, snapshot.Options{})
+	_, err = text.Import(strings.NewReader(edited), &again, snapshot.Options{})
 	fmt.Println(err, snapshot.Load(&again, next, snapshot.Options{}), world.Read[Health](next).Get(h).Points)
 	// Output:
 	// <nil>

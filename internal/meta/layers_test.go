@@ -38,7 +38,8 @@ var (
 	// by its directory: who does not import it does not compile them.
 	thirdPartyOf = map[string][]string{
 		"persist/state": {"github.com/zeebo/xxh3", "github.com/fxamacker/cbor/v2"}, "persist/inputlog": {"github.com/zeebo/xxh3"},
-		"persist/snapshot": {"github.com/zeebo/xxh3", "github.com/klauspost/compress"},
+		"persist/snapshot": {"github.com/zeebo/xxh3"}, "persist/snapshot/internal/format": {"github.com/zeebo/xxh3", "github.com/klauspost/compress"},
+		"persist/snapshot/internal/shape": {"github.com/zeebo/xxh3"}, "persist/snapshot/text": {"github.com/zeebo/xxh3"},
 		"inspect/metrics":  {"github.com/prometheus/client_golang"},
 	}
 

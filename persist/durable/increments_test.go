@@ -14,6 +14,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/files/faulty"
 	"github.com/atoll-sim/atoll/persist/durable"
 	"github.com/atoll-sim/atoll/persist/snapshot"
+	snaptext "github.com/atoll-sim/atoll/persist/snapshot/text"
 )
 
 // TestIncrements damages each of the snapshots of a chain, or takes it away: what is lost in them
@@ -88,12 +89,12 @@ func TestMendByHand(t *testing.T) {
 	in, err := dir.Open(newest.Path)
 	require.NoError(t, err)
 	var text, again bytes.Buffer
-	_, err = snapshot.Export(in, &text, snapshot.Options{})
+	_, err = snaptext.Export(in, &text, snapshot.Options{})
 	require.NoError(t, err)
 	require.NoError(t, in.Close())
 	require.Contains(t, text.String(), `{"N":77001}`)
 	edited := strings.Replace(text.String(), `{"N":77001}`, `{"N":77002}`, 1)
-	_, err = snapshot.Import(strings.NewReader(edited), &again, snapshot.Options{})
+	_, err = snaptext.Import(strings.NewReader(edited), &again, snapshot.Options{})
 	require.NoError(t, err)
 
 	put := func(d *faulty.Disk, name string) {

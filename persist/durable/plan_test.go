@@ -15,6 +15,7 @@ import (
 	"github.com/atoll-sim/atoll/persist/durable"
 	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/snapshot"
+	snaptext "github.com/atoll-sim/atoll/persist/snapshot/text"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -117,10 +118,10 @@ func TestPlanNumbers(t *testing.T) {
 	dir := snapshot.Dir{Path: path}
 	in, err := dir.Open(snapshot2)
 	require.NoError(t, err)
-	_, err = snapshot.Export(in, &text, snapshot.Options{})
+	_, err = snaptext.Export(in, &text, snapshot.Options{})
 	require.NoError(t, err)
 	require.NoError(t, in.Close())
-	_, err = snapshot.Import(&text, &file, snapshot.Options{})
+	_, err = snaptext.Import(&text, &file, snapshot.Options{})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(path, "000000000050.snapshot"), file.Bytes(), 0o600))
 	for _, clean := range []bool{false, true} {

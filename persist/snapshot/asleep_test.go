@@ -9,6 +9,7 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/timer"
 	"github.com/atoll-sim/atoll/persist/snapshot"
+	snaptext "github.com/atoll-sim/atoll/persist/snapshot/text"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -66,9 +67,9 @@ func TestLoadAsleep(t *testing.T) {
 	require.NoError(t, err)
 	defer c.Release()
 	var text, imported bytes.Buffer
-	_, err = snapshot.Export(bytes.NewReader(file), &text, snapshot.Options{})
+	_, err = snaptext.Export(bytes.NewReader(file), &text, snapshot.Options{})
 	require.NoError(t, err)
-	_, err = snapshot.Import(&text, &imported, snapshot.Options{})
+	_, err = snaptext.Import(&text, &imported, snapshot.Options{})
 	require.NoError(t, err)
 	loads := map[string]func(w *world.World) error{
 		"a file":  func(w *world.World) error { return snapshot.Load(bytes.NewReader(file), w, snapshot.Options{}) },

@@ -14,6 +14,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/persist/snapshot"
+	snaptext "github.com/atoll-sim/atoll/persist/snapshot/text"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -263,7 +264,7 @@ func FuzzLoad(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, image []byte) {
 		_, _ = snapshot.Inspect(bytes.NewReader(image))
-		_, _ = snapshot.Compare(bytes.NewReader(snapshot.Repair(image)), bytes.NewReader(image), 10)
+		_, _ = snaptext.Compare(bytes.NewReader(snapshot.Repair(image)), bytes.NewReader(image), 10)
 		try(t, image)
 		try(t, snapshot.Repair(image))
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -20,8 +21,9 @@ import (
 // comes after all other uses.
 type Captured struct {
 	s       *saving
-	info    *Info
-	parts   []part
+	info    *format.Info
+	parts   []format.Part
+	bytes   [][]byte // by part: what it appends; nil for rows
 	frozen  drive.Frozen
 	hashing drive.Hashing
 	hash    onceHash
@@ -91,10 +93,11 @@ func Capture(w *world.World, o Options) (c *Captured, err error) {
 func (c *Captured) take() {
 	s := c.s
 	c.parts = s.parts(c.info)
+	c.bytes = make([][]byte, len(c.parts))
 	for i := range c.parts {
-		if p := &c.parts[i]; p.kind != rowsSection {
-			p.bytes = p.body(nil)
-			p.body = func(dst []byte) []byte { return append(dst, p.bytes...) }
+		if p := &c.parts[i]; p.Kind != format.RowsSection {
+			c.bytes[i] = p.Body(nil)
+			p.Body = func(dst []byte) []byte { return append(dst, c.bytes[i]...) }
 		}
 	}
 	s.kept = map[column][]byte{}
@@ -112,7 +115,7 @@ func (c *Captured) take() {
 					if c.frozen.Has(id) {
 						x.Columns[at] = from.Cells(at)
 					} else {
-						s.kept[column{place{k, n}, i, at}] = s.appendCells(nil, s.names.components[id].form, x.Columns[at])
+						s.kept[column{format.Place{Table: k, Chunk: n}, i, at}] = s.appendCells(nil, s.names.components[id].form, x.Columns[at])
 					}
 				}
 			}
@@ -122,7 +125,8 @@ func (c *Captured) take() {
 
 // image returns the image of a shard at the capture.
 func (c *Captured) image(shard int) *store.Image {
-	x := readShard(&drive.Cursor{Rest: c.shard(shard).bytes})
+	s := c.shard(shard)
+	x := format.ReadShard(&drive.Cursor{Rest: s.Body})
 	for i := range x.Tables {
 		for k := range x.Tables[i].Chunks {
 			to, from := &x.Tables[i].Chunks[k], &c.s.images[shard].Tables[i].Chunks[k]
@@ -132,9 +136,15 @@ func (c *Captured) image(shard int) *store.Image {
 	return &x
 }
 
-// shard returns the part with a shard.
-func (c *Captured) shard(i int) *part {
-	return &c.parts[slices.IndexFunc(c.parts, func(p part) bool { return p.kind == shardSection })+i]
+// section returns a part that was captured as a section.
+func (c *Captured) section(i int) format.Section {
+	p := &c.parts[i]
+	return format.Section{Kind: p.Kind, How: format.None, Number: p.Number, Length: len(c.bytes[i]), Body: c.bytes[i], Sure: true}
+}
+
+// shard returns the section of a shard.
+func (c *Captured) shard(i int) format.Section {
+	return c.section(slices.IndexFunc(c.parts, func(p format.Part) bool { return p.Kind == format.ShardSection }) + i)
 }
 
 // Hash returns the hash of the captured state: that of state.StateHash at that moment. The first
@@ -151,14 +161,14 @@ func (c *Captured) Hash() (state.Hash, error) {
 // may be called again. It returns the error of dst, or world.ErrClosed after Release.
 func (c *Captured) Save(dst io.Writer) error { return c.save(dst, nil) }
 
-func (c *Captured) save(dst io.Writer, x *Chain) error {
+func (c *Captured) save(dst io.Writer, x *format.Chain) error {
 	info := *c.info
 	var err error
 	if info.Hash, err = c.Hash(); err != nil {
 		return err
 	}
 	parts := slices.Clone(c.parts)
-	parts[0].body = func(dst []byte) []byte { return appendHeader(dst, &info) }
+	parts[0].Body = func(dst []byte) []byte { return format.AppendHeader(dst, &info) }
 	return c.s.write(dst, parts, &info, x)
 }
 
@@ -166,7 +176,7 @@ func (c *Captured) save(dst io.Writer, x *Chain) error {
 // that is forgotten.
 func (c *Captured) Release() {
 	if c.parts != nil {
-		c.parts, c.s, c.hashing = nil, nil, nil
+		c.parts, c.bytes, c.s, c.hashing = nil, nil, nil, nil
 		c.frozen.Release()
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/persist/snapshot"
+	snaptext "github.com/atoll-sim/atoll/persist/snapshot/text"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -81,7 +82,7 @@ func TestChain(t *testing.T) {
 			info, err := snapshot.Verify(mergeOf(links))
 			require.NoError(t, err)
 			require.Equal(t, one.Tick(), info.Tick)
-			same, err := snapshot.Compare(mergeOf(links), bytes.NewReader(links[len(links)-1].whole), 0)
+			same, err := snaptext.Compare(mergeOf(links), bytes.NewReader(links[len(links)-1].whole), 0)
 			require.NoError(t, err)
 			require.True(t, same.Equal(), same)
 			x := newSea(t, options(), 2)
@@ -153,7 +154,7 @@ func mustSayBase(t *testing.T, image []byte, want string) {
 	x := newPond()
 	_, planned := snapshot.PlanLoad(bytes.NewReader(image), x.World, x.options(0))
 	_, files := snapshot.PlanFiles(bytes.NewReader(image), bytes.NewReader(image), x.options(0))
-	_, compared := snapshot.Compare(bytes.NewReader(image), bytes.NewReader(image), 0)
+	_, compared := snaptext.Compare(bytes.NewReader(image), bytes.NewReader(image), 0)
 	_, verified := snapshot.Verify(bytes.NewReader(image))
 	for _, err := range []error{snapshot.Load(bytes.NewReader(image), x.World, x.options(0)), planned, files, compared, verified} {
 		require.ErrorIs(t, err, snapshot.ErrBase)

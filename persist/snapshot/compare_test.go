@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/persist/snapshot"
+	snaptext "github.com/atoll-sim/atoll/persist/snapshot/text"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -23,7 +24,7 @@ func TestCompare(t *testing.T) {
 	x.Refresh()
 	old := x.save()
 
-	same, err := snapshot.Compare(bytes.NewReader(old), bytes.NewReader(old), 0)
+	same, err := snaptext.Compare(bytes.NewReader(old), bytes.NewReader(old), 0)
 	require.NoError(t, err)
 	require.True(t, same.Equal(), same.String())
 	require.Equal(t, x.World.Tick(), same.Now.Tick)
@@ -40,7 +41,7 @@ func TestCompare(t *testing.T) {
 	x.clock++
 	x.Refresh()
 	now := x.save()
-	got, err := snapshot.Compare(bytes.NewReader(old), bytes.NewReader(now), 0)
+	got, err := snaptext.Compare(bytes.NewReader(old), bytes.NewReader(now), 0)
 	require.NoError(t, err)
 	text := got.String()
 	for _, want := range []string{
@@ -60,17 +61,17 @@ func TestCompare(t *testing.T) {
 	} {
 		require.Contains(t, text, want)
 	}
-	some, err := snapshot.Compare(bytes.NewReader(old), bytes.NewReader(now), 3)
+	some, err := snaptext.Compare(bytes.NewReader(old), bytes.NewReader(now), 3)
 	require.NoError(t, err)
 	require.Len(t, some.Differences, 3)
 	require.Equal(t, len(got.Differences)-3, some.Omitted)
 	require.Equal(t, got.Changed, some.Changed)
 
-	other, err := snapshot.Compare(bytes.NewReader(saveOf(t, complex64(1))), bytes.NewReader(saveOf(t, [2]spot{{1, 2}})), 0)
+	other, err := snaptext.Compare(bytes.NewReader(saveOf(t, complex64(1))), bytes.NewReader(saveOf(t, [2]spot{{1, 2}})), 0)
 	require.NoError(t, err)
 	require.Contains(t, other.String(), `field it (1,0i → [{X:1 Y:2} {X:0 Y:0}]): changed`)
 	for at := 0; at < len(now); at += step(7) * 13 {
-		_, err := snapshot.Compare(bytes.NewReader(old), bytes.NewReader(now[:at]), 0)
+		_, err := snaptext.Compare(bytes.NewReader(old), bytes.NewReader(now[:at]), 0)
 		require.Error(t, err)
 	}
 }

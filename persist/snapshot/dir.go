@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/atoll-sim/atoll/internal/files"
+	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -35,7 +36,7 @@ type Dir struct {
 
 	files files.Files     // nil: those of the operating system
 	whole map[string]bool // by name: read and intact, or written
-	chain Chain           // of what was saved since the last whole file, with Increments
+	chain format.Chain    // of what was saved since the last whole file, with Increments
 	since int             // increments since the whole file
 	last  string          // the newest file that the chain has written
 }
@@ -63,13 +64,13 @@ const (
 // It is written to a temporary file, which is synced and renamed, and then the directory is synced.
 // On an error all older files are unchanged.
 func (d *Dir) Save(w *world.World, o Options) (path string, err error) {
-	return d.save(func(to io.Writer, x *Chain) error { return save(to, w, o, x) })
+	return d.save(func(to io.Writer, x *format.Chain) error { return save(to, w, o, x) })
 }
 
 // Write is Save of what was captured. It may be called while the world ticks.
 func (d *Dir) Write(c *Captured) (path string, err error) { return d.save(c.save) }
 
-func (d *Dir) save(save func(to io.Writer, x *Chain) error) (path string, err error) {
+func (d *Dir) save(save func(to io.Writer, x *format.Chain) error) (path string, err error) {
 	f, keep := d.of(), d.keep()
 	if err := f.Make(); err != nil {
 		return "", fmt.Errorf("snapshot: %w", err)
@@ -90,13 +91,13 @@ func (d *Dir) save(save func(to io.Writer, x *Chain) error) (path string, err er
 	if err := removeParts(f, number); err != nil {
 		return "", fmt.Errorf("snapshot: %w", err)
 	}
-	var chain *Chain
+	var chain *format.Chain
 	if d.Increments > 0 {
 		chain = &d.chain
-		if d.since++; chain.last != nil && d.last == newest && d.since <= d.Increments {
+		if d.since++; chain.Began() && d.last == newest && d.since <= d.Increments {
 			end = moreEnd
 		} else {
-			d.chain, d.since = Chain{}, 0
+			d.chain, d.since = format.Chain{}, 0
 		}
 	}
 	name := nameOf(number, end)
@@ -230,13 +231,13 @@ func (d *Dir) verifyChain(f files.Files, chain []string, broken map[string]error
 		}
 	}
 	info, err := d.verify(f, chain)
-	var at *chainError
+	var at *format.ChainError
 	if errors.As(err, &at) {
-		if name := chain[at.number]; name != last && isContent(at.error) {
-			broken[name] = at.error
-			return info, fmt.Errorf("%w: it needs %s: %w", ErrBase, name, at.error)
+		if name := chain[at.Number]; name != last && isContent(at.Err) {
+			broken[name] = at.Err
+			return info, fmt.Errorf("%w: it needs %s: %w", ErrBase, name, at.Err)
 		}
-		err = at.error
+		err = at.Err
 	}
 	return info, err
 }
@@ -250,7 +251,7 @@ func (d *Dir) verify(f files.Files, chain []string) (Info, error) {
 	info, err := Verify(in.Reader)
 	for i, x := range in.files {
 		if n, _ := io.ReadFull(x, make([]byte, 1)); err == nil && n > 0 {
-			err = &chainError{i, altered("there is more data after its end")}
+			err = &format.ChainError{Number: i, Err: format.Altered("there is more data after its end")}
 		}
 	}
 	return info, err
@@ -269,7 +270,7 @@ func openChain(f files.Files, chain []string) (*opened, error) {
 		in, err := f.Open(name)
 		if err != nil {
 			_ = x.Close() // an earlier error counts
-			return nil, &chainError{i, err}
+			return nil, &format.ChainError{Number: i, Err: err}
 		}
 		x.files, all = append(x.files, in), append(all, in)
 	}
@@ -279,6 +280,9 @@ func openChain(f files.Files, chain []string) (*opened, error) {
 	}
 	return x, nil
 }
+
+// Within returns the reader of the snapshot, so that what Merge makes is not compressed again.
+func (x *opened) Within() io.Reader { return x.Reader }
 
 func (x *opened) Close() (err error) {
 	for _, f := range x.files {

@@ -8,63 +8,13 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 )
 
 // This file skips what is dropped. Entities that had different components may have the same ones
 // when some are dropped, so it also puts the rows of several tables in one.
-
-// components returns the numbers of components in this world, without those that are dropped.
-func (l *loading) components(saved []int) (own []int, err error) {
-	for _, c := range saved {
-		if c >= len(l.names.components) {
-			return nil, fmt.Errorf("component %d, of %d", c, len(l.names.components))
-		}
-		if at := l.names.components[c].at; at >= 0 {
-			own = append(own, at)
-		}
-	}
-	return own, nil
-}
-
-// component returns the number of a component in this world, or -1.
-func (l *loading) component(saved int) int {
-	if saved < len(l.names.components) {
-		return l.names.components[saved].at
-	}
-	return -1
-}
-
-// pass skips the values of something that is dropped.
-func (l *loading) pass(c *drive.Cursor, n *named, values int) error {
-	if n.form == nil {
-		return c.Err
-	}
-	return l.values(c, n.form, mem.Cells{Len: values})
-}
-
-// mergedTable is a table of the world with the rows of several in the snapshot.
-//
-// Ownership: each row of handles belongs to the goroutine that has its chunk.
-type mergedTable struct {
-	shard, to int
-	handles   []handle.Handle
-	chunks    []store.ChunkImage
-	first     []int // by chunk: its first row in the table
-}
-
-// chunkOf returns the chunk of a row of the table.
-func (m *mergedTable) chunkOf(row int) int {
-	at, _ := slices.BinarySearch(m.first, row+1)
-	return at - 1 // chunks without rows come last, and begin after the last row
-}
-
-// drops reports whether components are dropped.
-func (l *loading) drops() bool {
-	return slices.ContainsFunc(l.names.components, func(n named) bool { return n.at < 0 })
-}
 
 // merge makes tables with the same components one table, in the image and in the plans of a shard.
 func (l *loading) merge(shard int, x *store.Image) error {
@@ -107,7 +57,7 @@ func (l *loading) merge(shard int, x *store.Image) error {
 // mergeGroup returns the image of a table with the rows of several.
 func (l *loading) mergeGroup(m *mergedTable, x *store.Image, plans []tablePlan, group []int) (t store.TableImage, err error) {
 	t = store.TableImage{Components: x.Tables[group[0]].Components, Current: -1}
-	now := uint32(l.info.Tick) + 2 // after all stamps
+	now := uint32(l.head.Tick) + 2 // after all stamps
 	younger := func(a, b uint32) uint32 {
 		if now-a < now-b {
 			return a
@@ -236,7 +186,7 @@ func (l *loading) fillMerged() error {
 				continue
 			}
 			if err := l.into.Fill(l.into.Chunk(m.shard, m.to, k), rest[:c.Rows]); err != nil {
-				return altered("shard %d: %w", m.shard, err)
+				return format.Altered("shard %d: %w", m.shard, err)
 			}
 			rest = rest[c.Rows:]
 		}

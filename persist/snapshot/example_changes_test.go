@@ -97,21 +97,3 @@ func ExamplePlan() {
 	fmt.Println(len(plan.Refused()), plan.Info.Entities)
 	// Output: 1 1
 }
-
-// What differs between two snapshots is told with values.
-func ExampleCompare() {
-	old, now := exampleSaved("health", exampleHealth{7}), exampleSaved("health", exampleHealth{8})
-	x, _ := snapshot.Compare(bytes.NewReader(old), bytes.NewReader(now), 0)
-	for _, d := range x.Differences[1:] { // the first is the hash
-		fmt.Println(d)
-	}
-	// Output: entity "0:0@1", field health.Points (7 → 8): changed
-}
-
-// Two saves of one state do not differ.
-func ExampleComparison() {
-	file := exampleSaved("health", exampleHealth{7})
-	x, _ := snapshot.Compare(bytes.NewReader(file), bytes.NewReader(file), 0)
-	fmt.Println(x.Equal())
-	// Output: true
-}

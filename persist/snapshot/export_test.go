@@ -8,11 +8,22 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/files"
+	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/state"
 )
 
 // Pack and Unpack are those of sections.
-var Pack, Unpack = pack, unpack
+var (
+	Pack   = func(how Compression, dst, body []byte) []byte { return format.Pack(format.Compression(how), dst, body) }
+	Unpack = func(how Compression, dst, body []byte, length int) ([]byte, error) {
+		return format.Unpack(format.Compression(how), dst, body, length)
+	}
+)
+
+const (
+	preamble = 12
+	headSize = 32
+)
 
 // Repair gives a snapshot whose bytes were changed the checksums that it should have, and the
 // lengths of its sections, as far as there are sections. Tests get behind the checksums with it.
@@ -21,26 +32,26 @@ func Repair(image []byte) []byte {
 		return image
 	}
 	out := bytes.NewBuffer(bytes.Clone(image[:preamble]))
-	w := writer{out: out}
-	for rest := image[preamble:]; len(rest) >= headSize; {
+	w, first := format.Writer{Out: out}, true
+	for rest := image[preamble:]; len(rest) >= headSize; first = false {
 		stored := binary.LittleEndian.Uint64(rest[16:])
-		s := section{kind: rest[0], how: Compression(rest[1]), number: int(binary.LittleEndian.Uint32(rest[4:]))}
-		s.length = int(binary.LittleEndian.Uint64(rest[8:]))
+		s := format.Section{Kind: rest[0], How: format.Compression(rest[1]), Number: int(binary.LittleEndian.Uint32(rest[4:]))}
+		s.Length = int(binary.LittleEndian.Uint64(rest[8:]))
 		rest = rest[headSize:]
-		s.body = rest[:min(stored, uint64(len(rest)))]
-		rest = rest[len(s.body):]
-		if s.how == None {
-			s.length = len(s.body)
+		s.Body = rest[:min(stored, uint64(len(rest)))]
+		rest = rest[len(s.Body):]
+		if s.How == format.None {
+			s.Length = len(s.Body)
 		}
-		s.sum = s.checksum()
-		if s.kind == baseSection && w.sections == 0 {
-			w.base = new(base)
+		s.Sum = s.Checksum()
+		if s.Kind == format.BaseSection && first {
+			w.Base = new(format.Base)
 		}
-		if s.kind == endSection {
-			_ = w.end(binary.LittleEndian.Uint64(append(bytes.Clone(s.body), make([]byte, 24)...)[16:]))
+		if s.Kind == format.EndSection {
+			_ = w.End(binary.LittleEndian.Uint64(append(bytes.Clone(s.Body), make([]byte, 24)...)[16:]))
 			break
 		}
-		_ = w.section(&s)
+		_ = w.Section(&s)
 	}
 	return out.Bytes()
 }
@@ -48,38 +59,41 @@ func Repair(image []byte) []byte {
 // Exchange gives the first section of a kind another body, which is made of the one before.
 func Exchange(image []byte, kind byte, body func(old []byte) []byte) []byte {
 	out := bytes.NewBuffer(nil)
-	w, r := writer{out: out}, reader{in: bytes.NewReader(image)}
-	_, _, done := w.begin(), r.begin(), false
-	for s := new(section); s.kind != endSection; {
-		if err := r.next(s); err != nil {
+	w, r := format.Writer{Out: out}, format.SourceOf(bytes.NewReader(image))
+	_, _, done := w.Begin(), r.Begin(), false
+	for s := new(format.Section); s.Kind != format.EndSection; {
+		if err := r.Next(s); err != nil {
 			panic(err)
 		}
 		switch {
-		case s.kind == baseSection:
-			w.base = new(base)
-		case s.kind == endSection:
-			_ = w.end(0)
+		case s.Kind == format.BaseSection:
+			w.Base = new(format.Base)
+		case s.Kind == format.EndSection:
+			_ = w.End(0)
 			continue
-		case s.kind == kind && !done:
-			old := must(s.unpack(new([]byte)))
-			s.body, s.how, done = body(old), None, true
-			if s.length = len(s.body); s.kind != headerSection {
-				s.body, s.how = pack(Zstd, nil, s.body), Zstd
+		case s.Kind == kind && !done:
+			old, err := s.Unpack(new([]byte))
+			if err != nil {
+				panic(err)
 			}
-			s.sum = s.checksum()
+			s.Body, s.How, done = body(old), format.None, true
+			if s.Length = len(s.Body); s.Kind != format.HeaderSection {
+				s.Body, s.How = format.Pack(format.Zstd, nil, s.Body), format.Zstd
+			}
+			s.Sum = s.Checksum()
 		}
-		_ = w.section(s)
+		_ = w.Section(s)
 	}
 	return out.Bytes()
 }
 
 // SectionsOf returns where the sections of a snapshot begin, by their kind and number.
 func SectionsOf(image []byte) map[string]int {
-	all, r := map[string]int{}, reader{in: bytes.NewReader(image)}
-	s, err := new(section), r.begin()
-	for err == nil && s.kind != endSection {
-		if err = r.next(s); err == nil {
-			all[string(s.kind)+string(rune('0'+s.number))] = int(s.at)
+	all, r := map[string]int{}, format.SourceOf(bytes.NewReader(image))
+	s, err := new(format.Section), r.Begin()
+	for err == nil && s.Kind != format.EndSection {
+		if err = r.Next(s); err == nil {
+			all[string(s.Kind)+string(rune('0'+s.Number))] = int(s.At)
 		}
 	}
 	return all
@@ -97,30 +111,31 @@ func (d *Dir) Use(f Files) { d.files = f }
 // Forge changes what a snapshot that is not compressed says of the form of its first component.
 func Forge(image []byte, forge func(parts []drive.Part) []drive.Part) []byte {
 	out := bytes.NewBuffer(bytes.Clone(image[:preamble]))
-	w, r := writer{out: out}, reader{in: bytes.NewReader(image)}
-	s, err := new(section), r.begin()
+	w, r := format.Writer{Out: out}, format.SourceOf(bytes.NewReader(image))
+	s, err := new(format.Section), r.Begin()
 	for err == nil {
-		if err = r.next(s); err != nil || s.kind == endSection {
+		if err = r.Next(s); err != nil || s.Kind == format.EndSection {
 			break
 		}
-		if s.kind == namesSection {
-			x, _ := readCatalogue(s.body)
-			n := &x.components[0]
-			n.parts, n.hash = forge(n.parts), n.hash+1
-			s.body = x.append(nil)
-			s.length = len(s.body)
+		if s.Kind == format.NamesSection {
+			x, _ := format.ReadCatalogue(s.Body)
+			n := &x.Components[0]
+			n.Parts, n.Hash = forge(n.Parts), n.Hash+1
+			s.Body = x.Append(nil)
+			s.Length = len(s.Body)
 		}
-		s.sum = s.checksum()
-		err = w.section(s)
+		s.Sum = s.Checksum()
+		err = w.Section(s)
 	}
-	_ = w.end(0)
+	_ = w.End(0)
 	return out.Bytes()
 }
 
 // Conversion returns what Load would do about a component of one type in a world with another, and
 // the form by which it reads the values.
 func Conversion(old, now reflect.Type, codecs *state.Codecs, changes ...Change) (p Plan, form drive.Form, err error) {
-	saved, own := named{name: "it", rows: old}, named{name: "it", rows: now}
+	it := format.Named{Name: "it"}
+	saved, own := named{Named: it, rows: old}, named{Named: it, rows: now}
 	if err := errors.Join(saved.formOf(codecs), own.formOf(codecs)); err != nil {
 		return p, nil, err
 	}

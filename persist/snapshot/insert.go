@@ -9,6 +9,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -165,7 +166,7 @@ func (x *insertion) planExtensions() error {
 		}
 		from, ok := e.(drive.Insertable)
 		if !ok {
-			return otherWorld("extension %q, a %T, cannot be inserted", name, e)
+			return format.OtherWorld("extension %q, a %T, cannot be inserted", name, e)
 		}
 		if x.o.WithoutNames && from.Unique() {
 			continue
@@ -181,7 +182,7 @@ func (x *insertion) planExtensions() error {
 			}
 		}
 		if at < 0 {
-			return otherWorld("%q of the piece, which has entities that are inserted, is not in the world; make it with the same New", name)
+			return format.OtherWorld("%q of the piece, which has entities that are inserted, is not in the world; make it with the same New", name)
 		}
 		put, err := own[at].(drive.Insertable).PlanInsert(part)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/drive/remap"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -112,9 +113,9 @@ func (x *insertion) component(id int) (int, error) {
 		at := slices.IndexFunc(x.own.Components(), func(own drive.Named) bool { return own.Name == n.Name })
 		switch {
 		case at < 0:
-			return 0, otherWorld("component %q (%v) of the piece is not in the world; register it, or remove it from the piece", n.Name, n.Type)
+			return 0, format.OtherWorld("component %q (%v) of the piece is not in the world; register it, or remove it from the piece", n.Name, n.Type)
 		case x.own.Components()[at].Type != n.Type:
-			return 0, otherWorld("component %q is a %v in the piece, and a %v in the world", n.Name, n.Type, x.own.Components()[at].Type)
+			return 0, format.OtherWorld("component %q is a %v in the piece, and a %v in the world", n.Name, n.Type, x.own.Components()[at].Type)
 		}
 		if remap.Holds(n.Type, ownerType) {
 			return 0, fmt.Errorf("snapshot: Insert: component %q: %w", n.Name, remap.ErrOwner)

@@ -1,18 +1,15 @@
 package snapshot
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
-	"sync"
 
-	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
-	"github.com/atoll-sim/atoll/internal/mem"
-	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -34,12 +31,29 @@ import (
 // world is new again, so that another snapshot can be loaded into it; but what Options.Also has
 // loaded by then stays loaded. After a panic of a codec or an Also the world is broken and says so.
 func Load(src io.Reader, w *world.World, o Options) error {
-	return load(sourceOf(src), nil, w, "snapshot.Load", o)
+	return load(format.SourceOf(src), nil, w, "snapshot.Load", o)
+}
+
+// Load loads what was captured into a new world, a fork. It has the effect of Save and the function
+// Load, but writes nothing. Components are copied on o.Workers goroutines as frames copy them, by
+// world.Component.CloneBy if they have one. Components without it, of which a plain copy would
+// share something, are encoded and decoded. The fork shares nothing with the captured world, nor
+// with other forks, and continues as that world would have. As the function Load, it calls no hooks
+// for what it loads. Load may be called as often as needed,
+// and by several goroutines at once for a world each, if the functions of o allow that.
+//
+// The requirements for the new world and for o, and the errors, are those of the function Load,
+// except that no component can be dropped. It returns world.ErrClosed after Release.
+func (c *Captured) Load(w *world.World, o Options) error {
+	if c.parts == nil {
+		return world.ErrClosed
+	}
+	return load(&memory{c: c}, c, w, "Captured.Load", o)
 }
 
 // load loads from a source. If from is not nil, that has the rows. call is the name of the call for
 // messages.
-func load(r source, from *Captured, w *world.World, call string, o Options) error {
+func load(r format.Source, from *Captured, w *world.World, call string, o Options) error {
 	short := strings.TrimPrefix(call, "snapshot.")
 	if w == nil {
 		panic("snapshot: " + short + " into a nil World; pass one of world.New")
@@ -76,28 +90,6 @@ func load(r source, from *Captured, w *world.World, call string, o Options) erro
 	return err
 }
 
-// loading is a world that is being loaded.
-type loading struct {
-	w        *world.World
-	v        drive.Survey // of it
-	o        *Options
-	r        source
-	from     *Captured // has the rows, or nil: the source has them
-	into     drive.Loader
-	info     Info
-	settings []setting
-	same     bool          // the hashes can be compared
-	names    *catalogue    // of the snapshot
-	own      *catalogue    // of the world
-	tables   [][]tablePlan // by shard
-	read     int64         // bytes that describe rows
-	merged   []*mergedTable
-	rows     int64      // bytes of rows, used or not
-	codecs   sync.Mutex // held while the user's functions are called
-	put      []func()
-	also     []func() error
-}
-
 // begin reads the sections that do not change the world.
 func (l *loading) begin() error {
 	p, err := l.plan()
@@ -105,26 +97,26 @@ func (l *loading) begin() error {
 		err = p.err()
 	}
 	if err == nil && l.from != nil && l.drops() {
-		err = otherWorld("a fork has all components of the world that was captured; to drop one, load what Captured.Save writes")
+		err = format.OtherWorld("a fork has all components of the world that was captured; to drop one, load what Captured.Save writes")
 	}
 	return err
 }
 
 // fill reads all other sections.
 func (l *loading) fill() error {
-	var s section
+	var s format.Section
 	var c drive.Cursor // of its body
 	var buf []byte
 	unpacked := func() (err error) {
-		if most := l.o.BytesMax; most > 0 && int64(s.length) > most && !s.sure {
-			return fmt.Errorf("%w: %v has %d bytes, with BytesMax = %d", ErrTooLarge, &s, s.length, most)
+		if most := l.o.BytesMax; most > 0 && int64(s.Length) > most && !s.Sure {
+			return fmt.Errorf("%w: %v has %d bytes, with BytesMax = %d", ErrTooLarge, &s, s.Length, most)
 		}
 		c = drive.Cursor{Most: l.mayList(&s)}
-		c.Rest, err = s.unpack(&buf)
+		c.Rest, err = s.Unpack(&buf)
 		return err
 	}
 	next := func() error {
-		if err := l.r.next(&s); err != nil {
+		if err := l.r.Next(&s); err != nil {
 			return err
 		}
 		return unpacked()
@@ -135,7 +127,7 @@ func (l *loading) fill() error {
 	}
 	if err == nil && l.from != nil {
 		if err = l.copyShards(); err == nil {
-			err = l.r.next(&s)
+			err = l.r.Next(&s)
 		}
 	} else {
 		for i := 0; err == nil && i < l.w.Shards(); i++ {
@@ -153,15 +145,15 @@ func (l *loading) fill() error {
 	if err == nil {
 		err = unpacked()
 	}
-	last := rank(rowsSection) + 1
+	last := format.Rank(format.RowsSection) + 1
 	counts := map[byte]int{}
-	for err == nil && s.kind != endSection {
-		at := rank(s.kind)
-		if at < last || s.number != counts[s.kind] {
-			return altered("%v is not in its place", &s)
+	for err == nil && s.Kind != format.EndSection {
+		at := format.Rank(s.Kind)
+		if at < last || s.Number != counts[s.Kind] {
+			return format.Altered("%v is not in its place", &s)
 		}
 		last = at
-		counts[s.kind]++
+		counts[s.Kind]++
 		if err = l.part(&c, &s); err == nil {
 			err = c.End()
 		}
@@ -171,7 +163,7 @@ func (l *loading) fill() error {
 		err = next()
 	}
 	if err == nil {
-		err = l.r.finish(&s)
+		err = l.r.Finish(&s)
 	}
 	if err == nil {
 		err = l.complete(counts)
@@ -185,188 +177,15 @@ func (l *loading) fill() error {
 // complete checks that no part is missing.
 func (l *loading) complete(counts map[byte]int) error {
 	want := map[byte]int{
-		mailSection: l.w.Shards() + 1, resourceSection: len(l.names.resources), extensionSection: len(l.names.extensions),
-		schedulerSection: drive.FlagsOf(l.names.scheduler), alsoSection: len(l.names.also),
+		format.MailSection: l.w.Shards() + 1, format.ResourceSection: len(l.names.resources), format.ExtensionSection: len(l.names.extensions),
+		format.SchedulerSection: drive.FlagsOf(l.names.scheduler), format.AlsoSection: len(l.names.also),
 	}
 	for kind, n := range want {
 		if counts[kind] != n {
-			return altered("it has %d sections of kind %q, want %d", counts[kind], kind, n)
+			return format.Altered("it has %d sections of kind %q, want %d", counts[kind], kind, n)
 		}
 	}
 	return l.allFilled()
-}
-
-// world loads what shapes the world as a whole.
-func (l *loading) world(s *section, c *drive.Cursor) error {
-	if s.kind != worldSection || s.number != 0 {
-		return altered("%v is not in its place", s)
-	}
-	x := readState(c)
-	if err := c.End(); err != nil {
-		return l.within(s, err)
-	}
-	own := l.v.State()
-	if len(x.Hooks) != len(l.names.hooks) || x.Tick != l.info.Tick {
-		return altered("%v: it has %d hooks, want %d; tick %d, want %d", s, len(x.Hooks), len(l.names.hooks), x.Tick, l.info.Tick)
-	}
-	for i, h := range l.names.hooks {
-		if h.at >= 0 {
-			own.Hooks[h.at] = x.Hooks[i]
-		}
-	}
-	x.Hooks = own.Hooks
-	var err error
-	if x.Pinned, err = l.components(x.Pinned); err == nil {
-		x.Pinned = append(x.Pinned, slices.DeleteFunc(own.Pinned, func(c int) bool { // those that the snapshot does not know
-			return slices.ContainsFunc(l.names.components, func(n named) bool { return n.at == c })
-		})...)
-		slices.Sort(x.Pinned)
-		err = l.into.World(x)
-	}
-	if err != nil {
-		return l.within(s, err)
-	}
-	return nil
-}
-
-// part loads a section that follows the rows.
-func (l *loading) part(c *drive.Cursor, s *section) error {
-	switch s.kind {
-	case mailSection:
-		return l.mail(c, s.number)
-	case resourceSection:
-		if s.number >= len(l.names.resources) {
-			return drive.ErrBody
-		}
-		return l.resource(c, &l.names.resources[s.number])
-	case extensionSection:
-		if s.number >= len(l.names.extensions) {
-			return drive.ErrBody
-		}
-		body, n := slices.Clone(c.Take(len(c.Rest))), l.names.extensions[s.number]
-		if n.at >= 0 {
-			l.later("extension", n.name, func() error {
-				x, err := drive.StateOf(l.v.Extensions()[n.at], l.o.Codecs, true)
-				if err != nil {
-					return err
-				}
-				return x.(drive.Saved).LoadSaved(body)
-			})
-		}
-	case schedulerSection:
-		body := slices.Clone(c.Take(len(c.Rest)))
-		l.later("state of", "scheduler", func() error { return l.loadSystems(body) })
-	case alsoSection:
-		if s.number >= len(l.names.also) {
-			return drive.ErrBody
-		}
-		body, n := slices.Clone(c.Take(len(c.Rest))), l.names.also[s.number]
-		if n.at < 0 {
-			break
-		}
-		l.also = append(l.also, func() error {
-			if err := l.o.Also[n.at].Load(body); err != nil {
-				return fmt.Errorf("snapshot: also %q: %w", n.name, err)
-			}
-			return nil
-		})
-	}
-	return nil
-}
-
-// later calls load once all entities exist.
-func (l *loading) later(what, name string, load func() error) {
-	l.also = append(l.also, func() error {
-		if err := load(); err != nil {
-			kind := ErrOtherWorld
-			if errors.Is(err, drive.ErrImage) {
-				kind = ErrAltered
-			}
-			return fmt.Errorf("%w: %s %q: %w", kind, what, name, err)
-		}
-		return nil
-	})
-}
-
-func (l *loading) resource(c *drive.Cursor, n *named) error {
-	if n.at < 0 {
-		err := l.pass(c, n, 1)
-		if err == nil {
-			err = l.pass(c, n, c.Int())
-		}
-		return err
-	}
-	value, parts, put := l.into.Resource(n.at)
-	err := l.values(c, n.form, value)
-	switch count := c.Int(); {
-	case err != nil:
-	case count == parts.Len:
-		err = l.values(c, n.form, parts)
-	case count > 0 && count != l.w.Shards():
-		err = drive.ErrBody
-	case count > 0: // it is no accumulator now
-		err = l.values(c, skipping(n.parts), mem.Cells{Len: count})
-	}
-	l.put = append(l.put, put)
-	return err
-}
-
-func (l *loading) mail(c *drive.Cursor, from int) error {
-	if from > l.w.Shards() {
-		return drive.ErrBody
-	}
-	if from < l.w.Shards() {
-		for i := range l.names.messages {
-			n := &l.names.messages[i]
-			to := drive.WordsOf[handle.Handle](c)
-			if n.at < 0 {
-				if err := l.pass(c, n, len(to)); err != nil {
-					return err
-				}
-				continue
-			}
-			if least := n.form.Least(); least > 0 && len(to) > len(c.Rest)/least {
-				return drive.ErrBody
-			}
-			if !c.Takes(len(to), int(n.rows.Size())) {
-				return c.Err
-			}
-			bodies, put := l.into.Mail(n.at, from, to)
-			if err := l.values(c, n.form, bodies); err != nil {
-				return err
-			}
-			l.put = append(l.put, put)
-		}
-	}
-	for range c.Count(3) {
-		kind, flags, h := c.Int(), queue.Flags(c.Below(1<<16)), c.Handle()
-		if c.Err != nil || kind >= len(l.names.kinds) {
-			return drive.ErrBody
-		}
-		n := &l.names.kinds[kind]
-		if n.at < 0 {
-			if err := l.pass(c, n, 1); err != nil {
-				return err
-			}
-			continue
-		}
-		value, err := l.into.Request(sender(from, l.w.Shards()), n.at, flags, h)
-		if errors.Is(err, world.ErrFull) {
-			o := l.w.Options()
-			return otherWorld("more requests are under way than this world takes, with OutboxRequests = %d, OutboxBytes = %d; the saved one had %d and %d (a %s)", o.OutboxRequests, o.OutboxBytes, l.info.Options.OutboxRequests, l.info.Options.OutboxBytes, n.name)
-		}
-		if err != nil {
-			return fmt.Errorf("a %s: %w", n.name, err)
-		}
-		if n.form == nil {
-			continue
-		}
-		if c.Rest, err = l.value(c.Rest, n.form, value); err != nil {
-			return fmt.Errorf("a %s: %w", n.name, err)
-		}
-		l.v.Kinds().Renumber(n.at, value, l.component)
-	}
-	return nil
 }
 
 // finish ends the load after all sections were read.
@@ -375,19 +194,43 @@ func (l *loading) finish() error {
 		put()
 	}
 	if err := l.into.Finish(); err != nil {
-		return altered("%w", err)
+		return format.Altered("%w", err)
 	}
 	for _, f := range l.also {
 		if err := f(); err != nil {
 			return err
 		}
 	}
-	if !l.same || l.info.Hash == 0 {
+	if !l.same || l.head.Hash == 0 {
 		return nil
 	}
 	hash, err := state.StateHash(l.w, l.o.Codecs)
-	if err == nil && hash != l.info.Hash {
-		err = fmt.Errorf("%w: its hash is %v, was %v", ErrDiffers, hash, l.info.Hash)
+	if err == nil && hash != l.head.Hash {
+		err = fmt.Errorf("%w: its hash is %v, was %v", ErrDiffers, hash, l.head.Hash)
 	}
 	return err
+}
+
+// undoing returns a function that makes the world new again.
+func (l *loading) undoing() func() error {
+	var saved [][]byte
+	var system []byte
+	for _, x := range l.own.extensions {
+		saved = append(saved, x.saved.AppendSaved(nil))
+	}
+	if l.o.Scheduler != nil {
+		system = l.o.Scheduler.AppendState(nil)
+	}
+	return func() error {
+		errs := []error{l.into.Undo()}
+		for i, x := range l.own.extensions {
+			if errs = append(errs, x.saved.LoadSaved(saved[i])); !bytes.Equal(saved[i], x.saved.AppendSaved(nil)) {
+				errs = append(errs, fmt.Errorf("extension %q is not as it was before", x.Name))
+			}
+		}
+		if l.o.Scheduler != nil {
+			errs = append(errs, l.o.Scheduler.LoadState(system))
+		}
+		return errors.Join(errs...)
+	}
 }

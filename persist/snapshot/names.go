@@ -9,6 +9,8 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
+	"github.com/atoll-sim/atoll/persist/snapshot/internal/shape"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -17,10 +19,7 @@ import (
 // named is something that is registered, by name. In a world it has the form that writes its
 // values, in a snapshot a description of the form.
 type named struct {
-	name  string
-	typ   string // empty if there are no values; of an extension its options
-	hash  uint64 // of the form, or of the options that must be the same
-	parts []drive.Part
+	format.Named
 
 	form drive.Form
 	rows reflect.Type
@@ -37,34 +36,47 @@ type catalogue struct {
 	balances                                                                            scheduler.Balancer // of a world, or nil
 }
 
-// lists returns the lists by the names that errors use.
-func (x *catalogue) lists() map[string]*[]named {
+// list returns a list by its name in format.Listed, or nil.
+func (x *catalogue) list(what string) *[]named {
 	return map[string]*[]named{
 		"component": &x.components, "message": &x.messages, "resource": &x.resources, "request": &x.kinds,
 		"hook": &x.hooks, "extension": &x.extensions, "also": &x.also, "system": &x.systems, "balancer": &x.balancers,
-	}
+	}[what]
 }
 
-// accumulates is in the hash of the form of a resource that has parts.
-const accumulates = 1 << 63
+// catalogueIn lists what a snapshot has.
+func catalogueIn(saved *format.Catalogue) *catalogue {
+	x := &catalogue{scheduler: saved.Scheduler}
+	for _, what := range format.Listed {
+		for _, n := range *saved.List(what) {
+			*x.list(what) = append(*x.list(what), named{Named: n})
+		}
+	}
+	return x
+}
 
-// optional is the hash of an Also that a world may lack; others have 0.
-const optional = 1
-
-// listed is the order of the lists in a snapshot.
-var listed = []string{"component", "message", "resource", "request", "hook", "extension", "also", "system", "balancer"}
+// saved returns what a snapshot has of the catalogue.
+func (x *catalogue) saved() *format.Catalogue {
+	to := &format.Catalogue{Scheduler: x.scheduler}
+	for _, what := range format.Listed {
+		for _, n := range *x.list(what) {
+			*to.List(what) = append(*to.List(what), n.Named)
+		}
+	}
+	return to
+}
 
 // catalogueOf lists what a world has. Kinds of requests are listed by name only: see formOf.
 func catalogueOf(w *world.World, v drive.Survey, o *Options) (x *catalogue, err error) {
 	x = &catalogue{scheduler: o.Scheduler != nil, hashed: map[string]bool{}}
 	for _, r := range v.Registered() {
-		if x.hashed[r.What] = true; x.lists()[r.What] == nil {
+		if x.hashed[r.What] = true; x.list(r.What) == nil {
 			panic(fmt.Sprintf("snapshot: the state hash depends on what is registered as %q, which snapshots do not list", r.What))
 		}
 	}
 	typed := func(what string, all []drive.Named) (list []named) {
 		for i, n := range all {
-			item := named{name: n.Name, rows: n.Type, at: i}
+			item := named{Named: format.Named{Name: n.Name}, rows: n.Type, at: i}
 			if e := item.formOf(o.Codecs); e != nil && err == nil {
 				err = fmt.Errorf("snapshot: %s %q: %w", what, n.Name, e)
 			}
@@ -75,16 +87,16 @@ func catalogueOf(w *world.World, v drive.Survey, o *Options) (x *catalogue, err 
 	x.components, x.messages, x.resources = typed("component", v.Components()), typed("message", v.Messages()), typed("resource", v.Resources())
 	for i := range x.resources {
 		if _, parts := v.Resource(i); parts > 0 && err == nil {
-			x.resources[i].hash ^= accumulates
+			x.resources[i].Hash ^= format.Accumulates
 		}
 	}
 	kinds := v.Kinds()
 	for i := range kinds.Len() {
 		d, t := kinds.Describe(i)
-		x.kinds = append(x.kinds, named{name: d.Name, rows: t, at: i})
+		x.kinds = append(x.kinds, named{Named: format.Named{Name: d.Name}, rows: t, at: i})
 	}
 	for i, h := range v.Hooks() {
-		x.hooks = append(x.hooks, named{name: h.Name(), at: i})
+		x.hooks = append(x.hooks, named{Named: format.Named{Name: h.Name()}, at: i})
 	}
 	for i, e := range v.Extensions() {
 		shown, wrong := drive.StateOf(e, o.Codecs, true)
@@ -95,26 +107,26 @@ func catalogueOf(w *world.World, v drive.Survey, o *Options) (x *catalogue, err 
 		if !ok {
 			return nil, fmt.Errorf("snapshot: %w: extension %d of the world, a %T, has no AppendSaved and LoadSaved", state.ErrNoCodec, i, e)
 		}
-		n := named{name: drive.NameOf(e, i), saved: saved, at: i}
+		n := named{Named: format.Named{Name: drive.NameOf(e, i)}, saved: saved, at: i}
 		if e, ok := saved.(drive.Optioned); ok {
 			all, same := e.SavedOptions()
-			n.typ, n.hash = all, xxh3.HashString(same)
+			n.Type, n.Hash = all, xxh3.HashString(same)
 		}
 		x.extensions = append(x.extensions, n)
 	}
 	for i, a := range o.Also {
-		n := named{name: a.Name, at: i}
+		n := named{Named: format.Named{Name: a.Name}, at: i}
 		if a.Optional {
-			n.hash = optional
+			n.Hash = format.Optional
 		}
 		x.also = append(x.also, n)
 	}
 	if o.Scheduler != nil {
 		for i, name := range o.Scheduler.Systems() {
-			x.systems = append(x.systems, named{name: name, at: i})
+			x.systems = append(x.systems, named{Named: format.Named{Name: name}, at: i})
 		}
 		if x.balances = o.Scheduler.Options().Balancer; x.balances != nil {
-			x.balancers = []named{{name: fmt.Sprintf("%T", x.balances)}}
+			x.balancers = []named{{Named: format.Named{Name: fmt.Sprintf("%T", x.balances)}}}
 		}
 	}
 	return x, err
@@ -126,14 +138,14 @@ func (x *catalogue) keep(w *world.World, v drive.Survey, codecs *state.Codecs) (
 	used := map[string]bool{}
 	for from := range w.Shards() + 1 {
 		v.Requests(sender(from, w.Shards()), func(r queue.PendingRequest) {
-			used[x.kinds[r.Kind()].name] = true
+			used[x.kinds[r.Kind()].Name] = true
 		})
 	}
-	x.kinds = slices.DeleteFunc(x.kinds, func(n named) bool { return !used[n.name] })
+	x.kinds = slices.DeleteFunc(x.kinds, func(n named) bool { return !used[n.Name] })
 	for i := range x.kinds {
 		n := &x.kinds[i]
 		if e := n.formOf(codecs); e != nil && err == nil {
-			err = fmt.Errorf("snapshot: a %s is under way: %w", n.name, e)
+			err = fmt.Errorf("snapshot: a %s is under way: %w", n.Name, e)
 		}
 	}
 	return err
@@ -153,51 +165,7 @@ func (n *named) formOf(codecs *state.Codecs) (err error) {
 		return nil
 	}
 	if n.form, err = drive.FormOf(codecs, n.rows, true); err == nil {
-		n.typ, n.hash, n.parts = n.rows.String(), xxh3.HashString(n.form.Shape()), n.form.Parts()
+		n.Type, n.Hash, n.Parts = n.rows.String(), shape.HashOf(n.form), n.form.Parts()
 	}
 	return err
-}
-
-func (x *catalogue) append(dst []byte) []byte {
-	lists := x.lists()
-	for _, what := range listed {
-		dst = drive.AppendNumber(dst, len(*lists[what]))
-		for _, n := range *lists[what] {
-			dst = drive.AppendText(drive.AppendText(dst, n.name), n.typ)
-			dst = drive.AppendNumber(drive.AppendNumber(dst, n.hash), len(n.parts))
-			for _, p := range n.parts {
-				dst = drive.AppendNumber(drive.AppendNumber(drive.AppendNumber(dst, drive.FlagsOf(p.ByCodec)), p.Offset), p.Size)
-				dst = drive.AppendNumber(dst, len(p.Fields))
-				for _, f := range p.Fields {
-					dst = drive.AppendNumber(drive.AppendText(drive.AppendText(dst, f.Path), f.Type), f.Offset)
-				}
-			}
-		}
-	}
-	return drive.AppendNumber(dst, drive.FlagsOf(x.scheduler))
-}
-
-// namesMost bounds the memory of the names and fields of a snapshot.
-const namesMost = 64 << 20
-
-func readCatalogue(body []byte) (x *catalogue, err error) {
-	x = new(catalogue)
-	c, lists := drive.Cursor{Rest: body, Most: namesMost}, x.lists()
-	for _, what := range listed {
-		list := drive.ListOf[named](&c, 4)
-		for i := range list {
-			n := named{name: c.Text(), typ: c.Text(), hash: c.Number(), parts: drive.ListOf[drive.Part](&c, 4)}
-			for k := range n.parts {
-				p := drive.Part{ByCodec: c.Flags(1) != 0, Offset: c.Int(), Size: c.Int(), Fields: drive.ListOf[drive.Field](&c, 3)}
-				for m := range p.Fields {
-					p.Fields[m] = drive.Field{Path: c.Text(), Type: c.Text(), Offset: c.Int()}
-				}
-				n.parts[k] = p
-			}
-			list[i] = n
-		}
-		*lists[what] = list
-	}
-	x.scheduler = c.Flags(1) != 0
-	return x, c.End()
 }

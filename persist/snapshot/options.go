@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -34,7 +35,7 @@ type Options struct {
 	Changes []Change
 	// BytesMax is the most memory that Load takes for rows, including room for more of them, and in
 	// addition for any other section while it is read. Default: 1 GB, and 64 bytes for each
-	// uncompressed byte that describes rows. Export and Import say how they use it.
+	// uncompressed byte that describes rows. text.Export and text.Import say how they use it.
 	BytesMax int64
 }
 
@@ -56,23 +57,13 @@ type Compression uint8
 
 // The compressions.
 const (
-	Zstd Compression = iota // small
-	S2                      // fast
-	None                    // as it is in memory
+	Zstd = Compression(format.Zstd) // small
+	S2   = Compression(format.S2)   // fast
+	None = Compression(format.None) // as it is in memory
 )
 
 // String returns the compression as a lower-case word.
-func (c Compression) String() string {
-	switch c {
-	case Zstd:
-		return "zstd"
-	case S2:
-		return "s2"
-	case None:
-		return "none"
-	}
-	return fmt.Sprintf("compression %d", uint8(c))
-}
+func (c Compression) String() string { return format.Compression(c).String() }
 
 // validate fills in the defaults. It panics about invalid options.
 func (o Options) validate(call string) Options {
@@ -90,14 +81,6 @@ func (o Options) validate(call string) Options {
 		known[x.Name] = true
 	}
 	return o
-}
-
-// mayTake returns BytesMax, or the default after that many bytes were read.
-func (o *Options) mayTake(read int64) int64 {
-	if o.BytesMax > 0 {
-		return o.BytesMax
-	}
-	return bytesFree + bytesPerByte*read
 }
 
 // of panics about a Scheduler of another world.

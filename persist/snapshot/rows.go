@@ -9,41 +9,19 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 )
 
 // This file loads shards, and rows on several goroutines.
 
-// For the default of Options.BytesMax.
-const (
-	bytesFree    = 1 << 30
-	bytesPerByte = 64
-	bytesOfChunk = 512 // about, without its rows
-	bytesOfTable = 4096
-)
-
-// tablePlan says how to read the rows of a table.
-type tablePlan struct {
-	columns []columnPlan  // in the order of the snapshot
-	filled  []atomic.Bool // by chunk: its rows are loaded
-	to      int           // the world's table
-	merged  *mergedTable  // if the table also has the rows of others
-	first   []int         // with merged, by chunk: its first row there
-}
-
-type columnPlan struct {
-	*named
-	to int // the column of the world's table, or -1 if dropped
-}
-
 // shard makes the tables and chunks of a shard.
-func (l *loading) shard(s *section, c *drive.Cursor, i int, made func(c *store.Chunk, table, chunk int)) error {
-	if s.kind != shardSection || s.number != i {
-		return altered("%v is not in its place", s)
+func (l *loading) shard(s *format.Section, c *drive.Cursor, i int, made func(c *store.Chunk, table, chunk int)) error {
+	if s.Kind != format.ShardSection || s.Number != i {
+		return format.Altered("%v is not in its place", s)
 	}
-	x := readShard(c)
+	x := format.ReadShard(c)
 	err := c.End()
 	if err != nil {
 		return l.within(s, err)
@@ -70,7 +48,7 @@ func (l *loading) shard(s *section, c *drive.Cursor, i int, made func(c *store.C
 	}
 	x.Stored = stored
 	if err == nil && l.from == nil { // a Captured needs no check, and is loaded by several goroutines
-		err = l.mayTake(int64(s.length), rows)
+		err = l.mayTake(int64(s.Length), rows)
 	}
 	if err == nil {
 		err = l.merge(i, &x)
@@ -96,15 +74,15 @@ func (l *loading) mayTake(read, rows int64) error {
 
 // bytesMax is Options.BytesMax, or the default after that many more bytes are read.
 func (l *loading) bytesMax(read int64) int64 {
-	return l.o.mayTake(l.read + read)
+	return format.BytesMax(l.o.BytesMax, l.read+read)
 }
 
 // mayList returns how much memory the lists of a section may take while it is read.
-func (l *loading) mayList(s *section) int64 {
+func (l *loading) mayList(s *format.Section) int64 {
 	if l.from != nil {
 		return 0
 	}
-	return max(1, l.bytesMax(int64(s.length))-l.rows)
+	return max(1, l.bytesMax(int64(s.Length))-l.rows)
 }
 
 // table makes the plan of a table, and converts its image to this world's. It adds up the bytes of
@@ -124,7 +102,7 @@ func (l *loading) table(p *tablePlan, t *store.TableImage, rows *int64) error {
 			row += int64(n.rows.Size())
 		}
 	}
-	*rows += bytesOfTable
+	*rows += format.BytesOfTable
 	p.filled = make([]atomic.Bool, len(t.Chunks))
 	for k := range t.Chunks {
 		c := &t.Chunks[k]
@@ -136,7 +114,7 @@ func (l *loading) table(p *tablePlan, t *store.TableImage, rows *int64) error {
 		}
 		c.Written = written
 		p.filled[k].Store(c.Rows == 0)
-		*rows += bytesOfChunk + row*int64(min(c.Cap, slots.RowsMax))
+		*rows += format.BytesOfChunk + row*int64(min(c.Cap, slots.RowsMax))
 	}
 	return nil
 }
@@ -154,7 +132,7 @@ func (l *loading) allFilled() error {
 		for k := range tables {
 			for n := range tables[k].filled {
 				if !tables[k].filled[n].Load() {
-					return altered("chunk %d of table %d of shard %d has no rows", n, k, i)
+					return format.Altered("chunk %d of table %d of shard %d has no rows", n, k, i)
 				}
 			}
 		}
@@ -163,9 +141,9 @@ func (l *loading) allFilled() error {
 }
 
 // allRows loads the sections of rows, and leaves the next section in s.
-func (l *loading) allRows(s *section) error {
+func (l *loading) allRows(s *format.Section) error {
 	type block struct {
-		section
+		format.Section
 		buf []byte
 	}
 	free, full := make(chan *block, 2*l.o.Workers), make(chan *block)
@@ -184,7 +162,7 @@ func (l *loading) allRows(s *section) error {
 			}
 		}()
 		for x = range full {
-			wrong.watch(x.at, func() error { return l.someRows(&x.section, &x.buf) })
+			wrong.watch(x.At, func() error { return l.someRows(&x.Section, &x.buf) })
 			free <- x
 			x = nil
 		}
@@ -203,18 +181,18 @@ func (l *loading) allRows(s *section) error {
 	err := error(nil)
 	for !wrong.any.Load() {
 		x := <-free
-		if err = l.r.next(&x.section); err != nil {
+		if err = l.r.Next(&x.Section); err != nil {
 			break
 		}
-		if x.kind != rowsSection {
-			*s = x.section
+		if x.Kind != format.RowsSection {
+			*s = x.Section
 			break
 		}
-		if x.number < shard || x.number >= l.w.Shards() {
-			err = altered("%v is not in its place", &x.section)
+		if x.Number < shard || x.Number >= l.w.Shards() {
+			err = format.Altered("%v is not in its place", &x.Section)
 			break
 		}
-		shard = x.number
+		shard = x.Number
 		full <- x
 	}
 	close(full)
@@ -227,14 +205,14 @@ func (l *loading) allRows(s *section) error {
 }
 
 // someRows loads a section of rows.
-func (l *loading) someRows(s *section, buf *[]byte) error {
-	body, err := s.unpack(buf)
+func (l *loading) someRows(s *format.Section, buf *[]byte) error {
+	body, err := s.Unpack(buf)
 	if err != nil {
 		return err
 	}
 	c := drive.Cursor{Rest: body}
 	for len(c.Rest) > 0 && c.Err == nil {
-		if err := l.chunk(&c, s.number); err != nil {
+		if err := l.chunk(&c, s.Number); err != nil {
 			return l.within(s, err)
 		}
 	}
@@ -281,29 +259,7 @@ func (l *loading) column(c *drive.Cursor, x *columnPlan, to *store.Chunk, row, n
 		err = l.values(c, x.form, to.Cells(x.to).Slice(row, n))
 	}
 	if err != nil {
-		return fmt.Errorf("component %q: %w", x.name, err)
+		return fmt.Errorf("component %q: %w", x.Name, err)
 	}
 	return nil
-}
-
-// values reads values.
-func (l *loading) values(c *drive.Cursor, form drive.Form, values mem.Cells) (err error) {
-	if c.Err != nil {
-		return c.Err
-	}
-	if form.ByCodec() {
-		l.codecs.Lock()
-		defer l.codecs.Unlock()
-	}
-	c.Rest, err = form.ReadAll(c.Rest, values)
-	return err
-}
-
-// value reads a value, and returns the rest.
-func (l *loading) value(src []byte, form drive.Form, to mem.Cells) ([]byte, error) {
-	if form.ByCodec() {
-		l.codecs.Lock()
-		defer l.codecs.Unlock()
-	}
-	return form.Read(src, to)
 }

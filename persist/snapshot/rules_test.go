@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/persist/snapshot"
+	snaptext "github.com/atoll-sim/atoll/persist/snapshot/text"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -97,9 +98,9 @@ func TestOptionalAlso(t *testing.T) {
 			require.ErrorIs(t, err, snapshot.ErrOtherWorld)
 		}
 		var text, again bytes.Buffer
-		_, err = snapshot.Export(bytes.NewReader(image.Bytes()), &text, snapshot.Options{})
+		_, err = snaptext.Export(bytes.NewReader(image.Bytes()), &text, snapshot.Options{})
 		require.NoError(t, err)
-		_, err = snapshot.Import(&text, &again, snapshot.Options{})
+		_, err = snaptext.Import(&text, &again, snapshot.Options{})
 		require.NoError(t, err)
 		require.Equal(t, image.Bytes(), again.Bytes())
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -23,7 +24,7 @@ import (
 // written. After an error, the bytes in dst are no snapshot.
 func Save(dst io.Writer, w *world.World, o Options) error { return save(dst, w, o, nil) }
 
-func save(dst io.Writer, w *world.World, o Options, x *Chain) error {
+func save(dst io.Writer, w *world.World, o Options, x *format.Chain) error {
 	s, info, err := newSaving(w, "Save", o)
 	if err != nil {
 		return err
@@ -35,7 +36,7 @@ func save(dst io.Writer, w *world.World, o Options, x *Chain) error {
 }
 
 // newSaving prepares to save an idle world. call is the name of the call for messages.
-func newSaving(w *world.World, call string, o Options) (s *saving, info *Info, err error) {
+func newSaving(w *world.World, call string, o Options) (s *saving, info *format.Info, err error) {
 	if w == nil {
 		panic("snapshot: " + call + " of a nil World; pass one of world.New")
 	}
@@ -53,7 +54,7 @@ func newSaving(w *world.World, call string, o Options) (s *saving, info *Info, e
 	if err = s.names.keep(w, s.v, o.Codecs); err != nil {
 		return nil, nil, err
 	}
-	info = infoOf(w)
+	info = format.InfoOf(w)
 	info.Entities = w.Count()
 	return s, info, nil
 }
@@ -73,46 +74,42 @@ type saving struct {
 
 // column says where a column of a chunk is, if kept has its bytes.
 type column struct {
-	place
+	format.Place
 	shard, at int
 }
 
-// part is a section that is to be written.
-type part struct {
-	kind   byte
-	number int
-	plain  bool // it is not compressed
-	body   func(dst []byte) []byte
-	rows   []place // instead of body: the chunks whose rows it has
-	bytes  []byte  // of a Captured: the bytes that body would append
+// write writes parts as a snapshot, which has this Info.
+func (s *saving) write(dst io.Writer, parts []format.Part, info *format.Info, x *format.Chain) error {
+	o := format.Output{Workers: s.o.Workers, Compression: format.Compression(s.o.Compression), Tick: info.Tick, Hash: info.Hash, Chain: x}
+	return o.Write(dst, parts)
 }
 
 // rowsAtOnce is about how many bytes of rows a section has.
 const rowsAtOnce = 256 << 10
 
 // parts lists what is to be written.
-func (s *saving) parts(info *Info) (parts []part) {
+func (s *saving) parts(info *format.Info) (parts []format.Part) {
 	add := func(kind byte, number int, body func(dst []byte) []byte) {
-		parts = append(parts, part{kind: kind, number: number, body: body})
+		parts = append(parts, format.Part{Kind: kind, Number: number, Body: body})
 	}
-	add(headerSection, 0, func(dst []byte) []byte { return appendHeader(dst, info) })
-	parts[0].plain = true
-	add(namesSection, 0, s.names.append)
+	add(format.HeaderSection, 0, func(dst []byte) []byte { return format.AppendHeader(dst, info) })
+	parts[0].Plain = true
+	add(format.NamesSection, 0, s.names.saved().Append)
 	world := s.v.State()
-	add(worldSection, 0, func(dst []byte) []byte { return appendState(dst, &world) })
+	add(format.WorldSection, 0, func(dst []byte) []byte { return format.AppendState(dst, &world) })
 	s.images = make([]store.Image, s.shards)
 	for i := range s.images {
 		s.images[i] = s.v.Image(i)
-		add(shardSection, i, func(dst []byte) []byte { return appendShard(dst, &s.images[i]) })
+		add(format.ShardSection, i, func(dst []byte) []byte { return format.AppendShard(dst, &s.images[i]) })
 	}
 	for i := range s.images {
 		parts = s.addRows(parts, i)
 	}
 	for i := range s.shards + 1 {
-		add(mailSection, i, func(dst []byte) []byte { return s.appendMail(dst, i) })
+		add(format.MailSection, i, func(dst []byte) []byte { return s.appendMail(dst, i) })
 	}
 	for i := range s.names.resources {
-		add(resourceSection, i, func(dst []byte) []byte {
+		add(format.ResourceSection, i, func(dst []byte) []byte {
 			value, parts := s.v.Resource(i)
 			form := s.names.resources[i].form
 			dst = drive.AppendNumber(s.appendCells(dst, form, value), parts)
@@ -123,28 +120,31 @@ func (s *saving) parts(info *Info) (parts []part) {
 		})
 	}
 	for i := range s.names.extensions {
-		add(extensionSection, i, s.names.extensions[i].saved.AppendSaved)
+		add(format.ExtensionSection, i, s.names.extensions[i].saved.AppendSaved)
 	}
 	now := func(kind byte, number int, save func(dst []byte) []byte) { // encoded at once, on this goroutine
 		body := save(nil)
 		add(kind, number, func(dst []byte) []byte { return append(dst, body...) })
 	}
 	if s.o.Scheduler != nil {
-		now(schedulerSection, 0, s.o.Scheduler.AppendState)
+		now(format.SchedulerSection, 0, s.o.Scheduler.AppendState)
 	}
 	for i, x := range s.o.Also {
-		now(alsoSection, i, x.Save)
+		now(format.AlsoSection, i, x.Save)
 	}
 	return parts
 }
 
 // addRows adds the rows of a shard, some chunks at a time.
-func (s *saving) addRows(parts []part, shard int) []part {
-	var chunks []place
+func (s *saving) addRows(parts []format.Part, shard int) []format.Part {
+	var chunks []format.Place
 	bytes := 0
 	flush := func() {
 		if len(chunks) > 0 {
-			parts = append(parts, part{kind: rowsSection, number: shard, rows: chunks})
+			rows := chunks
+			parts = append(parts, format.Part{Kind: format.RowsSection, Number: shard, Blocks: func(dst []byte, cuts *[]format.Cut) []byte {
+				return s.appendRows(dst, shard, rows, cuts)
+			}})
 		}
 		chunks, bytes = nil, 0
 	}
@@ -158,7 +158,7 @@ func (s *saving) addRows(parts []part, shard int) []part {
 			if t.Chunks[k].Rows == 0 {
 				continue
 			}
-			chunks = append(chunks, place{i, k})
+			chunks = append(chunks, format.Place{Table: i, Chunk: k})
 			if bytes += row * t.Chunks[k].Rows; bytes >= rowsAtOnce {
 				flush()
 			}
@@ -168,32 +168,18 @@ func (s *saving) addRows(parts []part, shard int) []part {
 	return parts
 }
 
-// place says where a chunk is in a shard.
-type place struct{ table, chunk int }
-
-// append appends a part, and if cuts is not nil where its blocks begin.
-func (s *saving) append(dst []byte, p *part, cuts *[]cut) []byte {
-	if p.rows != nil {
-		return s.appendRows(dst, p.number, p.rows, cuts)
-	}
-	if cuts != nil {
-		*cuts = append(*cuts, cut{blockKey: blockKey{kind: p.kind, number: p.number}})
-	}
-	return p.body(dst)
-}
-
-// appendRows appends the rows of some chunks.
-func (s *saving) appendRows(dst []byte, shard int, chunks []place, cuts *[]cut) []byte {
+// appendRows appends the rows of some chunks, and if cuts is not nil where its columns begin.
+func (s *saving) appendRows(dst []byte, shard int, chunks []format.Place, cuts *[]format.Cut) []byte {
 	for _, p := range chunks {
 		begin := func(column int) {
 			if cuts != nil {
-				*cuts = append(*cuts, cut{len(dst), blockKey{rowsSection, shard, p, column}})
+				*cuts = append(*cuts, format.Cut{At: len(dst), Block: format.Block{Kind: format.RowsSection, Number: shard, Place: p, Column: column}})
 			}
 		}
-		begin(ofHandles)
-		t := &s.images[shard].Tables[p.table]
-		c := &t.Chunks[p.chunk]
-		dst = drive.AppendNumber(drive.AppendNumber(dst, p.table), p.chunk)
+		begin(format.OfHandles)
+		t := &s.images[shard].Tables[p.Table]
+		c := &t.Chunks[p.Chunk]
+		dst = drive.AppendNumber(drive.AppendNumber(dst, p.Table), p.Chunk)
 		dst = drive.AppendWords(dst, c.Handles)
 		for k, id := range t.Components {
 			begin(k)

@@ -20,6 +20,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/persist/snapshot"
+	snaptext "github.com/atoll-sim/atoll/persist/snapshot/text"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -178,7 +179,7 @@ func TestTextEditedAnywhere(t *testing.T) {
 		for range 100 * *seeds / step(4) {
 			text, line := edit(dice, p.text)
 			var image bytes.Buffer
-			if _, err := snapshot.Import(strings.NewReader(text), &image, snapshot.Options{Workers: 1}); err != nil {
+			if _, err := snaptext.Import(strings.NewReader(text), &image, snapshot.Options{Workers: 1}); err != nil {
 				require.Empty(t, image.Bytes())
 				continue
 			}
@@ -240,7 +241,7 @@ func TestTextOfNoWorld(t *testing.T) {
 	} {
 		require.Contains(t, text, c.was)
 		var dst bytes.Buffer
-		_, err := snapshot.Import(strings.NewReader(strings.Replace(text, c.was, c.is, 1)), &dst, snapshot.Options{})
+		_, err := snaptext.Import(strings.NewReader(strings.Replace(text, c.was, c.is, 1)), &dst, snapshot.Options{})
 		require.ErrorIs(t, err, snapshot.ErrAltered, c.want)
 		require.ErrorContains(t, err, c.want)
 		require.Empty(t, dst.Bytes())
@@ -254,7 +255,7 @@ func TestTextOfAnotherKind(t *testing.T) {
 	require.NotEmpty(t, line)
 	altered := line[:strings.LastIndex(line, ":")+1] + "0"
 	var image bytes.Buffer
-	_, err := snapshot.Import(strings.NewReader(strings.Replace(p.text, line, altered, 1)), &image, snapshot.Options{})
+	_, err := snaptext.Import(strings.NewReader(strings.Replace(p.text, line, altered, 1)), &image, snapshot.Options{})
 	require.ErrorIs(t, err, snapshot.ErrAltered)
 	require.ErrorContains(t, err, "kind: 0 is move, and the request is message ")
 	require.Empty(t, image.Bytes())

@@ -2,20 +2,18 @@ package snapshot_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/persist/snapshot"
+	snaptext "github.com/atoll-sim/atoll/persist/snapshot/text"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -24,7 +22,7 @@ import (
 func asText(t testing.TB, image []byte) string {
 	t.Helper()
 	var text bytes.Buffer
-	info, err := snapshot.Export(bytes.NewReader(image), &text, snapshot.Options{})
+	info, err := snaptext.Export(bytes.NewReader(image), &text, snapshot.Options{})
 	require.NoError(t, err)
 	again, is := ofText(t, text.String())
 	require.Equal(t, info, is)
@@ -38,103 +36,9 @@ func asText(t testing.TB, image []byte) string {
 func ofText(t testing.TB, text string) ([]byte, snapshot.Info) {
 	t.Helper()
 	var image bytes.Buffer
-	info, err := snapshot.Import(strings.NewReader(text), &image, snapshot.Options{Workers: 2})
+	info, err := snaptext.Import(strings.NewReader(text), &image, snapshot.Options{Workers: 2})
 	require.NoError(t, err)
 	return image.Bytes(), info
-}
-
-type (
-	inner struct {
-		A uint8
-		B [2]int16
-	}
-	// odd has values that JSON has no words for.
-	odd struct {
-		F32  [7]float32
-		F64  [7]float64
-		C    complex64
-		U    uint64
-		I    int64
-		In   inner
-		_    uint16
-		Who  handle.Handle
-		Text string
-		Deep deep
-	}
-	deep struct {
-		Tame
-		Cbor cborField
-	}
-	Tame struct {
-		Bytes  []byte
-		Four   [4]byte
-		When   time.Time
-		Who    []handle.Handle
-		F      []float64
-		Small  map[int8][]string
-		Is     map[bool]uint64
-		Point  *inner
-		Names  map[string]string
-		Listed asList
-		Number byNumbers
-	}
-	cborField struct {
-		V string `cbor:"cbor"`
-	}
-	asList struct {
-		_    struct{} `cbor:",toarray"`
-		A, B int8
-	}
-	byNumbers struct {
-		A int8 `cbor:"1,keyasint"`
-		B int8 `cbor:"b,omitempty"`
-	}
-)
-
-// TestTextValues writes values as text, and reads the same.
-func TestTextValues(t *testing.T) {
-	signaling := math.Float32frombits(0x7f800001)
-	one := odd{
-		F32: [7]float32{float32(math.NaN()), signaling, float32(math.Inf(-1)), float32(math.Copysign(0, -1)), 0.1, math.MaxFloat32, math.SmallestNonzeroFloat32},
-		F64: [7]float64{math.NaN(), math.Float64frombits(0xfff0000000000009), math.Inf(1), 0.1, 1e21, math.MaxFloat64, math.SmallestNonzeroFloat64},
-		C:   complex(1, float32(math.Inf(1))), U: math.MaxUint64, I: math.MinInt64, In: inner{255, [2]int16{-1, 2}}, Who: handle.New(1, 2, 3), Text: "a\xff",
-		Deep: deep{Cbor: cborField{"eA=="}, Tame: Tame{
-			Bytes: []byte{1, 2, 255}, Four: [4]byte{9}, When: time.Unix(1, 5).UTC(), Who: []handle.Handle{handle.New(3, 4, 5), handle.None}, F: []float64{math.NaN(), 1},
-			Small: map[int8][]string{-3: {"x", "<&>\u2028"}, 5: nil, 100: {}}, Is: map[bool]uint64{true: 1 << 60, false: 1}, Point: &inner{1, [2]int16{2, 3}},
-			Names: map[string]string{"b": "1", "aa": "2", "cbor": "", "\xfe": ""}, Listed: asList{A: 1, B: 2}, Number: byNumbers{1, 2},
-		}},
-	}
-	two := one
-	two.Who, two.Deep.Names, two.Deep.Cbor = handle.Handle(77)<<28, map[string]string{"cbor": "eA=="}, cborField{}
-	text := asText(t, saveOf(t, one, two, odd{}))
-	for _, want := range []string{
-		`"F32":["NaN","NaN 0x7f800001","-Inf",-0,0.1,3.4028235e+38,1e-45]`, `"NaN 0xfff0000000000009","+Inf",0.1,1e+21,1.7976931348623157e+308,5e-324]`,
-		`"C":[1,"+Inf"],"U":"18446744073709551615","I":"-9223372036854775808","In":{"A":255,"B":[-1,2]},"Who":"1:2@3","Text":{"base64":"Yf8="}`,
-		`"Who":20669530112,`, `{"cbor":"`, `"Bytes":null`,
-	} {
-		require.Contains(t, text, want)
-	}
-	plain := Tame{
-		Bytes: []byte{1, 2, 255}, When: time.Unix(1, 5).UTC(), Who: []handle.Handle{handle.New(3, 4, 5)}, F: []float64{math.NaN(), 1},
-		Small: map[int8][]string{-3: {"x", "<&>"}, 5: nil}, Is: map[bool]uint64{true: 1 << 60}, Point: &inner{1, [2]int16{2, 3}}, Names: map[string]string{"b": "1", "aa": "2"},
-		Listed: asList{A: 1, B: 2}, Number: byNumbers{A: 1},
-	}
-	text = asText(t, saveOf(t, []Tame{plain}))
-	require.Contains(t, text, `"Point":{"A":1,"B":[2,3]}`)
-	require.Contains(t, text, `"Bytes":"AQL/"`)
-	require.Contains(t, text, `"When":"1970-01-01T00:00:01.000000005Z"`)
-	require.Contains(t, text, `"Who":["3:4@5"]`)
-	require.Contains(t, text, `"Small":{"5":null,"-3":["x","<&>"]}`)
-	require.Contains(t, text, `"Is":{"true":"1152921504606846976"}`)
-	require.Contains(t, text, `"Number":{"1":1}`)
-	for _, line := range strings.Split(text, "\n") {
-		require.True(t, line == "" || json.Valid([]byte(line)), line)
-	}
-	asText(t, saveOf(t, complex(1, 2)))
-	asText(t, saveOf(t, [2][2]bool{{true}}))
-	asText(t, saveOf(t, [3]struct{}{}, [3]struct{}{}))
-	asText(t, saveOf(t, struct{ V []inner }{}, struct{ V []inner }{[]inner{}}))
-	asText(t, saveOf[map[string]Tame](t, nil, map[string]Tame{}, map[string]Tame{"a": plain}))
 }
 
 // entityLines returns the lines of a text that have an entity.
@@ -256,7 +160,7 @@ func TestTextRefused(t *testing.T) {
 	refuse := func(text string, is error, want string) {
 		t.Helper()
 		var dst bytes.Buffer
-		_, err := snapshot.Import(strings.NewReader(text), &dst, snapshot.Options{})
+		_, err := snaptext.Import(strings.NewReader(text), &dst, snapshot.Options{})
 		require.ErrorIs(t, err, is, want)
 		require.ErrorContains(t, err, want)
 		require.Empty(t, dst.Bytes())
@@ -325,11 +229,11 @@ func TestTextRefused(t *testing.T) {
 	refuse(strings.Replace(text, `"compression":"none"`, `"compression":"rar"`, 1), snapshot.ErrAltered, `there is no "rar"; there are zstd, s2 and none`)
 	for i := 0; i < len(text)-1; i += step(7) * 3 {
 		var dst bytes.Buffer
-		_, err := snapshot.Import(strings.NewReader(text[:i]), &dst, snapshot.Options{})
+		_, err := snaptext.Import(strings.NewReader(text[:i]), &dst, snapshot.Options{})
 		require.Error(t, err)
 		require.Empty(t, dst.Bytes())
 	}
-	_, err = snapshot.Import(iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader(text))), new(bytes.Buffer), snapshot.Options{})
+	_, err = snaptext.Import(iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader(text))), new(bytes.Buffer), snapshot.Options{})
 	require.ErrorIs(t, err, iotest.ErrTimeout)
 }
 
@@ -340,19 +244,19 @@ func TestTextBytesMax(t *testing.T) {
 	text := asText(t, image)
 	for _, most := range []int64{1, 1000, 20_000} {
 		var dst bytes.Buffer
-		_, err := snapshot.Import(strings.NewReader(text), &dst, snapshot.Options{BytesMax: most})
+		_, err := snaptext.Import(strings.NewReader(text), &dst, snapshot.Options{BytesMax: most})
 		require.ErrorIs(t, err, snapshot.ErrTooLarge)
 		require.ErrorContains(t, err, fmt.Sprintf("BytesMax = %d", most))
 		require.Empty(t, dst.Bytes())
 	}
-	_, err := snapshot.Import(strings.NewReader(text), new(bytes.Buffer), snapshot.Options{BytesMax: 1 << 20})
+	_, err := snaptext.Import(strings.NewReader(text), new(bytes.Buffer), snapshot.Options{BytesMax: 1 << 20})
 	require.NoError(t, err)
-	_, err = snapshot.Export(bytes.NewReader(image), new(bytes.Buffer), snapshot.Options{BytesMax: 500})
+	_, err = snaptext.Export(bytes.NewReader(image), new(bytes.Buffer), snapshot.Options{BytesMax: 500})
 	require.ErrorIs(t, err, snapshot.ErrTooLarge)
-	_, err = snapshot.Export(bytes.NewReader(image), new(bytes.Buffer), snapshot.Options{BytesMax: 1 << 20})
+	_, err = snaptext.Export(bytes.NewReader(image), new(bytes.Buffer), snapshot.Options{BytesMax: 1 << 20})
 	require.NoError(t, err)
 	for at := range image {
-		_, err := snapshot.Export(bytes.NewReader(image[:at]), new(bytes.Buffer), snapshot.Options{})
+		_, err := snaptext.Export(bytes.NewReader(image[:at]), new(bytes.Buffer), snapshot.Options{})
 		require.Error(t, err)
 	}
 }
@@ -361,17 +265,17 @@ func TestTextBytesMax(t *testing.T) {
 func tryText(t testing.TB, text []byte) bool {
 	var image, again bytes.Buffer
 	o := snapshot.Options{BytesMax: 1 << 22, Workers: 1}
-	if _, err := snapshot.Import(bytes.NewReader(text), &image, o); err != nil {
+	if _, err := snaptext.Import(bytes.NewReader(text), &image, o); err != nil {
 		require.Empty(t, image.Bytes())
 		return false
 	}
 	_, err := snapshot.Verify(bytes.NewReader(image.Bytes()))
 	require.NoError(t, err)
 	try(t, image.Bytes())
-	if _, err := snapshot.Export(bytes.NewReader(image.Bytes()), &again, o); err == nil {
+	if _, err := snaptext.Export(bytes.NewReader(image.Bytes()), &again, o); err == nil {
 		made := bytes.Clone(image.Bytes())
 		image.Reset()
-		_, err := snapshot.Import(&again, &image, snapshot.Options{Workers: 1})
+		_, err := snaptext.Import(&again, &image, snapshot.Options{Workers: 1})
 		require.NoError(t, err)
 		require.Equal(t, made, image.Bytes())
 	}

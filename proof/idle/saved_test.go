@@ -15,6 +15,7 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/persist/snapshot"
+	snaptext "github.com/atoll-sim/atoll/persist/snapshot/text"
 	"github.com/atoll-sim/atoll/persist/state"
 )
 
@@ -189,9 +190,9 @@ func (h *house) follow(dice *rand.Rand, more bool, chain *snapshot.Chain, links 
 			if err := snapshot.Save(&a, h.World, h.options(2)); err != nil {
 				return err
 			}
-			_, err := snapshot.Export(&a, &b, snapshot.Options{})
+			_, err := snaptext.Export(&a, &b, snapshot.Options{})
 			if err == nil {
-				_, err = snapshot.Import(&b, &c, snapshot.Options{})
+				_, err = snaptext.Import(&b, &c, snapshot.Options{})
 			}
 			return errors.Join(err, snapshot.Load(&c, f.World, f.options(1)))
 		},

@@ -22,6 +22,7 @@ import (
 	"github.com/atoll-sim/atoll/persist/durable"
 	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/snapshot"
+	snaptext "github.com/atoll-sim/atoll/persist/snapshot/text"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -204,14 +205,14 @@ func savingCallbacks() []callbackRow {
 			defer c.Release()
 			return new(snapshot.Chain).Save(to, c)
 		}),
-		writes("snapshot.Export dst", func(x *callbackScene, to io.Writer) error {
-			_, err := snapshot.Export(bytes.NewReader(image()), to, o)
+		writes("text.Export dst", func(x *callbackScene, to io.Writer) error {
+			_, err := snaptext.Export(bytes.NewReader(image()), to, o)
 			return err
 		}),
-		writes("snapshot.Import dst", func(x *callbackScene, to io.Writer) error {
+		writes("text.Import dst", func(x *callbackScene, to io.Writer) error {
 			var text bytes.Buffer
-			must(snapshot.Export(bytes.NewReader(image()), &text, o))
-			_, err := snapshot.Import(&text, to, o)
+			must(snaptext.Export(bytes.NewReader(image()), &text, o))
+			_, err := snaptext.Import(&text, to, o)
 			return err
 		}),
 		reads("snapshot.Load src", func(x *callbackScene, from io.Reader) error {
@@ -231,26 +232,26 @@ func savingCallbacks() []callbackRow {
 			_, err := snapshot.PlanFiles(bytes.NewReader(image()), from, o)
 			return err
 		}),
-		reads("snapshot.Compare old", func(x *callbackScene, from io.Reader) error {
-			_, err := snapshot.Compare(from, bytes.NewReader(image()), 9)
+		reads("text.Compare old", func(x *callbackScene, from io.Reader) error {
+			_, err := snaptext.Compare(from, bytes.NewReader(image()), 9)
 			return err
 		}),
-		reads("snapshot.Compare now", func(x *callbackScene, from io.Reader) error {
-			_, err := snapshot.Compare(bytes.NewReader(image()), from, 9)
+		reads("text.Compare now", func(x *callbackScene, from io.Reader) error {
+			_, err := snaptext.Compare(bytes.NewReader(image()), from, 9)
 			return err
 		}),
 		reads("snapshot.Merge base\nsnapshot.Merge increments", func(x *callbackScene, from io.Reader) error {
 			_, err := io.Copy(io.Discard, snapshot.Merge(from))
 			return err
 		}),
-		reads("snapshot.Export src", func(x *callbackScene, from io.Reader) error {
-			_, err := snapshot.Export(from, io.Discard, o)
+		reads("text.Export src", func(x *callbackScene, from io.Reader) error {
+			_, err := snaptext.Export(from, io.Discard, o)
 			return err
 		}),
-		{of: "snapshot.Import src", on: onCaller, twice: true, do: func(x *callbackScene) string {
+		{of: "text.Import src", on: onCaller, twice: true, do: func(x *callbackScene) string {
 			var text bytes.Buffer
-			must(snapshot.Export(bytes.NewReader(image()), &text, o))
-			_, err := snapshot.Import(failingReader{x, &text}, io.Discard, o)
+			must(snaptext.Export(bytes.NewReader(image()), &text, o))
+			_, err := snaptext.Import(failingReader{x, &text}, io.Discard, o)
 			return x.must(err)
 		}},
 		writes("inputlog.NewRecorder out", func(x *callbackScene, to io.Writer) error {

@@ -1,0 +1,138 @@
+package format
+
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/slots"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// This file writes and reads the images of a world and its shards.
+
+func AppendState(dst []byte, x *drive.State) []byte {
+	for _, n := range []uint64{x.Tick, uint64(x.Incarnation), uint64(x.Shard), uint64(x.Run), uint64(drive.FlagsOf(x.Misrouted)), uint64(x.Moves), uint64(x.Gathered)} {
+		dst = drive.AppendNumber(dst, n)
+	}
+	dst = drive.AppendNumbers(dst, x.Pinned)
+	dst = drive.AppendNumber(dst, len(x.Hooks))
+	for _, on := range x.Hooks {
+		dst = drive.AppendNumber(dst, len(on))
+		for _, is := range on {
+			dst = append(dst, byte(drive.FlagsOf(is)))
+		}
+	}
+	dst = drive.AppendWords(drive.AppendWords(dst, x.Ports.Slots), x.Ports.Pool)
+	return drive.AppendWords(dst, x.Ports.Recalled)
+}
+
+func ReadState(c *drive.Cursor) (x drive.State) {
+	x.Tick, x.Incarnation, x.Shard, x.Run, x.Misrouted = c.Number(), c.Word(), c.Int(), c.Int(), c.Flags(1) != 0
+	x.Moves, x.Gathered, x.Pinned = c.Word(), c.Word(), c.Numbers()
+	x.Hooks = drive.ListOf[[]bool](c, 1)
+	for i := range x.Hooks {
+		x.Hooks[i] = drive.ListOf[bool](c, 1)
+		for k := range x.Hooks[i] {
+			x.Hooks[i][k] = c.Flags(1) != 0
+		}
+	}
+	x.Ports = slots.PortImage{Slots: drive.WordsOf[uint32](c), Pool: drive.WordsOf[uint32](c), Recalled: drive.WordsOf[handle.Handle](c)}
+	return x
+}
+
+func AppendShard(dst []byte, x *store.Image) []byte {
+	dst = drive.AppendWords(drive.AppendWords(dst, x.Slots), x.Free)
+	dst = drive.AppendNumber(dst, len(x.Tables))
+	for i := range x.Tables {
+		dst = appendTable(dst, &x.Tables[i])
+	}
+	dst = drive.AppendNumber(dst, len(x.Marked))
+	for _, m := range x.Marked {
+		dst = drive.AppendNumbers(drive.AppendNumber(dst, m.Table), m.Chunks)
+	}
+	dst = drive.AppendNumber(drive.AppendWords(dst, x.Created), len(x.Changes))
+	for _, n := range x.Changes {
+		dst = drive.AppendNumbers(drive.AppendNumber(drive.AppendNumber(dst, uint64(n.Handle)), n.Moves), n.Components)
+	}
+	dst = drive.AppendNumber(dst, len(x.Stored))
+	for _, n := range x.Stored {
+		dst = drive.AppendNumber(drive.AppendNumber(dst, uint64(n.Handle)), n.Component)
+	}
+	return dst
+}
+
+func ReadShard(c *drive.Cursor) (x store.Image) {
+	x.Slots, x.Free = drive.WordsOf[uint32](c), drive.WordsOf[uint32](c)
+	x.Tables = drive.ListOf[store.TableImage](c, 5)
+	for i := range x.Tables {
+		x.Tables[i] = readTable(c)
+	}
+	x.Marked = drive.ListOf[store.MarkedTable](c, 2)
+	for i := range x.Marked {
+		x.Marked[i] = store.MarkedTable{Table: c.Int(), Chunks: c.Numbers()}
+	}
+	x.Created = drive.WordsOf[handle.Handle](c)
+	x.Changes = drive.ListOf[store.ChangeImage](c, 3)
+	for i := range x.Changes {
+		x.Changes[i].Handle, x.Changes[i].Moves, x.Changes[i].Components = c.Handle(), c.Word(), c.Numbers()
+	}
+	x.Stored = drive.ListOf[store.StoredImage](c, 2)
+	for i := range x.Stored {
+		x.Stored[i] = store.StoredImage{Handle: c.Handle(), Component: c.Int()}
+	}
+	return x
+}
+
+func appendTable(dst []byte, t *store.TableImage) []byte {
+	dst = drive.AppendNumber(drive.AppendNumbers(dst, t.Components), drive.FlagsOf(t.Listed, t.Fragmented))
+	dst = drive.AppendNumber(drive.AppendNumber(drive.AppendNumber(dst, t.Left), t.Current+1), len(t.Chunks))
+	for i := range t.Chunks {
+		c := &t.Chunks[i]
+		dst = drive.AppendNumber(drive.AppendNumber(drive.AppendNumber(dst, c.Cap), c.Rows), drive.FlagsOf(c.Reserved))
+		dst = drive.AppendNumber(dst, c.Changed)
+		for _, w := range c.Written {
+			dst = drive.AppendNumber(dst, w)
+		}
+		dst = drive.AppendSet(dst, c.Marks)
+		set := 0
+		for k, words := range c.Flags {
+			if slices.ContainsFunc(words, func(w uint64) bool { return w != 0 }) {
+				set |= 1 << k
+			}
+		}
+		dst = drive.AppendNumber(dst, set)
+		for k, words := range c.Flags {
+			if set>>k&1 != 0 {
+				dst = drive.AppendSet(dst, words)
+			}
+		}
+	}
+	return dst
+}
+
+func readTable(c *drive.Cursor) (t store.TableImage) {
+	t.Components = c.Numbers()
+	is := c.Flags(2)
+	t.Listed, t.Fragmented = is&1 != 0, is&2 != 0
+	t.Left, t.Current = c.Word(), c.Int()-1
+	t.Chunks = drive.ListOf[store.ChunkImage](c, 6+len(t.Components))
+	for i := range t.Chunks {
+		x := &t.Chunks[i]
+		x.Cap, x.Rows, x.Reserved, x.Changed = c.Int(), c.Int(), c.Flags(1) != 0, c.Word()
+		if c.Takes(len(t.Components), 4) {
+			x.Written = make([]uint32, len(t.Components))
+		}
+		for k := range x.Written {
+			x.Written[k] = c.Word()
+		}
+		x.Marks = drive.WordsOf[uint64](c)
+		set := c.Flags(slots.FlagsMax)
+		for k := range x.Flags {
+			if set>>k&1 != 0 {
+				x.Flags[k] = drive.WordsOf[uint64](c)
+			}
+		}
+	}
+	return t
+}

@@ -1,0 +1,81 @@
+package format
+
+import "github.com/atoll-sim/atoll/internal/drive"
+
+// Named is something that is registered, by name, with a description of its values.
+type Named struct {
+	Name  string
+	Type  string // empty if there are no values; of an extension its options
+	Hash  uint64 // of the form, or of the options that must be the same
+	Parts []drive.Part
+}
+
+const (
+	// Accumulates is in the hash of the form of a resource that has parts.
+	Accumulates = 1 << 63
+	// Optional is the hash of an Also that a world may lack; others have 0.
+	Optional = 1
+)
+
+// Catalogue lists everything that a snapshot has.
+type Catalogue struct {
+	Components, Messages, Resources, Kinds, Hooks, Extensions, Also, Systems, Balancers []Named
+	Scheduler                                                                           bool
+}
+
+// Listed is the order of the lists in a snapshot, by the names that errors use.
+var Listed = []string{"component", "message", "resource", "request", "hook", "extension", "also", "system", "balancer"}
+
+// List returns a list by its name in Listed, or nil.
+func (x *Catalogue) List(what string) *[]Named {
+	return map[string]*[]Named{
+		"component": &x.Components, "message": &x.Messages, "resource": &x.Resources, "request": &x.Kinds,
+		"hook": &x.Hooks, "extension": &x.Extensions, "also": &x.Also, "system": &x.Systems, "balancer": &x.Balancers,
+	}[what]
+}
+
+// Append appends the section of what is registered.
+func (x *Catalogue) Append(dst []byte) []byte {
+	for _, what := range Listed {
+		list := *x.List(what)
+		dst = drive.AppendNumber(dst, len(list))
+		for _, n := range list {
+			dst = drive.AppendText(drive.AppendText(dst, n.Name), n.Type)
+			dst = drive.AppendNumber(drive.AppendNumber(dst, n.Hash), len(n.Parts))
+			for _, p := range n.Parts {
+				dst = drive.AppendNumber(drive.AppendNumber(drive.AppendNumber(dst, drive.FlagsOf(p.ByCodec)), p.Offset), p.Size)
+				dst = drive.AppendNumber(dst, len(p.Fields))
+				for _, f := range p.Fields {
+					dst = drive.AppendNumber(drive.AppendText(drive.AppendText(dst, f.Path), f.Type), f.Offset)
+				}
+			}
+		}
+	}
+	return drive.AppendNumber(dst, drive.FlagsOf(x.Scheduler))
+}
+
+// namesMost bounds the memory of the names and fields of a snapshot.
+const namesMost = 64 << 20
+
+// ReadCatalogue reads the section of what is registered.
+func ReadCatalogue(body []byte) (x *Catalogue, err error) {
+	x = new(Catalogue)
+	c := drive.Cursor{Rest: body, Most: namesMost}
+	for _, what := range Listed {
+		list := drive.ListOf[Named](&c, 4)
+		for i := range list {
+			n := Named{Name: c.Text(), Type: c.Text(), Hash: c.Number(), Parts: drive.ListOf[drive.Part](&c, 4)}
+			for k := range n.Parts {
+				p := drive.Part{ByCodec: c.Flags(1) != 0, Offset: c.Int(), Size: c.Int(), Fields: drive.ListOf[drive.Field](&c, 3)}
+				for m := range p.Fields {
+					p.Fields[m] = drive.Field{Path: c.Text(), Type: c.Text(), Offset: c.Int()}
+				}
+				n.Parts[k] = p
+			}
+			list[i] = n
+		}
+		*x.List(what) = list
+	}
+	x.Scheduler = c.Flags(1) != 0
+	return x, c.End()
+}

@@ -1,0 +1,267 @@
+// Package format has the format of a snapshot's file: its sections, and what each of them describes.
+// It knows how a world's state is written, and nothing of how that is taken from a world or put into
+// one. docs/snapshot-format.md describes all of it.
+package format
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/zeebo/xxh3"
+)
+
+// A snapshot is a preamble and sections.
+//
+//	preamble  "atollsnp" │ version                                            12 bytes
+//	section   kind │ compression │ 0 │ number │ length │ stored │ checksum    32 bytes
+//	          body, of stored bytes
+const (
+	magic = "atollsnp"
+	// Version is the version of the format.
+	Version  uint32 = 2
+	preamble        = len(magic) + 4
+	headSize        = 32
+	sumAt           = headSize - 8
+	// SectionMax bounds a section, uncompressed.
+	SectionMax = 1 << 30
+	// readAtOnce bounds how much a wrong length makes the reader allocate.
+	readAtOnce = 1 << 20
+)
+
+// The kinds of sections, in their order.
+const (
+	BaseSection      = 'B' // of an increment: what it is based on
+	HeaderSection    = 'H' // which world it is of
+	NamesSection     = 'N' // what is registered
+	WorldSection     = 'W'
+	ShardSection     = 'S' // of each shard: slots, tables and chunks
+	RowsSection      = 'R' // entities and components, some chunks of a shard
+	MailSection      = 'M' // of each shard, and of global systems: messages, requests
+	ResourceSection  = 'V'
+	ExtensionSection = 'X'
+	SchedulerSection = 'P'
+	AlsoSection      = 'A'
+	EndSection       = 'E'
+)
+
+// Rank returns the place of a kind of section among all, or -1.
+func Rank(kind byte) int {
+	return slices.Index([]byte{
+		HeaderSection, NamesSection, WorldSection, ShardSection, RowsSection, MailSection, ResourceSection, ExtensionSection, SchedulerSection, AlsoSection}, kind)
+}
+
+// Section is one section, packed or not.
+type Section struct {
+	Kind   byte
+	How    Compression // of the body
+	Number int         // of the shard, or among the sections of its kind
+	Length int         // of the body, uncompressed
+	Body   []byte
+	Sum    uint64
+	At     int64 // its offset in the snapshot
+	Sure   bool  // it comes from memory: there is no checksum
+}
+
+// head appends the head of a section without its checksum.
+func (s *Section) head(dst []byte) []byte {
+	dst = append(dst, s.Kind, byte(s.How), 0, 0)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.Number))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.Length))
+	return binary.LittleEndian.AppendUint64(dst, uint64(len(s.Body)))
+}
+
+// Checksum returns the checksum of head and body.
+func (s *Section) Checksum() uint64 {
+	var head [sumAt]byte
+	return xxh3.HashSeed(s.Body, xxh3.Hash(s.head(head[:0])))
+}
+
+func (s *Section) String() string {
+	return fmt.Sprintf("section %q %d, at byte %d", s.Kind, s.Number, s.At)
+}
+
+// Writer writes sections.
+type Writer struct {
+	Out  io.Writer
+	Base *Base // of an increment
+
+	head     []byte
+	sections uint64
+	chain    uint64 // of the checksums of all sections
+}
+
+// Begin writes what comes before the first section of a world.
+func (w *Writer) Begin() error {
+	err := w.write(binary.LittleEndian.AppendUint32([]byte(magic), Version))
+	if err == nil && w.Base != nil {
+		s := &Section{Kind: BaseSection, How: None, Body: appendBase(nil, *w.Base)}
+		s.Length = len(s.Body)
+		s.Sum = s.Checksum()
+		err = w.Section(s)
+	}
+	return err
+}
+
+// Section writes a section with its checksum.
+func (w *Writer) Section(s *Section) error {
+	w.head = binary.LittleEndian.AppendUint64(s.head(w.head[:0]), s.Sum)
+	w.sections++
+	w.chain = link(w.chain, s.Sum)
+	if err := w.write(w.head); err != nil {
+		return err
+	}
+	return w.write(s.Body)
+}
+
+// link adds the checksum of a section to that of all.
+func link(chain, sum uint64) uint64 {
+	var both [16]byte
+	binary.LittleEndian.PutUint64(both[:], chain)
+	binary.LittleEndian.PutUint64(both[8:], sum)
+	return xxh3.Hash(both[:])
+}
+
+// End writes the last section. In an increment it also has the sum of the whole snapshot.
+func (w *Writer) End(whole uint64) error {
+	s := &Section{Kind: EndSection, How: None}
+	s.Body = appendEnd(s.Body, w.sections, w.chain)
+	if w.Base != nil {
+		s.Body = binary.LittleEndian.AppendUint64(s.Body, whole)
+	}
+	s.Length = len(s.Body)
+	s.Sum = s.Checksum()
+	return w.Section(s)
+}
+
+func appendEnd(dst []byte, sections, chain uint64) []byte {
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, sections), chain)
+}
+
+func (w *Writer) write(p []byte) error {
+	n, err := w.Out.Write(p)
+	if err == nil && n < len(p) {
+		err = io.ErrShortWrite
+	}
+	return err
+}
+
+// Source has the sections of a snapshot.
+type Source interface {
+	Begin() error
+	// Next makes s the next section. It may reuse the body of s.
+	Next(s *Section) error
+	// Finish checks the last section.
+	Finish(s *Section) error
+}
+
+// reader is a Source that reads a snapshot.
+type reader struct {
+	in        io.Reader
+	at        int64
+	sections  uint64
+	chain     uint64
+	head      [headSize]byte
+	increment bool // it begins with a base
+}
+
+func (r *reader) Begin() error {
+	head := r.head[:preamble]
+	n, err := io.ReadFull(r.in, head)
+	r.at = int64(n)
+	switch {
+	case string(head[:min(n, len(magic))]) != magic[:min(n, len(magic))]:
+		return ErrNoSnapshot
+	case err != nil:
+		return r.short(err, "its first %d bytes", preamble)
+	}
+	if v := binary.LittleEndian.Uint32(head[len(magic):]); v != Version {
+		return fmt.Errorf("%w: %d, want %d", ErrVersion, v, Version)
+	}
+	return nil
+}
+
+// short returns an error for a snapshot that ends too soon.
+func (r *reader) short(err error, within string, args ...any) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%w: it ends at byte %d, within %s", ErrTruncated, r.at, fmt.Sprintf(within, args...))
+	}
+	return fmt.Errorf("snapshot: at byte %d: %w", r.at, err)
+}
+
+// Next reads a section into s, and reuses its body. It does not check the checksum of the
+// body; Check does.
+func (r *reader) Next(s *Section) error {
+	s.At = r.at
+	n, err := io.ReadFull(r.in, r.head[:])
+	r.at += int64(n)
+	if err != nil {
+		return r.short(err, "the head of section %d", r.sections)
+	}
+	le := binary.LittleEndian
+	length, stored := le.Uint64(r.head[8:]), le.Uint64(r.head[16:])
+	s.Kind, s.How, s.Number, s.Sum = r.head[0], Compression(r.head[1]), int(le.Uint32(r.head[4:])), le.Uint64(r.head[sumAt:])
+	if r.head[2]|r.head[3] != 0 || s.How > None || length > SectionMax || stored > SectionMax || s.How == None && stored != length {
+		return Altered("%v has %d bytes, %d stored, %v", s, length, stored, s.How)
+	}
+	s.Length = int(length)
+	s.Body = s.Body[:0]
+	for left := int(stored); left > 0; {
+		at, some := len(s.Body), min(left, max(readAtOnce, cap(s.Body)-len(s.Body)))
+		s.Body = append(s.Body, make([]byte, some)...)
+		n, err := io.ReadFull(r.in, s.Body[at:])
+		r.at += int64(n)
+		if err != nil {
+			return r.short(err, "%v", s)
+		}
+		left -= some
+	}
+	r.sections++
+	r.increment = r.increment || r.sections == 1 && s.Kind == BaseSection
+	if s.Kind != EndSection {
+		r.chain = link(r.chain, s.Sum)
+	}
+	return nil
+}
+
+// Check compares the checksum of a section with its contents.
+func (s *Section) Check() error {
+	if !s.Sure && s.Checksum() != s.Sum {
+		return Altered("%v: its checksum is wrong", s)
+	}
+	return nil
+}
+
+// Unpack checks a section and returns its uncompressed body, which may be in buf.
+func (s *Section) Unpack(buf *[]byte) (body []byte, err error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	if s.How == None {
+		return s.Body, nil
+	}
+	*buf, err = Unpack(s.How, (*buf)[:0], s.Body, s.Length)
+	if err != nil {
+		return nil, Altered("%v: %v", s, err)
+	}
+	return *buf, nil
+}
+
+// Finish reads and checks the last section.
+func (r *reader) Finish(s *Section) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	want := appendEnd(nil, r.sections-1, r.chain)
+	size := len(want)
+	if r.increment {
+		size += 8
+	}
+	if s.How != None || s.Number != 0 || len(s.Body) != size || !bytes.HasPrefix(s.Body, want) {
+		return Altered("%v: it does not end the %d sections before it", s, r.sections-1)
+	}
+	return nil
+}

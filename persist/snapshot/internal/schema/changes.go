@@ -1,0 +1,225 @@
+package schema
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/persist/snapshot/internal/shape"
+	"github.com/atoll-sim/atoll/persist/state"
+)
+
+// Change says what becomes of something in a snapshot. Package snapshot has the functions that make
+// one.
+type Change struct {
+	Kind     ChangeKind
+	In       string // the name of a component, or of something else that is registered
+	From, To string // of what is renamed
+	Fields   []string
+
+	Old, Now reflect.Type
+	form     func(old drive.Form) drive.Form // of the saved values, by the form of Old
+}
+
+// ChangeKind says what a Change does.
+type ChangeKind uint8
+
+// The kinds of changes.
+const (
+	Renamed ChangeKind = iota
+	RenamedField
+	Dropped
+	Narrowed
+	Migrated
+)
+
+// Migration returns the Change that makes new values of old ones.
+func Migration[Old, New any](f func(Old) New) Change {
+	return Change{Kind: Migrated, Old: reflect.TypeFor[Old](), Now: reflect.TypeFor[New](), form: func(form drive.Form) drive.Form {
+		return &migration[Old, New]{Form: form, f: f}
+	}}
+}
+
+// migration is a drive.Form that reads old values and converts them.
+type migration[Old, New any] struct {
+	drive.Form // of Old
+	f          func(Old) New
+}
+
+func (m *migration[Old, New]) ByCodec() bool { return true }
+
+func (m *migration[Old, New]) Read(src []byte, value mem.Cells) (rest []byte, err error) {
+	old := make([]Old, 1)
+	if rest, err = m.Form.ReadAll(src, mem.CellsOf(old)); err == nil {
+		*mem.As[New](value.Part(0)) = m.f(old[0])
+	}
+	return rest, err
+}
+
+func (m *migration[Old, New]) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
+	old := make([]Old, min(values.Len, len(src)/max(m.Form.Least(), 1)+1))
+	for i := range values.Len {
+		at := i % len(old)
+		if at == 0 {
+			clear(old)
+			if src, err = m.Form.ReadAll(src, mem.CellsOf(old[:min(len(old), values.Len-i)])); err != nil {
+				return nil, err
+			}
+		}
+		*mem.As[New](values.At(i).Part(0)) = m.f(old[at])
+	}
+	return src, nil
+}
+
+// Changes are those of a program, in their order.
+type Changes []Change
+
+// Drop reports whether something is dropped as a whole, by its saved or its present name.
+func (all Changes) Drop(saved, now string) bool {
+	return slices.ContainsFunc(all, func(c Change) bool {
+		return c.Kind == Dropped && len(c.Fields) == 0 && (c.In == saved || c.In == now)
+	})
+}
+
+// Rename applies the changes to the names of a list. own are the world's names. It leaves a name
+// that the world still has, if the world lacks the new one, and it leaves the name
+// if the snapshot has the new one, too. The name of a kind of requests ends, in quotes, with
+// that of a component, message, function or bundle.
+func (all Changes) Rename(what string, names, own []string) []string {
+	names = slices.Clone(names)
+	for i, c := range all {
+		if c.Kind != Renamed {
+			continue
+		}
+		now := c.To
+		for _, later := range all[i+1:] {
+			if later.Kind == Renamed && later.From == now {
+				now = later.To
+			}
+		}
+		for k, name := range names {
+			to, last := c.To, now
+			if what == "request" {
+				rest, ok := strings.CutSuffix(name, " "+strconv.Quote(c.From))
+				if !ok {
+					continue
+				}
+				to, last = rest+" "+strconv.Quote(to), rest+" "+strconv.Quote(last)
+			} else if name != c.From {
+				continue
+			}
+			if !slices.Contains(names, to) && !slices.Contains(names, last) && (!slices.Contains(own, name) || slices.Contains(own, last)) {
+				names[k] = to
+			}
+		}
+	}
+	return names
+}
+
+// Subject returns the name that changes use for something: for a kind of requests the name in
+// quotes at the end.
+func Subject(what, name string) string {
+	if what != "request" {
+		return name
+	}
+	if _, rest, ok := strings.Cut(name, ` "`); ok {
+		if name, err := strconv.Unquote(`"` + rest); err == nil {
+			return name
+		}
+	}
+	return name
+}
+
+// fieldRules are the changes of one thing's fields.
+type fieldRules struct {
+	subjects []string          // its names, in the snapshot and in the world
+	paths    map[string]string // of renamed fields, by the saved path
+	changes  Changes
+}
+
+// rulesOf returns the rules for something with these paths of fields in the snapshot, and own in
+// the world. It leaves a path as Rename leaves a name.
+func (all Changes) rulesOf(saved, now string, paths, own []string) *fieldRules {
+	r := &fieldRules{subjects: []string{saved, now}, paths: map[string]string{}, changes: all}
+	names := slices.Clone(paths)
+	has := func(all []string, path string) bool {
+		return slices.ContainsFunc(all, func(n string) bool { return within(n, path) })
+	}
+	for i, c := range all {
+		if !r.renames(c) || !has(names, c.From) {
+			continue
+		}
+		last := c.To
+		for _, later := range all[i+1:] {
+			if r.renames(later) && within(last, later.From) {
+				last = later.To + last[len(later.From):]
+			}
+		}
+		if has(names, c.To) || has(names, last) || has(own, c.From) && !has(own, last) {
+			continue
+		}
+		for i, n := range names {
+			if within(n, c.From) {
+				names[i] = c.To + n[len(c.From):]
+				r.paths[paths[i]] = names[i]
+			}
+		}
+	}
+	return r
+}
+
+// renames reports whether a change renames a field that the rules are for.
+func (r *fieldRules) renames(c Change) bool {
+	return c.Kind == RenamedField && slices.Contains(r.subjects, c.In)
+}
+
+// within reports whether a path is that of a field, or of one in it.
+func within(path, outer string) bool {
+	rest, ok := strings.CutPrefix(path, outer)
+	return ok && (rest == "" || rest[0] == '.')
+}
+
+// path returns the present path of a saved one.
+func (r *fieldRules) path(saved string) string {
+	if now, ok := r.paths[saved]; ok {
+		return now
+	}
+	return saved
+}
+
+// allow reports whether a change says that a field, by its saved or its present path, is dropped or
+// narrowed.
+func (r *fieldRules) allow(how ChangeKind, saved, now string) bool {
+	return slices.ContainsFunc(r.changes, func(c Change) bool {
+		return c.Kind == how && slices.Contains(r.subjects, c.In) && (slices.ContainsFunc(c.Fields, func(f string) bool {
+			return within(saved, f) || within(now, f)
+		}))
+	})
+}
+
+// codecName returns the present name of a type with a codec.
+func (r *fieldRules) codecName(saved string) string {
+	return r.changes.Rename("codec", []string{saved}, nil)[0]
+}
+
+// Migrate returns the form that reads saved values, whose form has this hash, by a Migration to type
+// now. It returns nil if there is none, and whether there is one from another form.
+func (all Changes) Migrate(saved uint64, now reflect.Type, codecs *state.Codecs) (form drive.Form, other bool, err error) {
+	for _, c := range all {
+		if c.Kind != Migrated || c.Now != now {
+			continue
+		}
+		old, err := drive.FormOf(codecs, c.Old, true)
+		if err != nil {
+			return nil, false, err
+		}
+		if shape.HashOf(old) == saved {
+			return c.form(old), false, nil
+		}
+		other = true
+	}
+	return nil, other, nil
+}

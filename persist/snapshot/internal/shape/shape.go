@@ -1,0 +1,279 @@
+// Package shape reads how a snapshot describes the types of its values, so that they can be shown,
+// converted or passed over without the Go types. A file says what it likes: nothing of it is trusted.
+package shape
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/atoll-sim/atoll/internal/drive"
+)
+
+// Shape is a type as a snapshot describes it: as memory, or as CBOR.
+type Shape struct {
+	Kind   reflect.Kind // Invalid if only its codec can read it
+	Text   string
+	Handle bool // the type, a uint64, is a handle
+	Size   int  // in memory
+	Len    int  // of an array
+	Elem   *Shape
+	Key    *Shape // of a map
+	Fields []Field
+}
+
+// Field is a field of a struct.
+type Field struct {
+	Name string
+	At   int // in memory
+	*Shape
+}
+
+// IsBytes reports whether CBOR has a type as a string of bytes.
+func (s *Shape) IsBytes() bool {
+	return (s.Kind == reflect.Slice || s.Kind == reflect.Array) && s.Elem.Kind == reflect.Uint8
+}
+
+// Leaf is a field with a description of its own: a number, an array, or something that a codec,
+// text or CBOR writes.
+type Leaf struct {
+	Path string // without the type, such as Place.X; empty if the value is not a struct
+	Part int    // of the form
+	At   int    // in the part
+	How  Written
+	*Shape
+}
+
+// Written says how a field is written.
+type Written uint8
+
+// The ways to write a field.
+const (
+	AsMemory Written = iota
+	AsText
+	AsCBOR
+	ByCodec
+)
+
+const (
+	ofCodec = ", by a codec"
+	ofCBOR  = ", as CBOR"
+	// sizeMax bounds the memory of a value.
+	sizeMax = 1 << 30
+	// NestedMost bounds how deep a type may be nested.
+	NestedMost = 64
+)
+
+// LeavesOf returns the fields of the values of a type, from the parts that are written of each.
+func LeavesOf(typ string, parts []drive.Part) (all []Leaf, err error) {
+	known, end := map[string]bool{}, 0
+	for i, p := range parts {
+		if p.Offset < end || p.Size > sizeMax-p.Offset || p.ByCodec && (len(p.Fields) != 1 || p.Size != 0) {
+			return nil, fmt.Errorf("part %d of a %s is at byte %d, with %d bytes and %d fields", i, typ, p.Offset, p.Size, len(p.Fields))
+		}
+		at := p.Offset
+		for _, f := range p.Fields {
+			x := Leaf{Path: pathWithin(typ, f.Path), Part: i, At: f.Offset - p.Offset}
+			if x.Shape, x.How, err = parseField(f.Type); err != nil {
+				return nil, fmt.Errorf("field %s: %w", f.Path, err)
+			}
+			switch {
+			case (x.How != AsMemory) != p.ByCodec:
+				return nil, fmt.Errorf("field %s, a %s, is not in a part of its kind", f.Path, f.Type)
+			case known[x.Path]:
+				return nil, fmt.Errorf("there are two fields %s", f.Path)
+			case f.Offset < at || f.Offset > sizeMax || !p.ByCodec && x.Size > p.Offset+p.Size-f.Offset:
+				return nil, fmt.Errorf("field %s, a %s, is at byte %d, outside of its place", f.Path, f.Type, f.Offset)
+			}
+			known[x.Path] = true
+			at = f.Offset + x.Size
+			all = append(all, x)
+		}
+		end = p.Offset + p.Size
+	}
+	return all, nil
+}
+
+// HashOf returns the hash of a form. Forms with the same hash read each other's bytes, as far as
+// codecs can.
+func HashOf(f drive.Form) uint64 { return xxh3.HashString(f.Shape()) }
+
+// pathWithin returns a path without the type at its beginning.
+func pathWithin(typ, path string) string {
+	rest, ok := strings.CutPrefix(path, typ)
+	if ok && rest == "" {
+		return ""
+	}
+	if rest, ok = strings.CutPrefix(rest, "."); ok {
+		return rest
+	}
+	return path
+}
+
+// parseField reads the type of a field.
+func parseField(text string) (s *Shape, how Written, err error) {
+	if name, ok := strings.CutSuffix(text, ofCodec); ok {
+		return &Shape{Text: name}, ByCodec, nil
+	}
+	if text == "string" {
+		return &Shape{Kind: reflect.String, Text: text}, AsText, nil
+	}
+	p := typeParser{}
+	if p.rest, p.cbor = strings.CutSuffix(text, ofCBOR); p.cbor {
+		how = AsCBOR
+	}
+	if s = p.parse(0); p.err == nil && p.rest != "" {
+		p.fail()
+	}
+	if p.err != nil {
+		return nil, 0, fmt.Errorf("%w, in %q", p.err, text)
+	}
+	return s, how, nil
+}
+
+// typeParser reads types as package state describes them.
+//
+//	memory  kind │ handle │ [n]type │ {name type@offset; … size}
+//	CBOR    kind │ [n]type │ []type │ *type │ map[type]type │ {name type; …} │ "a type that writes itself"
+type typeParser struct {
+	rest string
+	cbor bool
+	err  error
+}
+
+func (p *typeParser) fail() *Shape {
+	if p.err == nil {
+		p.err = fmt.Errorf("no type is %.40q", p.rest)
+	}
+	return &Shape{}
+}
+
+// cut removes a text from the front, or reports that it is not there.
+func (p *typeParser) cut(text string) (ok bool) {
+	p.rest, ok = strings.CutPrefix(p.rest, text)
+	return ok
+}
+
+func (p *typeParser) must(text string) {
+	if !p.cut(text) {
+		p.fail()
+	}
+}
+
+// number reads digits.
+func (p *typeParser) number() int {
+	n := len(p.rest) - len(strings.TrimLeft(p.rest, "0123456789"))
+	v, err := strconv.ParseUint(p.rest[:n], 10, 30)
+	if err != nil {
+		p.fail()
+		return 0
+	}
+	p.rest = p.rest[n:]
+	return int(v)
+}
+
+// name reads the name of a field, which is in quotes if it is no identifier.
+func (p *typeParser) name() string {
+	if quoted, err := strconv.QuotedPrefix(p.rest); err == nil && quoted[0] == '"' {
+		p.rest = p.rest[len(quoted):]
+		name, _ := strconv.Unquote(quoted)
+		return name
+	}
+	at := strings.IndexByte(p.rest, ' ')
+	if at < 1 {
+		p.fail()
+		return ""
+	}
+	name := p.rest[:at]
+	p.rest = p.rest[at:]
+	return name
+}
+
+func (p *typeParser) parse(depth int) (s *Shape) {
+	s = &Shape{}
+	if depth > NestedMost || p.err != nil {
+		return p.fail()
+	}
+	whole := p.rest
+	defer func() { s.Text = whole[:len(whole)-len(p.rest)] }()
+	switch {
+	case p.cut("{"):
+		s.Kind = reflect.Struct
+		p.fields(s, depth)
+	case p.cbor && p.cut("[]"):
+		s.Kind, s.Elem = reflect.Slice, p.parse(depth+1)
+	case p.cbor && p.cut("*"):
+		s.Kind, s.Elem = reflect.Pointer, p.parse(depth+1)
+	case p.cbor && p.cut("map["):
+		s.Kind, s.Key = reflect.Map, p.parse(depth+1)
+		p.must("]")
+		s.Elem = p.parse(depth + 1)
+	case p.cut("["):
+		s.Kind, s.Len = reflect.Array, p.number()
+		p.must("]")
+		s.Elem = p.parse(depth + 1)
+		if s.Elem.Size > 0 && s.Len > sizeMax/s.Elem.Size {
+			return p.fail()
+		}
+		s.Size = s.Len * s.Elem.Size
+	case p.cbor && strings.HasPrefix(p.rest, `"`):
+		quoted, err := strconv.QuotedPrefix(p.rest)
+		if err != nil {
+			return p.fail()
+		}
+		p.rest = p.rest[len(quoted):]
+	case !p.cbor && p.cut("handle"):
+		s.Kind, s.Size, s.Handle = reflect.Uint64, 8, true
+	default:
+		n := len(p.rest) - len(strings.TrimLeft(p.rest, "abcdefghijklmnopqrstuvwxyz0123456789"))
+		for kind, size := range sizes {
+			if size > 0 && reflect.Kind(kind).String() == p.rest[:n] {
+				s.Kind, s.Size = reflect.Kind(kind), size
+			}
+		}
+		if p.cbor && p.rest[:n] == "string" {
+			s.Kind = reflect.String
+		}
+		if s.Kind == reflect.Invalid {
+			return p.fail()
+		}
+		p.rest = p.rest[n:]
+	}
+	return s
+}
+
+// fields reads the fields of a struct, and what follows them.
+func (p *typeParser) fields(s *Shape, depth int) {
+	end, known := 0, map[string]bool{}
+	for p.err == nil && !p.cut("}") {
+		if !p.cbor && p.rest != "" && p.rest[0] >= '0' && p.rest[0] <= '9' {
+			if s.Size = p.number(); s.Size < end {
+				p.fail()
+			}
+			p.must("}")
+			return
+		}
+		f := Field{Name: p.name()}
+		p.must(" ")
+		f.Shape = p.parse(depth + 1)
+		if !p.cbor {
+			p.must("@")
+			f.At = p.number()
+		}
+		p.must(";")
+		if f.At < end || known[f.Name] {
+			p.fail()
+		}
+		known[f.Name] = true
+		if end = f.At + f.Size; p.cbor {
+			end = 0
+		}
+		s.Fields = append(s.Fields, f)
+	}
+	if !p.cbor {
+		p.fail() // its size is missing
+	}
+}

@@ -1,0 +1,290 @@
+package text
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/persist/snapshot"
+	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
+)
+
+// Export writes a snapshot as text, a JSON object in each line. Import makes the same bytes of it
+// again. Entities are in the order of their handles, and the layout of memory is in lines of its
+// own. So the lines that differ between two texts show what happened in the game. Export needs
+// neither a world nor the types. docs/snapshot-format.md describes the lines.
+//
+// Export takes the memory of the uncompressed snapshot, bounded by BytesMax, the only option that
+// it uses. Errors are those of Verify, ErrTooLarge, ErrOtherWorld for a snapshot of another kind of
+// machine or another layout of handles, and the error of dst.
+func Export(src io.Reader, dst io.Writer, o snapshot.Options) (snapshot.Info, error) {
+	check("Export", o)
+	p, err := pictureOf(src, &o)
+	if err != nil {
+		return snapshot.Info{}, err
+	}
+	if err := ofThisMachine(p.head.Settings); err != nil {
+		return snapshot.Info{}, err
+	}
+	x := &exporting{p: p, texts: map[*format.Named]*valueText{}, out: bufio.NewWriterSize(dst, 1<<16)}
+	x.encoder = json.NewEncoder(&x.buf)
+	x.encoder.SetEscapeHTML(false)
+	if err := x.all(); err != nil {
+		return snapshot.Info{}, err
+	}
+	return snapshot.Info(p.head.Info), x.out.Flush()
+}
+
+// check panics about invalid options.
+func check(call string, o snapshot.Options) {
+	if o.Workers < 0 || o.BytesMax < 0 {
+		panic(fmt.Sprintf("text: %s with options that have a negative number: %d workers, %d bytes", call, o.Workers, o.BytesMax))
+	}
+}
+
+// exporting is a snapshot that is written as text.
+type exporting struct {
+	p       *picture
+	out     *bufio.Writer
+	buf     bytes.Buffer
+	encoder *json.Encoder
+	sum     xxh3.Hasher
+	texts   map[*format.Named]*valueText
+	err     error // the first deviation from what Save writes
+}
+
+func (x *exporting) all() error {
+	x.line(headLine{textVersion, format.Version, x.p.how.String()})
+	x.sum.Reset() // so that the compression can be edited
+	x.heads()
+	texts := x.components()
+	x.entities(texts)
+	x.resources()
+	for i := range x.p.images {
+		x.mail(i)
+	}
+	x.mail(len(x.p.images))
+	for i, n := range x.p.names.Extensions {
+		x.extension(n.Name, x.body(format.ExtensionSection, i))
+	}
+	x.state()
+	for i := range x.p.images {
+		x.shard(i)
+	}
+	if x.p.names.Scheduler {
+		x.bytes("scheduler", "", x.body(format.SchedulerSection, 0))
+	}
+	for i, n := range x.p.names.Also {
+		x.bytes("also", n.Name, x.body(format.AlsoSection, i))
+	}
+	x.line(endLine{fmt.Sprintf("%016x", x.sum.Sum64())})
+	return x.err
+}
+
+// fail keeps the first error.
+func (x *exporting) fail(err error) {
+	if x.err == nil {
+		x.err = err
+	}
+}
+
+// line writes a line.
+func (x *exporting) line(v any) {
+	x.buf.Reset()
+	if err := x.encoder.Encode(v); err != nil {
+		x.fail(err)
+	}
+	x.write(x.buf.Bytes())
+}
+
+// write writes the end of a line. The end of the text returns an error of dst.
+func (x *exporting) write(line []byte) {
+	_, _ = x.sum.Write(line)
+	_, _ = x.out.Write(line)
+}
+
+// body returns a section.
+func (x *exporting) body(kind byte, number int) []byte {
+	body, ok := x.p.rest[sectionKey{kind, number}]
+	if !ok {
+		x.fail(format.Altered("it has no section of kind %q, number %d", kind, number))
+	}
+	return body
+}
+
+// ended checks that a section was read to its end.
+func (x *exporting) ended(c *drive.Cursor, kind byte, number int) {
+	if err := c.End(); err != nil {
+		x.fail(format.Altered("section of kind %q, number %d: %w", kind, number, err))
+	}
+}
+
+// heads writes the header, and what is registered.
+func (x *exporting) heads() {
+	options := []byte{'{'}
+	last := len(x.p.head.Settings) - format.OfTick // the others are in the line of the tick
+	for i, s := range x.p.head.Settings[:last] {
+		options = appendWhole(appendName(options, s.Name, i), s.Value, false)
+	}
+	tick := tickLine{Tick: x.p.head.Tick, Entities: x.p.head.Entities}
+	if x.p.head.Hash != 0 {
+		tick.Hash = x.p.head.Hash.String()
+	}
+	x.line(tick)
+	x.line(optionsLine{append(options, '}')})
+	for _, what := range format.Listed {
+		known := map[string]bool{}
+		for _, n := range *x.p.names.List(what) {
+			if known[n.Name] && what != "request" && what != "hook" {
+				x.fail(format.Altered("there are two of %s %q", what, n.Name))
+			}
+			known[n.Name] = true
+			line := registeredLine{Registered: what, Name: n.Name, Type: n.Type}
+			if n.Hash != 0 {
+				line.Form = fmt.Sprintf("%016x", n.Hash)
+			}
+			for _, p := range n.Parts {
+				part := partText{At: p.Offset, Size: p.Size, ByCodec: p.ByCodec}
+				for _, f := range p.Fields {
+					part.Fields = append(part.Fields, fieldText{f.Path, f.Type, f.Offset})
+				}
+				line.Parts = append(line.Parts, part)
+			}
+			x.line(line)
+		}
+	}
+}
+
+// textOf returns the format of something's values.
+func (x *exporting) textOf(what string, n *format.Named) *valueText {
+	if t := x.texts[n]; t != nil {
+		return t
+	}
+	t, err := textOf(n)
+	if err != nil {
+		x.fail(format.Altered("%s %q: %w", what, n.Name, err))
+	}
+	x.texts[n] = t
+	return t
+}
+
+func (x *exporting) components() (all []*valueText) {
+	for i := range x.p.names.Components {
+		all = append(all, x.textOf("component", &x.p.names.Components[i]))
+	}
+	return all
+}
+
+// entities writes the entities with rows, in the order of their handles.
+func (x *exporting) entities(texts []*valueText) {
+	if x.err != nil {
+		return
+	}
+	var dst []byte
+	for _, h := range slices.Sorted(maps.Keys(x.p.entities)) {
+		at := x.p.entities[h]
+		b := &x.p.blocks[at.block]
+		chunk := x.p.chunkOf(b)
+		dst = appendHandle(append(dst[:0], `{"entity":`...), h)
+		first := true
+		for f := range chunk.Flags {
+			if !bitOf(chunk.Flags[f], at.row) {
+				continue
+			}
+			if first {
+				dst = append(dst, `,"flags":[`...)
+			} else {
+				dst = append(dst, ',')
+			}
+			first = false
+			dst = strconv.AppendInt(dst, int64(f), 10)
+		}
+		if !first {
+			dst = append(dst, ']')
+		}
+		if bitOf(chunk.Marks, at.row) {
+			dst = append(dst, `,"marked":true`...)
+		}
+		dst = append(dst, `,"components":{`...)
+		for i, id := range x.p.components(b) {
+			dst = texts[id].append(appendName(dst, texts[id].Name, i), b.columns[i].value(at.row))
+		}
+		x.write(append(dst, "}}\n"...))
+	}
+}
+
+// bitOf reports whether a row is in a set.
+func bitOf(set []uint64, row int) bool { return row/64 < len(set) && set[row/64]>>(row%64)&1 != 0 }
+
+// value writes the first value of a section.
+func (x *exporting) value(c *drive.Cursor, t *valueText) []byte {
+	if c.Err != nil {
+		return nil
+	}
+	rest, err := t.skip.Read(c.Rest, mem.Cells{})
+	if err != nil {
+		c.Rest, c.Err = nil, err
+		return nil
+	}
+	value := c.Rest[:len(c.Rest)-len(rest)]
+	c.Rest = rest
+	return t.append(nil, value)
+}
+
+func (x *exporting) resources() {
+	for i := range x.p.names.Resources {
+		n := &x.p.names.Resources[i]
+		t, c := x.textOf("resource", n), &drive.Cursor{Rest: x.body(format.ResourceSection, i), Most: x.p.most}
+		if x.err != nil {
+			return
+		}
+		line := resourceLine{Resource: n.Name, Value: x.value(c, t)}
+		for count := c.Int(); count > 0 && c.Takes(1, 32); count-- {
+			line.Parts = append(line.Parts, x.value(c, t))
+		}
+		x.ended(c, format.ResourceSection, i)
+		x.line(line)
+	}
+}
+
+// mail writes the messages for a shard, and the requests that it has sent.
+func (x *exporting) mail(from int) {
+	c := &drive.Cursor{Rest: x.body(format.MailSection, from), Most: x.p.most}
+	if from < len(x.p.images) {
+		for i := range x.p.names.Messages {
+			n := &x.p.names.Messages[i]
+			t := x.textOf("message", n)
+			for _, h := range drive.WordsOf[handle.Handle](c) {
+				if value := x.value(c, t); c.Err == nil && x.err == nil {
+					x.line(messageLine{n.Name, from, handleText(h), value})
+				}
+			}
+		}
+	}
+	for range c.Count(3) {
+		kind, flags, h := c.Int(), c.Below(1<<16), c.Handle()
+		if c.Err != nil || kind >= len(x.p.names.Kinds) || x.err != nil {
+			x.fail(format.Altered("a request of kind %d: %w", kind, drive.ErrBody))
+			return
+		}
+		n := &x.p.names.Kinds[kind]
+		line := requestLine{Request: n.Name, Kind: kind, Shard: from, Flags: uint16(flags), Entity: handleText(h)}
+		if n.Type != "" {
+			line.Value = x.value(c, x.textOf("request", n))
+		}
+		if c.Err == nil {
+			x.line(line)
+		}
+	}
+	x.ended(c, format.MailSection, from)
+}

@@ -1,0 +1,362 @@
+package text
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/slots"
+	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
+)
+
+// This file reads the lines with the contents of a world.
+
+// entityBytes is about how much memory an entity takes, besides its values.
+const entityBytes = 160
+
+func (x *importing) entity(l *entityLine) error {
+	h := handle.Handle(l.Entity)
+	fail := func(err error) error { return fmt.Errorf("entity %v: %w", h, err) }
+	e := &entityText{line: x.line, marked: l.Marked}
+	if was, ok := x.entities[h]; ok {
+		return fail(fmt.Errorf("it has a line already, line %d", was.line))
+	}
+	for _, f := range l.Flags {
+		if f < 0 || f >= slots.FlagsMax {
+			return fail(fmt.Errorf("flags: there is no flag %d; there are 0 to %d", f, slots.FlagsMax-1))
+		}
+		e.flags |= 1 << f
+	}
+	for name := range l.Components {
+		_, id, err := x.lists[0].find("component", name)
+		if err != nil {
+			return fail(err)
+		}
+		e.ids = append(e.ids, id)
+	}
+	slices.Sort(e.ids)
+	for _, id := range e.ids {
+		t := x.lists[0].all[id]
+		err := x.keep(t.skip.Least() + 8)
+		if err == nil {
+			e.values, err = t.parse(e.values, l.Components[t.Name])
+		}
+		if err != nil {
+			return fail(inField(t.Name, err))
+		}
+	}
+	e.values = slices.Clip(e.values)
+	x.entities[h] = e
+	return x.keep(entityBytes + len(e.values))
+}
+
+// value appends a value to dst.
+func (x *importing) value(dst []byte, t *valueText, text json.RawMessage) ([]byte, error) {
+	if err := x.keep(t.skip.Least() + len(text)); err != nil {
+		return nil, err
+	}
+	v, err := decodeText(text)
+	if err != nil {
+		return nil, inField("value", errMissing)
+	}
+	dst, err = t.parse(dst, v)
+	if err != nil {
+		return nil, inField("value", err)
+	}
+	return dst, nil
+}
+
+func (x *importing) resource(l *resourceLine) error {
+	t, at, err := x.lists[2].find("resource", l.Resource)
+	if err != nil {
+		return err
+	}
+	body, err := x.value(nil, t, l.Value)
+	if err == nil {
+		body = drive.AppendNumber(body, len(l.Parts))
+	}
+	for _, p := range l.Parts {
+		if err == nil {
+			body, err = x.value(body, t, p)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("resource %q: %w", l.Resource, err)
+	}
+	return x.once(bytesKey{format.ResourceSection, at}, body)
+}
+
+// once keeps a section.
+func (x *importing) once(key bytesKey, body []byte) error {
+	if x.bodies[key] != nil {
+		return errors.New("it is there twice")
+	}
+	x.bodies[key] = &body
+	return x.keep(len(body))
+}
+
+// of returns the mail of a shard.
+func (x *importing) of(shard int) (*mailText, error) {
+	if shard < 0 || shard >= len(x.mail) {
+		return nil, fmt.Errorf("shard: there is no %d", shard)
+	}
+	return &x.mail[shard], nil
+}
+
+func (x *importing) message(l *messageLine) error {
+	t, at, err := x.lists[1].find("message", l.Message)
+	if err != nil {
+		return err
+	}
+	m, err := x.of(l.Shard)
+	if err != nil {
+		return err
+	}
+	for at >= len(m.to) {
+		m.to, m.values = append(m.to, nil), append(m.values, nil)
+	}
+	m.to[at] = append(m.to[at], handle.Handle(l.To))
+	if m.values[at], err = x.value(m.values[at], t, l.Value); err != nil {
+		return fmt.Errorf("message %q: %w", l.Message, err)
+	}
+	return x.keep(8)
+}
+
+func (x *importing) request(l *requestLine) error {
+	m, err := x.of(l.Shard)
+	if err != nil {
+		return err
+	}
+	if l.Kind < 0 || l.Kind >= len(x.kinds) {
+		return fmt.Errorf("kind: there is no %d", l.Kind)
+	}
+	t := x.kinds[l.Kind]
+	if l.Request != t.Name {
+		return fmt.Errorf("kind: %d is %s, and the request is %s", l.Kind, t.Name, l.Request)
+	}
+	if err := l.check(t.Name, x.info.Options.Shards); err != nil {
+		return err
+	}
+	m.count++
+	m.requests = drive.AppendNumber(drive.AppendNumber(drive.AppendNumber(m.requests, l.Kind), uint64(l.Flags)), uint64(l.Entity))
+	if t.Type != "" {
+		if m.requests, err = x.value(m.requests, t, l.Value); err != nil {
+			return fmt.Errorf("request %q: %w", l.Request, err)
+		}
+	}
+	return x.keep(16)
+}
+
+// bytes reads some bytes of a section.
+func (x *importing) bytes(l *bytesLine) error {
+	key := bytesKey{format.SchedulerSection, 0}
+	var list []format.Named
+	switch l.Bytes {
+	case "extension":
+		key.kind, list = format.ExtensionSection, x.names.Extensions
+	case "also":
+		key.kind, list = format.AlsoSection, x.names.Also
+	case "scheduler":
+		x.names.Scheduler = true
+	default:
+		return fmt.Errorf("bytes: there is no %q; there are extension, scheduler and also", l.Bytes)
+	}
+	if list != nil {
+		key.number = slices.IndexFunc(list, func(n format.Named) bool { return n.Name == l.Name })
+	}
+	if key.number < 0 || list == nil && key.kind != format.SchedulerSection {
+		return fmt.Errorf("name: there is no %s %q", l.Bytes, l.Name)
+	}
+	if key.kind == format.ExtensionSection && x.named[l.Name] != nil {
+		return fmt.Errorf("name: %q has a line of names", l.Name)
+	}
+	if x.bodies[key] == nil {
+		x.bodies[key] = new([]byte)
+	}
+	body := x.bodies[key]
+	if l.From != len(*body) {
+		return fmt.Errorf("from: it begins at %d, and %d bytes came before", l.From, len(*body))
+	}
+	v, err := decodeText(l.Is)
+	if err == nil {
+		*body, err = parseText(*body, v)
+	}
+	if err != nil {
+		return inField("is", err)
+	}
+	return x.keep(len(l.Is))
+}
+
+func (x *importing) world(l *stateLine) (err error) {
+	if x.lines.state != 0 {
+		return fmt.Errorf("it is there twice, first in line %d", x.lines.state)
+	}
+	x.lines.state = x.line
+	s := &x.state
+	s.Incarnation, s.Shard, s.Run, s.Misrouted, s.Moves, s.Gathered, s.Hooks = l.Incarnation, l.Shard, l.Run, l.Misrouted, l.Moves, l.Gathered, l.Hooks
+	s.Pinned, err = x.ids(l.Pinned)
+	if s.Shard < 0 || s.Run < 0 {
+		return fmt.Errorf("it has a number below 0: shard %d, run %d", s.Shard, s.Run)
+	}
+	return err
+}
+
+// ids returns the numbers of components.
+func (x *importing) ids(names []string) (all []int, err error) {
+	for _, name := range names {
+		_, id, err := x.lists[0].find("component", name)
+		if err != nil {
+			return nil, inField("components", err)
+		}
+		all = append(all, id)
+	}
+	return all, x.keep(16 * len(names))
+}
+
+// image returns the image of the last shard, which must be this one.
+func (x *importing) image(shard int) (*store.Image, error) {
+	if shard != len(x.images)-1 || shard < 0 {
+		return nil, inField("shard", fmt.Errorf("it is %d, and %d lines of shards came before", shard, len(x.images)))
+	}
+	return &x.images[shard], nil
+}
+
+func (x *importing) words(l *wordsLine) error {
+	to := map[string]*[]uint32{"slots": &x.state.Ports.Slots, "free": &x.state.Ports.Pool}
+	if l.Shard != x.info.Options.Shards {
+		s, err := x.image(l.Shard)
+		if err != nil {
+			return err
+		}
+		to = map[string]*[]uint32{"slots": &s.Slots, "free": &s.Free}
+	}
+	return addTo(x, to, l.Words, l.From, l.Are)
+}
+
+func (x *importing) handles(l *handlesLine) error {
+	to := map[string]*[]handle.Handle{"recalled": &x.state.Ports.Recalled}
+	if l.Handles != "recalled" {
+		s, err := x.image(l.Shard)
+		if err != nil {
+			return err
+		}
+		to = map[string]*[]handle.Handle{"created": &s.Created}
+		if l.Handles == "rows" {
+			t, err := lastOf(s.Tables, "table", l.Table)
+			if err != nil {
+				return err
+			}
+			c, err := lastOf(t.Chunks, "chunk", l.Chunk)
+			if err != nil {
+				return err
+			}
+			to["rows"] = &c.Handles
+		}
+	}
+	some := make([]handle.Handle, len(l.Are))
+	for i, h := range l.Are {
+		some[i] = handle.Handle(h)
+	}
+	return addTo(x, to, l.Handles, l.From, some)
+}
+
+// addTo adds some to the list of a name.
+func addTo[T any](x *importing, lists map[string]*[]T, name string, from int, some []T) error {
+	to := lists[name]
+	if to == nil {
+		return fmt.Errorf("there is no list %q here", name)
+	}
+	if from != len(*to) {
+		return inField("from", fmt.Errorf("it is %d, and %d came before", from, len(*to)))
+	}
+	*to = append(*to, some...)
+	return x.keep(8 * len(some))
+}
+
+// lastOf returns the last element, which must have this number.
+func lastOf[T any](all []T, what string, number int) (*T, error) {
+	if number != len(all)-1 || number < 0 {
+		return nil, inField(what, fmt.Errorf("it is %d, and %d lines of them came before", number, len(all)))
+	}
+	return &all[number], nil
+}
+
+func (x *importing) shard(l *shardLine) (err error) {
+	if l.Shard != len(x.images) || l.Shard >= x.info.Options.Shards {
+		return inField("shard", fmt.Errorf("it is %d, and %d lines of shards came before, of %d", l.Shard, len(x.images), x.info.Options.Shards))
+	}
+	s := store.Image{}
+	for _, m := range l.Marked {
+		s.Marked = append(s.Marked, store.MarkedTable{Table: m.Table, Chunks: m.Chunks})
+	}
+	for _, n := range l.Changes {
+		ids, e := x.ids(n.Components)
+		err = errors.Join(err, e)
+		s.Changes = append(s.Changes, store.ChangeImage{Handle: handle.Handle(n.Entity), Components: ids, Moves: n.Moves})
+	}
+	for _, n := range l.Stored {
+		ids, e := x.ids([]string{n.Component})
+		if err = errors.Join(err, e); err == nil {
+			s.Stored = append(s.Stored, store.StoredImage{Handle: handle.Handle(n.Entity), Component: ids[0]})
+		}
+	}
+	x.images, x.sections, x.lines.shards = append(x.images, s), append(x.sections, l.Sections), append(x.lines.shards, x.line)
+	return err
+}
+
+func (x *importing) table(l *tableLine) error {
+	s, err := x.image(l.Shard)
+	if err != nil {
+		return err
+	}
+	if l.Table != len(s.Tables) || l.Current < -1 {
+		return inField("table", fmt.Errorf("it is %d, and %d came before; or its current chunk is %d", l.Table, len(s.Tables), l.Current))
+	}
+	ids, err := x.ids(l.Components)
+	if err == nil && !slices.IsSorted(ids) {
+		err = inField("components", errors.New("they are not in the order in which they are registered"))
+	}
+	if err != nil {
+		return err
+	}
+	s.Tables = append(s.Tables, store.TableImage{Components: ids, Listed: l.Listed, Fragmented: l.Fragmented, Left: l.Left, Current: l.Current})
+	return x.keep(format.BytesOfTable)
+}
+
+func (x *importing) chunk(l *chunkLine) error {
+	s, err := x.image(l.Shard)
+	if err != nil {
+		return err
+	}
+	t, err := lastOf(s.Tables, "table", l.Table)
+	if err != nil {
+		return err
+	}
+	if l.Chunk != len(t.Chunks) || l.Room < 0 || l.Rows < 0 || len(l.Written) != len(t.Components) {
+		return fmt.Errorf("chunk: it is %d, with %d rows of %d and %d stamps, and %d chunks came before", l.Chunk, l.Rows, l.Room, len(l.Written), len(t.Chunks))
+	}
+	if err := l.check(); err != nil {
+		return err
+	}
+	t.Chunks = append(t.Chunks, store.ChunkImage{Cap: l.Room, Rows: l.Rows, Reserved: l.Reserved, Changed: l.Changed, Written: l.Written})
+	return x.keep(format.BytesOfChunk + 9*l.Room)
+}
+
+// end reads the last line. If the lines before it are not those that Export wrote, the hash of the
+// state is not kept.
+func (x *importing) end(l *endLine) error {
+	sum, err := strconv.ParseUint(l.End, 16, 64)
+	if err != nil {
+		return fmt.Errorf("end: %q has no 16 hexadecimal digits", l.End)
+	}
+	if sum != x.sum.Sum64() {
+		x.info.Hash = 0
+	}
+	x.ended = true
+	return nil
+}
