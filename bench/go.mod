@@ -17,6 +17,7 @@ require (
 
 require (
 	github.com/fxamacker/cbor/v2 v2.9.6 // indirect
+	github.com/gofrs/flock v0.13.2 // indirect
 	github.com/kelindar/bitmap v1.4.1 // indirect
 	github.com/kelindar/intmap v1.1.0 // indirect
 	github.com/kelindar/iostream v1.3.0 // indirect

@@ -38,7 +38,7 @@ var (
 	// by its directory: who does not import it does not compile them.
 	thirdPartyOf = map[string][]string{
 		"persist/state": {"github.com/zeebo/xxh3", "github.com/fxamacker/cbor/v2"}, "persist/inputlog": {"github.com/zeebo/xxh3"},
-		"persist/snapshot": {"github.com/zeebo/xxh3", "github.com/klauspost/compress"},
+		"persist/snapshot": {"github.com/zeebo/xxh3", "github.com/klauspost/compress"}, "persist/durable": {"github.com/gofrs/flock"},
 		"inspect/metrics":  {"github.com/prometheus/client_golang"},
 	}
 
