@@ -39,7 +39,7 @@ var (
 	thirdPartyOf = map[string][]string{
 		"persist/state": {"github.com/zeebo/xxh3", "github.com/fxamacker/cbor/v2"}, "persist/inputlog": {"github.com/zeebo/xxh3"},
 		"persist/snapshot": {"github.com/zeebo/xxh3", "github.com/klauspost/compress"}, "persist/durable": {"github.com/gofrs/flock"},
-		"inspect/metrics": {"github.com/prometheus/client_golang"},
+		"inspect": {"golang.org/x/net"}, "inspect/metrics": {"github.com/prometheus/client_golang"},
 	}
 
 	// modules are nested ones for which the same rules hold.

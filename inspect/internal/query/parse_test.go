@@ -1,12 +1,47 @@
-package inspect
+package query
 
 import (
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+// String writes the term as it can be read again.
+func (t term) String() string {
+	var b strings.Builder
+	if t.not {
+		b.WriteByte('!')
+	}
+	switch t.on {
+	case onFlag:
+		fmt.Fprintf(&b, "Flag %d", t.number)
+	case onShard:
+		fmt.Fprintf(&b, "Shard %d", t.number)
+	case onHandle:
+		fmt.Fprintf(&b, "Handle %v", t.handle)
+	default:
+		if t.quoted != "" {
+			b.WriteString("`" + t.quoted + "`")
+			if t.name != "" {
+				b.WriteByte('.')
+			}
+		}
+		b.WriteString(t.name)
+		if t.op != opNone {
+			b.WriteString(" " + ops[t.op] + " ")
+			if t.value.quoted {
+				b.WriteString(strconv.Quote(t.value.text))
+			} else {
+				b.WriteString(t.value.text)
+			}
+		}
+	}
+	return b.String()
+}
 
 // TestParse reads queries and writes them again.
 func TestParse(t *testing.T) {
@@ -67,11 +102,10 @@ func TestParseRefused(t *testing.T) {
 		{strings.Repeat("A,", termsMax) + "A", 2*termsMax + 1, "more than 64 terms"},
 	} {
 		_, err := parse(test.query)
-		e := new(refusal)
+		e := new(Error)
 		require.True(t, errors.As(err, &e), test.query)
-		require.Equal(t, test.at, e.at, "%s: %v", test.query, err)
-		require.Equal(t, 400, e.status)
-		require.Contains(t, e.text, test.says, test.query)
+		require.Equal(t, test.at, e.At, "%s: %v", test.query, err)
+		require.Contains(t, e.Text, test.says, test.query)
 	}
 }
 
@@ -83,10 +117,10 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, query string) {
 		terms, err := parse(query)
 		if err != nil {
-			e := new(refusal)
+			e := new(Error)
 			require.True(t, errors.As(err, &e))
-			require.Positive(t, e.at)
-			require.LessOrEqual(t, e.at, len(query)+1)
+			require.Positive(t, e.At)
+			require.LessOrEqual(t, e.At, len(query)+1)
 			return
 		}
 		var all []string
