@@ -23,7 +23,7 @@ const (
 
 // plot is what a map shows.
 type plot struct {
-	query  string
+	query  query.Query
 	x, y   string // fields
 	bySet  bool   // colours are sets of components, not shards
 	box    box
@@ -48,7 +48,7 @@ var noBox = box{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
 // plotOf reads the parameters of a map.
 func plotOf(r *http.Request) (*plot, error) {
 	p := parametersOf(r, "x", "y", "color", "where", "box", "cells")
-	m := &plot{query: p.Get("where"), x: p.Get("x"), y: p.Get("y"), cells: p.number("cells", cellsDefault, 1, cellsMax), key: "map?" + p.Encode()}
+	m := &plot{x: p.Get("x"), y: p.Get("y"), cells: p.number("cells", cellsDefault, 1, cellsMax), key: "map?" + p.Encode()}
 	if m.x == "" || m.y == "" {
 		p.fail("x and y are missing; name a numeric field in each, as a query does")
 	}
@@ -72,10 +72,12 @@ func plotOf(r *http.Request) (*plot, error) {
 			p.fail("box is %q, want x0,y0,x1,y1 with x0 up to x1 and y0 up to y1", text)
 		}
 	}
-	if err := query.Check(m.query); p.err == nil && err != nil {
-		return nil, err
+	if p.err != nil {
+		return nil, p.err
 	}
-	return m, p.err
+	var err error
+	m.query, err = query.Parse(p.Get("where"))
+	return m, err
 }
 
 func (x *Inspector) serveMap(w http.ResponseWriter, r *http.Request) error {

@@ -97,17 +97,18 @@ func (x *Inspector) schemaNow(ctx context.Context) (s *schema, err error) {
 
 // question is a query with its parameters.
 type question struct {
-	query, show, order, totals string
-	down                       bool
-	limit                      int
-	after                      handle.Handle
+	query               query.Query
+	show, order, totals string
+	down                bool
+	limit               int
+	after               handle.Handle
 }
 
 // serveQuery answers with entities that match, in the order of their handles or of a field.
 func (x *Inspector) serveQuery(w http.ResponseWriter, r *http.Request) error {
 	p := parametersOf(r, "q", "limit", "after", "show", "order", "down", "total")
 	q := &question{
-		query: p.Get("q"), show: p.Get("show"), order: p.Get("order"), totals: p.Get("total"), down: p.number("down", 0, 0, 1) == 1,
+		show: p.Get("show"), order: p.Get("order"), totals: p.Get("total"), down: p.number("down", 0, 0, 1) == 1,
 		limit: p.number("limit", rowsDefault, 1, rowsMax), after: p.handle("after"),
 	}
 	switch {
@@ -119,7 +120,8 @@ func (x *Inspector) serveQuery(w http.ResponseWriter, r *http.Request) error {
 	if p.err != nil {
 		return p.err
 	}
-	if err := query.Check(q.query); err != nil {
+	var err error
+	if q.query, err = query.Parse(p.Get("q")); err != nil {
 		return err
 	}
 	body, err := x.answers.of(r.Context(), "query?"+p.Encode(), frameAge, func(ctx context.Context) ([]byte, error) {

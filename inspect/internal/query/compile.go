@@ -14,6 +14,8 @@ import (
 )
 
 // Filter is a query of a world.
+//
+// Ownership: of the goroutine that compiles it; once nobody calls Require, any may scan.
 type Filter struct {
 	Named           []int // the components that it asks for, in the order of its text
 	has, hasNot     store.Set
@@ -52,14 +54,10 @@ func (s *Schema) find(t *term) (id int, path string, err error) {
 }
 
 // Compile makes a filter of a query. Its errors have the column.
-func (s *Schema) Compile(query string) (*Filter, error) {
-	terms, err := parse(query)
-	if err != nil {
-		return nil, err
-	}
+func (s *Schema) Compile(q Query) (*Filter, error) {
 	f := &Filter{shard: -1}
-	for i := range terms {
-		if err := f.add(s, &terms[i]); err != nil {
+	for i := range q.terms {
+		if err := f.add(s, &q.terms[i]); err != nil {
 			return nil, err
 		}
 	}

@@ -114,7 +114,7 @@ func newModel(t *testing.T, r *rand.Rand) *model {
 			e.handle, err = threes.Create(w, three{p, s, dead{}})
 			e.pile, e.score, e.dead = &p, &s, true
 		case 3:
-			e.handle, err = ghosts.Create(w, ghost{score: s})
+			e.handle, err = ghosts.Create(w, ghost{s, dead{}})
 			e.score, e.dead = &s, true
 		}
 		require.NoError(t, err)
@@ -139,7 +139,9 @@ func newModel(t *testing.T, r *rand.Rand) *model {
 
 // scan calls do with the rows that match.
 func (m *model) scan(text string, do func(*query.Rows)) {
-	f, err := m.schema.Compile(text)
+	q, err := query.Parse(text)
+	require.NoError(m.t, err, text)
+	f, err := m.schema.Compile(q)
 	require.NoError(m.t, err, text)
 	require.NoError(m.t, f.Scan(m.t.Context(), m.frame, m.w.Shards(), do))
 }

@@ -116,43 +116,41 @@ func (p *parser) next() string {
 	return strconv.Quote(word)
 }
 
-// Check returns an Error if a text is no query, whatever the components.
-func Check(text string) error {
-	_, err := parse(text)
-	return err
-}
+// Query is a query as it was written. The zero value asks for everything.
+type Query struct{ terms []term }
 
-// parse reads a query. Its errors have the column.
-func parse(query string) (terms []term, err error) {
+// Parse reads a query. Its errors have the column.
+func Parse(text string) (q Query, err error) {
 	switch {
-	case len(query) > queryMax:
-		return nil, errorAt(1, "the query has %d bytes, want %d or fewer", len(query), queryMax)
-	case !utf8.ValidString(query):
-		return nil, errorAt(1, "the query is not UTF-8")
+	case len(text) > queryMax:
+		return q, errorAt(1, "the query has %d bytes, want %d or fewer", len(text), queryMax)
+	case !utf8.ValidString(text):
+		return q, errorAt(1, "the query is not UTF-8")
 	}
-	p := &parser{query, query}
+	p := &parser{text, text}
 	p.skip()
 	for p.rest != "" {
 		t, err := p.term()
 		if err != nil {
-			return nil, err
+			return q, err
 		}
-		if len(terms) == termsMax {
-			return nil, errorAt(t.at, "the query has more than %d terms", termsMax)
+		if len(q.terms) == termsMax {
+			return q, errorAt(t.at, "the query has more than %d terms", termsMax)
 		}
-		terms = append(terms, t)
+		q.terms = append(q.terms, t)
 		p.skip()
 		at, comma := p.at(), p.take(",")
 		switch p.skip(); {
 		case !comma && p.rest != "":
-			return nil, errorAt(at, "want a comma or the end, not %s", p.next())
+			return q, errorAt(at, "want a comma or the end, not %s", p.next())
 		case comma && p.rest == "":
-			return nil, errorAt(p.at(), "want a term behind the comma")
+			return q, errorAt(p.at(), "want a term behind the comma")
 		}
 	}
-	return terms, nil
+	return q, nil
 }
 
+// term reads a term.
 func (p *parser) term() (t term, err error) {
 	t.at = p.at()
 	if t.not = p.take("!"); t.not {

@@ -59,10 +59,10 @@ func TestParse(t *testing.T) {
 		"`odd name` <= 1":                 "`odd name` <= 1",
 		"Größe.Höhe == 1":                 "Größe.Höhe == 1",
 	} {
-		terms, err := parse(query)
+		q, err := Parse(query)
 		require.NoError(t, err, query)
 		var all []string
-		for _, x := range terms {
+		for _, x := range q.terms {
 			all = append(all, x.String())
 		}
 		require.Equal(t, want, strings.Join(all, ", "))
@@ -101,7 +101,7 @@ func TestParseRefused(t *testing.T) {
 		{strings.Repeat("A", queryMax+1), 1, "4097 bytes"},
 		{strings.Repeat("A,", termsMax) + "A", 2*termsMax + 1, "more than 64 terms"},
 	} {
-		_, err := parse(test.query)
+		_, err := Parse(test.query)
 		e := new(Error)
 		require.True(t, errors.As(err, &e), test.query)
 		require.Equal(t, test.at, e.At, "%s: %v", test.query, err)
@@ -115,7 +115,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
-		terms, err := parse(query)
+		q, err := Parse(query)
 		if err != nil {
 			e := new(Error)
 			require.True(t, errors.As(err, &e))
@@ -124,19 +124,20 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		var all []string
-		for _, x := range terms {
+		for _, x := range q.terms {
 			all = append(all, x.String())
 		}
 		text := strings.Join(all, ",")
 		if len(text) > queryMax {
 			return // quotes take more room than before
 		}
-		again, err := parse(text)
+		again, err := Parse(text)
 		require.NoError(t, err, text)
-		require.Len(t, again, len(terms))
-		for i := range again {
-			terms[i].at, terms[i].value.at, again[i].at, again[i].value.at = 0, 0, 0, 0
+		require.Len(t, again.terms, len(q.terms))
+		for i := range again.terms {
+			x, y := &q.terms[i], &again.terms[i]
+			x.at, x.value.at, y.at, y.value.at = 0, 0, 0, 0
 		}
-		require.Equal(t, terms, again)
+		require.Equal(t, q, again)
 	})
 }
