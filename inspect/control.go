@@ -154,12 +154,10 @@ func (x *Inspector) step(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), waitMax)
 	defer cancel()
-	select {
-	case x.steps <- struct{}{}:
-		defer x.steps.leave()
-	case <-ctx.Done():
+	if x.steps.Acquire(ctx, 1) != nil {
 		return errSteps
 	}
+	defer x.steps.Release(1)
 	var now state
 	switch err := x.rest(ctx, &now); {
 	case errors.Is(err, errStands) && now.Paused:
@@ -276,7 +274,7 @@ func (x *Inspector) setNow(w *world.World, h handle.Handle, component, path stri
 	} else {
 		next.Set(reflect.ValueOf(store.ValueAt(space.Columns[id], l)))
 	}
-	if err := setField(f.of(next), value); err != nil {
+	if err := setField(f.Of(next), value); err != nil {
 		return refuse(http.StatusBadRequest, "value: "+err.Error())
 	}
 	err = x.port.use(w, func(p *world.Port) error {

@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/inspect/internal/query"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/internal/mem"
@@ -40,6 +41,7 @@ type entityComponent struct {
 	Fields []entityField   `json:"fields"`
 	WhyNot string          `json:"why_not,omitempty"`
 
+	id   int
 	copy reflect.Value // an assigned copy of the value, so it may share memory with the world
 }
 
@@ -124,16 +126,16 @@ func (e *entity) read(w *world.World, s *schema, h handle.Handle) {
 	}
 	e.Shard, e.Flags = space.Owner(l), appendFlags(nil, uint8(space.FlagsAt(l)))
 	for id := range space.Set(l).All {
-		c := &s.components[id]
-		of := entityComponent{Name: c.name, Type: c.typ.String(), WhyNot: c.whyNot, copy: reflect.New(c.typ).Elem()}
+		c := &s.Components[id]
+		of := entityComponent{Name: c.Name, Type: c.Type.String(), WhyNot: c.WhyNot, id: id, copy: reflect.New(c.Type).Elem()}
 		of.copy.Set(reflect.ValueOf(store.ValueAt(space.Columns[id], l)))
-		if !c.plain {
+		if !s.plain[id] {
 			of.Value = appendValue(nil, of.copy, false)
 		}
-		for i := range c.fields {
-			if f := &c.fields[i]; f.typ == handleType && len(e.References) < referencesMax {
-				if to := handle.Handle(f.of(of.copy).Uint()); to != handle.None {
-					e.References = append(e.References, reference{c.name, f.path, to, w.Status(to).String()})
+		for i := range c.Fields {
+			if f := &c.Fields[i]; f.IsHandle() && len(e.References) < referencesMax {
+				if to := handle.Handle(f.Of(of.copy).Uint()); to != handle.None {
+					e.References = append(e.References, reference{c.Name, f.Path, to, w.Status(to).String()})
 				}
 			}
 		}
@@ -171,35 +173,35 @@ func (e *entity) relate(label string, f drive.Family) {
 func (e *entity) write(s *schema) {
 	for i := range e.Components {
 		c := &e.Components[i]
-		of := &s.components[s.byName[c.Name]]
 		if c.Fields = []entityField{}; c.Value == nil {
 			c.Value = appendValue(nil, c.copy, true)
 		}
-		for k := range of.fields {
-			f := &of.fields[k]
-			v := f.of(c.copy)
-			cut := f.typ.Kind() == reflect.String && v.Len() > textMax // setting it would cut the value for good
-			c.Fields = append(c.Fields, entityField{f.path, f.typ.String(), appendValue(nil, v, false), of.edits(f) && !cut})
+		fields := s.Components[c.id].Fields
+		for k := range fields {
+			f := &fields[k]
+			v := f.Of(c.copy)
+			cut := f.Type.Kind() == reflect.String && v.Len() > textMax // setting it would cut the value for good
+			c.Fields = append(c.Fields, entityField{f.Path, f.Type.String(), appendValue(nil, v, false), s.edits(c.id, f) && !cut})
 		}
 	}
 }
 
-// edits reports whether the inspector can set a field. Handles and the IDs of timers and asks are
-// not for people to make up.
-func (c *component) edits(f *field) bool {
-	return c.plain && f.open && f.typ != handleType && !mem.IsSingle(f.typ)
+// edits reports whether the inspector can set a field of a component. Handles and the IDs of timers
+// and asks are not for people to make up.
+func (s *schema) edits(id int, f *query.Field) bool {
+	return s.plain[id] && f.Open && !f.IsHandle() && !mem.IsSingle(f.Type)
 }
 
 // fieldNamed returns a field that can be set.
-func (s *schema) fieldNamed(component, path string) (int, *field, error) {
-	id, ok := s.byName[component]
-	if !ok {
-		return 0, nil, refuse(http.StatusBadRequest, s.noComponent(component))
+func (s *schema) fieldNamed(component, path string) (int, *query.Field, error) {
+	id, err := s.Lookup(component)
+	if err != nil {
+		return 0, nil, err
 	}
-	c := &s.components[id]
-	for i := range c.fields {
-		if f := &c.fields[i]; f.path == path {
-			if c.edits(f) {
+	fields := s.Components[id].Fields
+	for i := range fields {
+		if f := &fields[i]; f.Path == path {
+			if s.edits(id, f) {
 				return id, f, nil
 			}
 			return 0, nil, refuse(http.StatusBadRequest, fmt.Sprintf("the field %q of %s cannot be set from here: only exported numbers, truth values and texts, not handles or IDs, of components that frames copy as they are", path, component))

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -35,24 +37,22 @@ type frame struct {
 // Ownership: turn belongs to the goroutine that captures, and guards stats. mu guards newest.
 type frames struct {
 	x      *Inspector
-	turn   limit
+	turn   *semaphore.Weighted // of one
 	stats  world.Stats
 	mu     sync.Mutex
 	newest *frame
 }
 
-func (f *frames) init(x *Inspector) { f.x, f.turn = x, newLimit(1) }
+func (f *frames) init(x *Inspector) { f.x, f.turn = x, semaphore.NewWeighted(1) }
 
 // get returns a frame with some components, which is not older than frameAge or than the last
 // change. Release it.
 func (f *frames) get(ctx context.Context, need store.Set) (*frame, error) {
 	change := f.x.changes.Load()
-	select {
-	case f.turn <- struct{}{}:
-		defer f.turn.leave()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := f.turn.Acquire(ctx, 1); err != nil {
+		return nil, err
 	}
+	defer f.turn.Release(1)
 	f.mu.Lock()
 	was := f.newest
 	if was != nil && !was.old && was.has.Contains(&need) && time.Since(was.at) <= frameAge && was.change >= change {

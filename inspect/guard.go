@@ -13,6 +13,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"github.com/atoll-sim/atoll/inspect/internal/query"
 )
 
 // bodyMax is how large the body of a POST may be.
@@ -32,6 +34,17 @@ type refusal struct {
 
 func (e *refusal) Error() string { return e.text }
 
+// refusalOf returns the refusal that an error is or causes, or nil.
+func refusalOf(err error) *refusal {
+	if e, ok := errors.AsType[*refusal](err); ok {
+		return e
+	}
+	if e, ok := errors.AsType[*query.Error](err); ok {
+		return &refusal{status: http.StatusBadRequest, text: e.Text, at: e.At}
+	}
+	return nil
+}
+
 // refuse makes a refusal.
 func refuse(status int, text string) error { return &refusal{status: status, text: text} }
 
@@ -42,14 +55,15 @@ func busy(status int, text string) error {
 
 // writeError answers with an error.
 func (x *Inspector) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	e := &refusal{status: http.StatusInternalServerError, text: err.Error()}
 	switch {
 	case x.ctx.Err() != nil && errors.Is(err, context.Canceled):
 		err = errClosed // while the request was served
 	case errors.Is(err, context.DeadlineExceeded):
 		err = errBusy // it was not computed in time
 	}
-	if !errors.As(err, &e) {
+	e := refusalOf(err)
+	if e == nil {
+		e = &refusal{status: http.StatusInternalServerError, text: err.Error()}
 		x.log(levelFailed, "inspector failed", "path", r.URL.Path, "err", err)
 	}
 	if name, value, ok := strings.Cut(e.header, ": "); ok {
@@ -135,31 +149,25 @@ func readBody(w http.ResponseWriter, r *http.Request, to any) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return refuse(http.StatusUnsupportedMediaType, "the body must be JSON; send Content-Type: application/json")
 	}
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, bodyMax))
-	var body json.RawMessage
-	err := d.Decode(&body)
-	if err == nil && !bytes.HasPrefix(body, []byte("{")) { // null would be taken for an empty object
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyMax))
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return refuse(http.StatusRequestEntityTooLarge, "the body is larger than 64 KB")
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	d.UseNumber()
+	if err == nil && !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) { // null would be taken for an empty object
 		err = errors.New("it is not an object")
 	}
 	if err == nil {
-		x := json.NewDecoder(bytes.NewReader(body))
-		x.DisallowUnknownFields()
-		x.UseNumber()
-		err = x.Decode(to)
+		err = d.Decode(to)
 	}
 	if err == nil {
 		if _, more := d.Token(); more != io.EOF {
 			err = errors.New("something stands behind the object")
-			if tooLarge := new(http.MaxBytesError); errors.As(more, &tooLarge) {
-				err = more
-			}
 		}
 	}
-	tooLarge := new(http.MaxBytesError)
-	switch {
-	case errors.As(err, &tooLarge):
-		return refuse(http.StatusRequestEntityTooLarge, "the body is larger than 64 KB")
-	case err != nil:
+	if err != nil {
 		return refuse(http.StatusBadRequest, "the body is not the JSON that was expected: "+err.Error())
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"sync/atomic"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/figures"
 	"github.com/atoll-sim/atoll/scheduler"
@@ -72,8 +74,8 @@ type Inspector struct {
 	changes  atomic.Uint64 // how many the controls made; data read before the last change is not given to later readers
 	frames   frames
 	answers  answers
-	streams  limit
-	steps    limit // one at a time, because each counts the ticks that are made
+	streams  *semaphore.Weighted
+	steps    *semaphore.Weighted // one at a time, because each counts the ticks that are made
 	samples  samples
 	schemas  schemas
 	figures  *figures.Reader
@@ -105,7 +107,7 @@ func New(s *scheduler.Scheduler, o Options) (*Inspector, error) {
 	if err := w.Err(); err != nil {
 		return nil, err
 	}
-	x := &Inspector{s: s, w: w, o: o, origins: http.NewCrossOriginProtection(), streams: newLimit(o.ConnectionsMax), steps: newLimit(1)}
+	x := &Inspector{s: s, w: w, o: o, origins: http.NewCrossOriginProtection(), streams: semaphore.NewWeighted(int64(o.ConnectionsMax)), steps: semaphore.NewWeighted(1)}
 	x.ctx, x.end = context.WithCancel(context.Background())
 	x.asks.init(x)
 	x.frames.init(x)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/atoll-sim/atoll/inspect/internal/query"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -22,16 +23,15 @@ const (
 
 // plot is what a map shows.
 type plot struct {
-	query  string
+	query  query.Query
 	x, y   string // fields
 	bySet  bool   // colours are sets of components, not shards
 	box    box
 	boxed  bool // only what is in box
 	cells  int
 	key    string
-	filter *filter
-	fields [2]*field
-	ids    [2]int
+	filter *query.Filter
+	fields [2]query.Column
 }
 
 // box is a part of the plane.
@@ -48,7 +48,7 @@ var noBox = box{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
 // plotOf reads the parameters of a map.
 func plotOf(r *http.Request) (*plot, error) {
 	p := parametersOf(r, "x", "y", "color", "where", "box", "cells")
-	m := &plot{query: p.Get("where"), x: p.Get("x"), y: p.Get("y"), cells: p.number("cells", cellsDefault, 1, cellsMax), key: "map?" + p.Encode()}
+	m := &plot{x: p.Get("x"), y: p.Get("y"), cells: p.number("cells", cellsDefault, 1, cellsMax), key: "map?" + p.Encode()}
 	if m.x == "" || m.y == "" {
 		p.fail("x and y are missing; name a numeric field in each, as a query does")
 	}
@@ -72,10 +72,12 @@ func plotOf(r *http.Request) (*plot, error) {
 			p.fail("box is %q, want x0,y0,x1,y1 with x0 up to x1 and y0 up to y1", text)
 		}
 	}
-	if _, err := parse(m.query); p.err == nil && err != nil {
-		return nil, err
+	if p.err != nil {
+		return nil, p.err
 	}
-	return m, p.err
+	var err error
+	m.query, err = query.Parse(p.Get("where"))
+	return m, err
 }
 
 func (x *Inspector) serveMap(w http.ResponseWriter, r *http.Request) error {
@@ -101,18 +103,15 @@ func (x *Inspector) mapOf(ctx context.Context, m *plot) ([]byte, error) {
 
 // resolve finds the fields of the map.
 func (m *plot) resolve(s *schema) (err error) {
-	if m.filter, err = s.compile(m.query); err != nil {
+	if m.filter, err = s.Compile(m.query); err != nil {
 		return err
 	}
 	for i, name := range []string{m.x, m.y} {
-		c, err := s.number("xy"[i:i+1], name)
-		if err != nil {
-			return err
+		if m.fields[i], err = s.Number(name); err != nil {
+			return wrong("xy"[i:i+1], err)
 		}
-		m.ids[i], m.fields[i] = c.component, c.field
-		m.filter.has.Add(c.component)
+		m.filter.Require(m.fields[i].Component)
 	}
-	m.filter.never = m.filter.never || m.filter.has.Meets(&m.filter.hasNot)
 	return nil
 }
 
@@ -122,17 +121,17 @@ type colour struct {
 	set   store.Set
 }
 
-func (m *plot) colourOf(r *rows) colour {
+func (m *plot) colourOf(r *query.Rows) colour {
 	if m.bySet {
-		return colour{set: r.table.Set()}
+		return colour{set: r.Table.Set()}
 	}
-	return colour{shard: r.shard}
+	return colour{shard: r.Shard}
 }
 
 // each calls f for the rows that have a place.
-func (m *plot) each(r *rows, f func(row int, x, y float64)) {
-	xs, ys := m.fields[0].number(r.cells(m.ids[0])), m.fields[1].number(r.cells(m.ids[1]))
-	for _, row := range r.which {
+func (m *plot) each(r *query.Rows, f func(row int, x, y float64)) {
+	xs, ys := m.fields[0].Numbers(r), m.fields[1].Numbers(r)
+	for _, row := range r.Which {
 		x, y := xs(int(row)), ys(int(row))
 		if !math.IsNaN(x) && !math.IsNaN(y) && !math.IsInf(x, 0) && !math.IsInf(y, 0) && (!m.boxed || m.box.has(x, y)) {
 			f(int(row), x, y)
@@ -157,16 +156,16 @@ func (x *Inspector) plot(ctx context.Context, m *plot) ([]byte, error) {
 	if err := m.resolve(s); err != nil {
 		return nil, err
 	}
-	of, err := x.frames.get(ctx, m.filter.needs(s, m.ids[:]...))
+	of, err := x.frames.get(ctx, needs(s, m.filter, m.fields[0].Component, m.fields[1].Component))
 	if err != nil {
 		return nil, err
 	}
 	defer x.frames.release(of)
 	all, shown, inside, counts := 0, 0, noBox, map[colour]int{}
-	err = m.filter.scan(ctx, of, x.w.Shards(), func(r *rows) {
+	err = m.filter.Scan(ctx, of.frozen, x.w.Shards(), func(r *query.Rows) {
 		n := 0
 		m.each(r, func(_ int, x, y float64) { inside.grow(x, y); n++ })
-		all += len(r.which)
+		all += len(r.Which)
 		if shown += n; n > 0 {
 			counts[m.colourOf(r)] += n
 		}
@@ -205,8 +204,8 @@ func (x *Inspector) plot(ctx context.Context, m *plot) ([]byte, error) {
 		return x.bin(ctx, dst, m, of, lines, len(legend))
 	}
 	dst = append(dst, `,"points":[`...)
-	err = m.filter.scan(ctx, of, x.w.Shards(), func(r *rows) {
-		hs, line := r.chunk.Handles(), lines[m.colourOf(r)]
+	err = m.filter.Scan(ctx, of.frozen, x.w.Shards(), func(r *query.Rows) {
+		hs, line := r.Chunk.Handles(), lines[m.colourOf(r)]
 		m.each(r, func(row int, x, y float64) {
 			if dst[len(dst)-1] != '[' {
 				dst = append(dst, ',')
@@ -249,7 +248,7 @@ func (e *entry) label(m *plot, s *schema) string {
 	}
 	var names []string
 	for id := range e.set.All {
-		names = append(names, s.components[id].name)
+		names = append(names, s.Components[id].Name)
 	}
 	return strings.Join(names, ", ")
 }
@@ -264,7 +263,7 @@ func (x *Inspector) bin(ctx context.Context, dst []byte, m *plot, of *frame, lin
 		}
 		return min(max(int((v-from)/(to-from)*float64(n)), 0), n-1)
 	}
-	err := m.filter.scan(ctx, of, x.w.Shards(), func(r *rows) {
+	err := m.filter.Scan(ctx, of.frozen, x.w.Shards(), func(r *query.Rows) {
 		line := lines[m.colourOf(r)]
 		m.each(r, func(_ int, x, y float64) {
 			counts[(along(y, m.box.y0, m.box.y1)*n+along(x, m.box.x0, m.box.x1))*colours+line]++

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/inspect/internal/query"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
@@ -21,6 +22,8 @@ const (
 	rowsMax     = 1000
 	rowsDefault = 50
 	answerMax   = 4 << 20 // bytes of rows, about
+	showMax     = 16      // components that a row shows
+	totalsMax   = 16      // fields that are added up
 )
 
 // parameters are those of a request. err is for the first wrong one.
@@ -50,6 +53,11 @@ func (p *parameters) fail(format string, values ...any) {
 	if p.err == nil {
 		p.err = refuse(http.StatusBadRequest, fmt.Sprintf(format, values...))
 	}
+}
+
+// wrong returns the refusal of a parameter.
+func wrong(parameter string, err error) error {
+	return refuse(http.StatusBadRequest, parameter+": "+err.Error())
 }
 
 // number returns a whole number.
@@ -89,17 +97,18 @@ func (x *Inspector) schemaNow(ctx context.Context) (s *schema, err error) {
 
 // question is a query with its parameters.
 type question struct {
-	query, show, order, totals string
-	down                       bool
-	limit                      int
-	after                      handle.Handle
+	query               query.Query
+	show, order, totals string
+	down                bool
+	limit               int
+	after               handle.Handle
 }
 
 // serveQuery answers with entities that match, in the order of their handles or of a field.
 func (x *Inspector) serveQuery(w http.ResponseWriter, r *http.Request) error {
 	p := parametersOf(r, "q", "limit", "after", "show", "order", "down", "total")
 	q := &question{
-		query: p.Get("q"), show: p.Get("show"), order: p.Get("order"), totals: p.Get("total"), down: p.number("down", 0, 0, 1) == 1,
+		show: p.Get("show"), order: p.Get("order"), totals: p.Get("total"), down: p.number("down", 0, 0, 1) == 1,
 		limit: p.number("limit", rowsDefault, 1, rowsMax), after: p.handle("after"),
 	}
 	switch {
@@ -111,7 +120,8 @@ func (x *Inspector) serveQuery(w http.ResponseWriter, r *http.Request) error {
 	if p.err != nil {
 		return p.err
 	}
-	if _, err := parse(q.query); err != nil {
+	var err error
+	if q.query, err = query.Parse(p.Get("q")); err != nil {
 		return err
 	}
 	body, err := x.answers.of(r.Context(), "query?"+p.Encode(), frameAge, func(ctx context.Context) ([]byte, error) {
@@ -124,16 +134,16 @@ func (x *Inspector) serveQuery(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// shown returns the components that rows show: those in names, or if that is empty those of the
+// shown returns the components that rows show: those in show, or if that is empty those of the
 // query.
-func (s *schema) shown(f *filter, names string) ([]int, error) {
-	all := slices.Clone(f.named)
-	if names != "" {
+func (q *question) shown(s *schema, f *query.Filter) ([]int, error) {
+	all := slices.Clone(f.Named)
+	if q.show != "" {
 		all = all[:0]
-		for name := range strings.SplitSeq(names, ",") {
-			id, ok := s.byName[strings.TrimSpace(name)]
-			if !ok {
-				return nil, refuse(http.StatusBadRequest, "show: "+s.noComponent(name))
+		for name := range strings.SplitSeq(q.show, ",") {
+			id, err := s.Lookup(strings.TrimSpace(name))
+			if err != nil {
+				return nil, wrong("show", err)
 			}
 			if !slices.Contains(all, id) {
 				all = append(all, id)
@@ -146,13 +156,30 @@ func (s *schema) shown(f *filter, names string) ([]int, error) {
 	return all, nil
 }
 
-// needs returns the components that a frame must have.
-func (f *filter) needs(s *schema, more ...int) (set store.Set) {
-	for _, t := range f.tests {
-		set.Add(t.component)
+// sums returns a total, of nothing yet, of each field that totals names.
+func (q *question) sums(s *schema) (all []query.Total, err error) {
+	if q.totals == "" {
+		return nil, nil
 	}
+	if n := strings.Count(q.totals, ",") + 1; n > totalsMax {
+		return nil, refuse(http.StatusBadRequest, fmt.Sprintf("total has %d fields, want %d or fewer", n, totalsMax))
+	}
+	for name := range strings.SplitSeq(q.totals, ",") {
+		t := query.Total{Name: strings.TrimSpace(name)}
+		if t.Column, err = s.Number(t.Name); err != nil {
+			return nil, wrong("total", err)
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+// needs returns the components that a frame must have for a filter and for more, if frames can
+// have those.
+func needs(s *schema, f *query.Filter, more ...int) store.Set {
+	set := f.Needs()
 	for _, id := range more {
-		if s.components[id].framed {
+		if s.Components[id].Framed {
 			set.Add(id)
 		}
 	}
@@ -165,55 +192,55 @@ func (q *question) answer(ctx context.Context, x *Inspector) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.compile(q.query)
+	f, err := s.Compile(q.query)
 	if err != nil {
 		return nil, err
 	}
-	shown, err := s.shown(f, q.show)
+	shown, err := q.shown(s, f)
 	if err != nil {
 		return nil, err
 	}
-	totals, err := s.totals(q.totals)
+	totals, err := q.sums(s)
 	if err != nil {
 		return nil, err
 	}
-	p, needs := ranking{down: q.down, after: q.after, limit: q.limit}, slices.Clone(shown)
+	all, more := query.Ranking{Down: q.down, After: q.after, Limit: q.limit}, slices.Clone(shown)
 	if q.order != "" {
-		by, err := s.column("order", q.order)
+		by, err := s.Column(q.order)
 		if err != nil {
-			return nil, err
+			return nil, wrong("order", err)
 		}
-		p.by, needs = &by, append(needs, by.component)
+		all.By, more = &by, append(more, by.Component)
 	}
 	for _, t := range totals {
-		needs = append(needs, t.component)
+		more = append(more, t.Component)
 	}
-	of, err := x.frames.get(ctx, f.needs(s, needs...))
+	of, err := x.frames.get(ctx, needs(s, f, more...))
 	if err != nil {
 		return nil, err
 	}
 	defer x.frames.release(of)
-	err = f.scan(ctx, of, x.w.Shards(), func(r *rows) {
-		p.add(r)
+	err = f.Scan(ctx, of.frozen, x.w.Shards(), func(r *query.Rows) {
+		all.Add(r)
 		for i := range totals {
-			totals[i].add(r)
+			totals[i].Add(r)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	dst := fmt.Appendf(nil, `{"tick":%d,"count":%d,"totals":[`, of.tick, p.count)
+	dst := fmt.Appendf(nil, `{"tick":%d,"count":%d,"totals":[`, of.tick, all.Count)
 	for i := range totals {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = totals[i].append(dst)
+		dst = appendTotal(dst, &totals[i])
 	}
-	return q.rows(append(dst, `],"rows":[`...), s, shown, p.sorted(), p.more), nil
+	return q.rows(append(dst, `],"rows":[`...), s, shown, all.Sorted(), all.More), nil
 }
 
 // rows appends the rows of an answer, and its end.
-func (q *question) rows(dst []byte, s *schema, shown []int, all []found, more bool) []byte {
+func (q *question) rows(dst []byte, s *schema, shown []int, all []query.Found, more bool) []byte {
 	for i := range all {
 		if len(dst) > answerMax { // the rest is for the next page
 			all, more = all[:i], true
@@ -222,41 +249,53 @@ func (q *question) rows(dst []byte, s *schema, shown []int, all []found, more bo
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = all[i].append(dst, s, shown)
+		dst = appendRow(dst, s, shown, &all[i])
 	}
 	next := ""
 	if more && len(all) > 0 && q.order == "" {
-		next = all[len(all)-1].handle.String()
+		next = all[len(all)-1].Handle.String()
 	}
 	return fmt.Appendf(dst, `],"more":%t,"next":%q}`, more, next)
 }
 
-// append appends a row as JSON.
-func (r *found) append(dst []byte, s *schema, shown []int) []byte {
-	dst = fmt.Appendf(dst, `{"handle":%q,"shard":%d,"flags":`, r.handle, r.shard)
-	dst = appendFlags(dst, uint8(r.chunk.FlagsAt(r.row)))
+// appendRow appends a row as JSON.
+func appendRow(dst []byte, s *schema, shown []int, r *query.Found) []byte {
+	dst = fmt.Appendf(dst, `{"handle":%q,"shard":%d,"flags":`, r.Handle, r.Shard)
+	dst = appendFlags(dst, uint8(r.Chunk.FlagsAt(r.Row)))
 	if len(s.namings) > 0 {
-		names, _ := json.Marshal(s.namesOf(r.handle)) // of texts
+		names, _ := json.Marshal(s.namesOf(r.Handle)) // of texts
 		dst = append(append(dst, `,"names":`...), names...)
 	}
 	dst = append(dst, `,"components":{`...)
-	set, first := r.table.Set(), true
+	first := true
 	for _, id := range shown {
-		if !set.Has(id) {
+		if !r.Has(id) {
 			continue
 		}
 		if !first {
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = append(appendText(dst, s.components[id].name), ':')
-		if s.components[id].framed {
-			dst = appendValue(dst, valueAt(r.cells(id), r.row), true)
+		c := &s.Components[id]
+		dst = append(appendText(dst, c.Name), ':')
+		if c.Framed {
+			dst = appendValue(dst, valueAt(r.Cells(id), r.Row), true)
 		} else {
-			dst = appendText(dst, "not in copies: "+s.components[id].whyNot)
+			dst = appendText(dst, "not in copies: "+c.WhyNot)
 		}
 	}
 	return append(dst, "}}"...)
+}
+
+// appendTotal appends a total as JSON.
+func appendTotal(dst []byte, t *query.Total) []byte {
+	dst = append(appendText(append(dst, `{"field":`...), t.Name), fmt.Sprintf(`,"count":%d`, t.Count)...)
+	if t.Count > 0 {
+		dst = appendFloat(append(dst, `,"sum":`...), t.Sum, 64)
+		dst = appendFloat(append(dst, `,"min":`...), t.Least, 64)
+		dst = appendFloat(append(dst, `,"max":`...), t.Most, 64)
+	}
+	return append(dst, '}')
 }
 
 // valueAt returns a copy of a value, whose methods may be called.

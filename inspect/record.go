@@ -113,13 +113,11 @@ func (x *Inspector) record(w http.ResponseWriter, r *http.Request) error {
 	if err := readBody(w, r, &body); err != nil {
 		return err
 	}
-	select {
-	case x.samples.turn <- struct{}{}:
-	case <-r.Context().Done():
-		return r.Context().Err()
+	if err := x.samples.turn.Acquire(r.Context(), 1); err != nil {
+		return err
 	}
 	systems := len(x.samples.scheduler.Systems)
-	x.samples.turn.leave()
+	x.samples.turn.Release(1)
 	most := min(scheduler.TraceTicksMax, max(1, spansMax/((systems+20)*x.w.Shards())))
 	if body.Ticks < 1 || body.Ticks > most {
 		return refuse(http.StatusBadRequest, fmt.Sprintf("ticks is %d, want 1 to %d", body.Ticks, most))

@@ -199,7 +199,7 @@ func (m *samples) report(s *schema, now, before *moment, paused bool) *report {
 	for _, x := range m.sets {
 		of := setReport{[]string{}, x.n, x.shards}
 		for id := range x.set.All {
-			of.Components = append(of.Components, s.components[id].name)
+			of.Components = append(of.Components, s.Components[id].Name)
 		}
 		r.Sets = append(r.Sets, of)
 	}
@@ -310,12 +310,12 @@ func (x *Inspector) serveWorld(w http.ResponseWriter, r *http.Request) error {
 		Fields []fieldJSON `json:"fields"`
 	}
 	components := []componentJSON{}
-	for i := range s.components {
-		c := &s.components[i]
-		of := componentJSON{c.name, c.typ.String(), c.typ.Size(), c.framed, c.whyNot, []fieldJSON{}}
-		for k := range c.fields {
-			f := &c.fields[k]
-			of.Fields = append(of.Fields, fieldJSON{f.path, f.typ.String(), f.numeric()})
+	for i := range s.Components {
+		c := &s.Components[i]
+		of := componentJSON{c.Name, c.Type.String(), c.Type.Size(), c.Framed, c.WhyNot, []fieldJSON{}}
+		for k := range c.Fields {
+			f := &c.Fields[k]
+			of.Fields = append(of.Fields, fieldJSON{f.Path, f.Type.String(), f.Numeric()})
 		}
 		components = append(components, of)
 	}

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/internal/figures"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -43,7 +45,7 @@ type samples struct {
 	full     feed // with what each system did on each shard
 	problems problems
 
-	turn      limit
+	turn      *semaphore.Weighted // of one
 	scheduler scheduler.Stats
 	pairs     [][]scheduler.ShardStats // by system; none if nobody asks for them
 	world     world.Stats
@@ -85,7 +87,7 @@ type componentSet struct {
 }
 
 func (m *samples) init(x *Inspector) {
-	m.x, m.began, m.turn, m.wakes = x, time.Now(), newLimit(1), make(chan struct{}, 1)
+	m.x, m.began, m.turn, m.wakes = x, time.Now(), semaphore.NewWeighted(1), make(chan struct{}, 1)
 	m.history.init()
 	m.asked.Store(int64(-lookFor))
 }
@@ -182,12 +184,10 @@ func (m *samples) refresh(ctx context.Context) error {
 	if m.isFresh() {
 		return nil
 	}
-	select {
-	case m.turn <- struct{}{}:
-		defer m.turn.leave()
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := m.turn.Acquire(ctx, 1); err != nil {
+		return err
 	}
+	defer m.turn.Release(1)
 	if m.isFresh() {
 		return nil
 	}

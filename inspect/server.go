@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"github.com/atoll-sim/atoll/internal/aside"
 )
 
@@ -175,7 +177,7 @@ func (x *Inspector) Serve(ctx context.Context, l net.Listener) error {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- aside.Do("the listener of Inspector.Serve", func() error {
-			places := listener{l, newLimit(2 * x.o.ConnectionsMax)}
+			places := netutil.LimitListener(l, 2*x.o.ConnectionsMax)
 			if x.o.TLS != nil {
 				return server.ServeTLS(places, "", "")
 			}

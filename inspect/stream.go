@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -26,10 +25,10 @@ var errStreams = busy(http.StatusServiceUnavailable, "as many streams are open a
 // open begins a stream, if the limit allows it, and calls f with it. When the Inspector ends, the
 // reader gets an event.
 func (x *Inspector) open(w http.ResponseWriter, r *http.Request, f func(*stream) error) error {
-	if !x.streams.try() {
+	if !x.streams.TryAcquire(1) {
 		return errStreams
 	}
-	defer x.streams.leave()
+	defer x.streams.Release(1)
 	s := &stream{w, http.NewResponseController(w), r.Context()}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
@@ -81,9 +80,8 @@ func (s *stream) every(interval time.Duration, f func() error) error {
 
 // sendOr sends an event, or an error that may pass as the event "error".
 func (s *stream) sendOr(event string, data []byte, err error) error {
-	e := new(refusal)
-	switch {
-	case errors.As(err, &e):
+	switch e := refusalOf(err); {
+	case e != nil:
 		return s.send("failed", fmt.Appendf(nil, `{"error":%s}`, appendText(nil, e.text)))
 	case err != nil:
 		return err

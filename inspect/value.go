@@ -24,6 +24,8 @@ const (
 	wholeMost   = 1 << 53 // the largest integer that all readers of JSON keep exactly
 )
 
+var handleType = reflect.TypeFor[handle.Handle]()
+
 // encoder writes a value as JSON. NaN, infinities and large integers become text. Invalid UTF-8
 // is repaired. Cycles are cut.
 type encoder struct {

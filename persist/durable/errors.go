@@ -10,8 +10,8 @@ var (
 	// gives another world.
 	ErrDamaged = errors.New("durable: damaged")
 	// ErrInUse is returned by Open if another process, or another Store of this one, uses the
-	// directory. Only on Linux, macOS and the BSDs does Open know that: elsewhere, as on Windows,
-	// nothing keeps two processes from one directory, which destroy it.
+	// directory. On a system that cannot lock files, such as js/wasm and Plan 9, Open returns an
+	// error that says so: two processes would destroy the directory.
 	ErrInUse = errors.New("durable: in use")
 	// ErrFailed is what Wait, Save and Close return, with the reason, when inputs can no longer be
 	// written: a write or sync of the log has failed, or something was sent that cannot be

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -298,6 +301,12 @@ func TestWrongUse(t *testing.T) {
 	require.NoError(t, err)
 	_, err = newBank(1).open(path)
 	require.ErrorIs(t, err, durable.ErrInUse)
+	require.ErrorContains(t, err, "by a process that has locked "+filepath.Join(path, "lock"))
+	blocked := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(blocked, "lock"), 0o777))
+	_, err = newBank(1).open(blocked)
+	require.ErrorIs(t, err, syscall.EISDIR, "the lock cannot be opened")
+	require.NotErrorIs(t, err, durable.ErrInUse)
 
 	one := &bank{World: world.MustNew(world.Options{})}
 	_, err = durable.Open(context.Background(), t.TempDir(), one.World, y.s, durable.Options{})

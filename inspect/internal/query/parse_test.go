@@ -1,12 +1,47 @@
-package inspect
+package query
 
 import (
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+// String writes the term as it can be read again.
+func (t term) String() string {
+	var b strings.Builder
+	if t.not {
+		b.WriteByte('!')
+	}
+	switch t.on {
+	case onFlag:
+		fmt.Fprintf(&b, "Flag %d", t.number)
+	case onShard:
+		fmt.Fprintf(&b, "Shard %d", t.number)
+	case onHandle:
+		fmt.Fprintf(&b, "Handle %v", t.handle)
+	default:
+		if t.quoted != "" {
+			b.WriteString("`" + t.quoted + "`")
+			if t.name != "" {
+				b.WriteByte('.')
+			}
+		}
+		b.WriteString(t.name)
+		if t.op != opNone {
+			b.WriteString(" " + ops[t.op] + " ")
+			if t.value.quoted {
+				b.WriteString(strconv.Quote(t.value.text))
+			} else {
+				b.WriteString(t.value.text)
+			}
+		}
+	}
+	return b.String()
+}
 
 // TestParse reads queries and writes them again.
 func TestParse(t *testing.T) {
@@ -24,10 +59,10 @@ func TestParse(t *testing.T) {
 		"`odd name` <= 1":                 "`odd name` <= 1",
 		"Größe.Höhe == 1":                 "Größe.Höhe == 1",
 	} {
-		terms, err := parse(query)
+		q, err := Parse(query)
 		require.NoError(t, err, query)
 		var all []string
-		for _, x := range terms {
+		for _, x := range q.terms {
 			all = append(all, x.String())
 		}
 		require.Equal(t, want, strings.Join(all, ", "))
@@ -66,12 +101,11 @@ func TestParseRefused(t *testing.T) {
 		{strings.Repeat("A", queryMax+1), 1, "4097 bytes"},
 		{strings.Repeat("A,", termsMax) + "A", 2*termsMax + 1, "more than 64 terms"},
 	} {
-		_, err := parse(test.query)
-		e := new(refusal)
+		_, err := Parse(test.query)
+		e := new(Error)
 		require.True(t, errors.As(err, &e), test.query)
-		require.Equal(t, test.at, e.at, "%s: %v", test.query, err)
-		require.Equal(t, 400, e.status)
-		require.Contains(t, e.text, test.says, test.query)
+		require.Equal(t, test.at, e.At, "%s: %v", test.query, err)
+		require.Contains(t, e.Text, test.says, test.query)
 	}
 }
 
@@ -81,28 +115,29 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
-		terms, err := parse(query)
+		q, err := Parse(query)
 		if err != nil {
-			e := new(refusal)
+			e := new(Error)
 			require.True(t, errors.As(err, &e))
-			require.Positive(t, e.at)
-			require.LessOrEqual(t, e.at, len(query)+1)
+			require.Positive(t, e.At)
+			require.LessOrEqual(t, e.At, len(query)+1)
 			return
 		}
 		var all []string
-		for _, x := range terms {
+		for _, x := range q.terms {
 			all = append(all, x.String())
 		}
 		text := strings.Join(all, ",")
 		if len(text) > queryMax {
 			return // quotes take more room than before
 		}
-		again, err := parse(text)
+		again, err := Parse(text)
 		require.NoError(t, err, text)
-		require.Len(t, again, len(terms))
-		for i := range again {
-			terms[i].at, terms[i].value.at, again[i].at, again[i].value.at = 0, 0, 0, 0
+		require.Len(t, again.terms, len(q.terms))
+		for i := range again.terms {
+			x, y := &q.terms[i], &again.terms[i]
+			x.at, x.value.at, y.at, y.value.at = 0, 0, 0, 0
 		}
-		require.Equal(t, terms, again)
+		require.Equal(t, q, again)
 	})
 }

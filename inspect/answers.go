@@ -2,31 +2,15 @@ package inspect
 
 import (
 	"context"
-	"fmt"
 	"math"
-	"net"
 	"net/http"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/atoll-sim/atoll/internal/aside"
 )
-
-// limit bounds how many of something there are at a time. A send takes a place.
-type limit chan struct{}
-
-func newLimit(n int) limit { return make(limit, n) }
-
-// try takes a place, if there is one.
-func (l limit) try() bool {
-	select {
-	case l <- struct{}{}:
-		return true
-	default:
-		return false
-	}
-}
-
-// leave gives a place back.
-func (l limit) leave() { <-l }
 
 const (
 	computedMax = 8               // answers that are computed at a time
@@ -39,7 +23,7 @@ const (
 // Ownership: mu guards byKey.
 type answers struct {
 	x     *Inspector
-	busy  limit
+	busy  *semaphore.Weighted
 	mu    sync.Mutex
 	byKey map[string]*answer
 }
@@ -58,7 +42,7 @@ type answer struct {
 const notBegun = math.MaxUint64
 
 func (a *answers) init(x *Inspector) {
-	a.x, a.busy, a.byKey = x, newLimit(computedMax), map[string]*answer{}
+	a.x, a.busy, a.byKey = x, semaphore.NewWeighted(computedMax), map[string]*answer{}
 }
 
 // of returns the answer for key if it was computed within age, and after the last change. Otherwise
@@ -120,29 +104,20 @@ func (a *answers) compute(x *answer, f func(context.Context) ([]byte, error)) {
 	defer close(x.ready)
 	ctx, cancel := context.WithTimeout(a.x.ctx, computeMax)
 	defer cancel()
-	place := time.NewTimer(waitMax)
-	defer place.Stop()
-	select {
-	case a.busy <- struct{}{}:
-		defer a.busy.leave()
-	case <-place.C:
-		x.err = errBusy
-		return
-	case <-ctx.Done():
-		x.err = ctx.Err()
+	wait, stop := context.WithTimeoutCause(ctx, waitMax, errBusy)
+	defer stop()
+	if a.busy.Acquire(wait, 1) != nil {
+		x.err = context.Cause(wait)
 		return
 	}
+	defer a.busy.Release(1)
 	a.mu.Lock()
 	x.change = a.x.changes.Load()
 	a.mu.Unlock()
-	returned := false
-	defer func() {
-		if !returned {
-			x.err = fmt.Errorf("inspect: computing an answer panicked: %v", recover())
-		}
-	}()
-	x.body, x.err = f(ctx)
-	returned = true
+	x.err = aside.Do("inspect: computing an answer", func() (err error) {
+		x.body, err = f(ctx)
+		return err
+	})
 }
 
 // group is the goroutines that end with the Inspector.
@@ -170,31 +145,4 @@ func (g *group) close() {
 	g.over = true
 	g.mu.Unlock()
 	g.all.Wait()
-}
-
-// listener accepts a limited number of connections at a time; others wait.
-type listener struct {
-	net.Listener
-	places limit
-}
-
-func (l listener) Accept() (net.Conn, error) {
-	l.places <- struct{}{}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		l.places.leave()
-		return nil, err
-	}
-	return &conn{Conn: c, close: sync.OnceFunc(l.places.leave)}, nil
-}
-
-// conn gives its place back when it is closed.
-type conn struct {
-	net.Conn
-	close func()
-}
-
-func (c *conn) Close() error {
-	defer c.close()
-	return c.Conn.Close()
 }

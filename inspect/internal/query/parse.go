@@ -1,8 +1,6 @@
-package inspect
+package query
 
 import (
-	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 	"unicode"
@@ -69,11 +67,6 @@ type literal struct {
 	quoted bool
 }
 
-// syntaxError says what is wrong at a column.
-func syntaxError(at int, format string, values ...any) error {
-	return &refusal{status: http.StatusBadRequest, text: fmt.Sprintf(format, values...), at: at}
-}
-
 // parser is at a place in a query.
 type parser struct {
 	all  string
@@ -123,37 +116,41 @@ func (p *parser) next() string {
 	return strconv.Quote(word)
 }
 
-// parse reads a query. Its errors have the column.
-func parse(query string) (terms []term, err error) {
+// Query is a query as it was written. The zero value asks for everything.
+type Query struct{ terms []term }
+
+// Parse reads a query. Its errors have the column.
+func Parse(text string) (q Query, err error) {
 	switch {
-	case len(query) > queryMax:
-		return nil, syntaxError(1, "the query has %d bytes, want %d or fewer", len(query), queryMax)
-	case !utf8.ValidString(query):
-		return nil, syntaxError(1, "the query is not UTF-8")
+	case len(text) > queryMax:
+		return q, errorAt(1, "the query has %d bytes, want %d or fewer", len(text), queryMax)
+	case !utf8.ValidString(text):
+		return q, errorAt(1, "the query is not UTF-8")
 	}
-	p := &parser{query, query}
+	p := &parser{text, text}
 	p.skip()
 	for p.rest != "" {
 		t, err := p.term()
 		if err != nil {
-			return nil, err
+			return q, err
 		}
-		if len(terms) == termsMax {
-			return nil, syntaxError(t.at, "the query has more than %d terms", termsMax)
+		if len(q.terms) == termsMax {
+			return q, errorAt(t.at, "the query has more than %d terms", termsMax)
 		}
-		terms = append(terms, t)
+		q.terms = append(q.terms, t)
 		p.skip()
 		at, comma := p.at(), p.take(",")
 		switch p.skip(); {
 		case !comma && p.rest != "":
-			return nil, syntaxError(at, "want a comma or the end, not %s", p.next())
+			return q, errorAt(at, "want a comma or the end, not %s", p.next())
 		case comma && p.rest == "":
-			return nil, syntaxError(p.at(), "want a term behind the comma")
+			return q, errorAt(p.at(), "want a term behind the comma")
 		}
 	}
-	return terms, nil
+	return q, nil
 }
 
+// term reads a term.
 func (p *parser) term() (t term, err error) {
 	t.at = p.at()
 	if t.not = p.take("!"); t.not {
@@ -163,16 +160,16 @@ func (p *parser) term() (t term, err error) {
 	if p.take("`") {
 		end := strings.IndexByte(p.rest, '`')
 		if end < 1 {
-			return t, syntaxError(named, "want a name and another backquote")
+			return t, errorAt(named, "want a name and another backquote")
 		}
 		t.quoted, p.rest = p.rest[:end], p.rest[end+1:]
 		if p.take(".") {
 			if t.name = p.while(inName); t.name == "" {
-				return t, syntaxError(p.at(), "want the name of a field, not %s", p.next())
+				return t, errorAt(p.at(), "want the name of a field, not %s", p.next())
 			}
 		}
 	} else if t.name = p.while(inName); t.name == "" {
-		return t, syntaxError(named, "want the name of a component, Flag, Shard or Handle, not %s", p.next())
+		return t, errorAt(named, "want the name of a component, Flag, Shard or Handle, not %s", p.next())
 	}
 	p.skip()
 	if t.quoted == "" && p.rest != "" && inName(rune(p.rest[0])) {
@@ -194,7 +191,7 @@ func (p *parser) special(t *term) (done bool, err error) {
 	case "Handle":
 		t.on = onHandle
 		if t.handle, err = handle.Parse(p.while(inLiteral)); err != nil || t.handle == handle.None {
-			err = syntaxError(at, "want a handle as 3:1047@5")
+			err = errorAt(at, "want a handle as 3:1047@5")
 		}
 	default:
 		return false, nil
@@ -207,7 +204,7 @@ func (p *parser) number(to *int, most int, want string) error {
 	at, word := p.at(), p.while(inLiteral)
 	n, err := strconv.ParseUint(word, 10, 31)
 	if err != nil || int(n) > most {
-		return syntaxError(at, "want %s, not %q", want, word)
+		return errorAt(at, "want %s, not %q", want, word)
 	}
 	*to = int(n)
 	return nil
@@ -223,18 +220,18 @@ func (p *parser) comparison(t *term) error {
 	}
 	switch {
 	case t.op == opNone && p.take("="):
-		return syntaxError(at, "want ==, not =")
+		return errorAt(at, "want ==, not =")
 	case t.op == opNone:
 		return nil
 	case t.not:
-		return syntaxError(at, "want a component alone behind !; turn the comparison around")
+		return errorAt(at, "want a component alone behind !; turn the comparison around")
 	}
 	p.skip()
 	t.value.at = p.at()
 	if strings.HasPrefix(p.rest, `"`) {
 		quoted, err := strconv.QuotedPrefix(p.rest)
 		if err != nil {
-			return syntaxError(t.value.at, "the text does not end, or has a bad escape")
+			return errorAt(t.value.at, "the text does not end, or has a bad escape")
 		}
 		p.rest = p.rest[len(quoted):]
 		t.value.quoted = true
@@ -242,40 +239,7 @@ func (p *parser) comparison(t *term) error {
 		return err
 	}
 	if t.value.text = p.while(inLiteral); t.value.text == "" {
-		return syntaxError(t.value.at, "want a number, true, false or a text in quotes, not %s", p.next())
+		return errorAt(t.value.at, "want a number, true, false or a text in quotes, not %s", p.next())
 	}
 	return nil
-}
-
-// String writes the term as it can be read again.
-func (t term) String() string {
-	var b strings.Builder
-	if t.not {
-		b.WriteByte('!')
-	}
-	switch t.on {
-	case onFlag:
-		fmt.Fprintf(&b, "Flag %d", t.number)
-	case onShard:
-		fmt.Fprintf(&b, "Shard %d", t.number)
-	case onHandle:
-		fmt.Fprintf(&b, "Handle %v", t.handle)
-	default:
-		if t.quoted != "" {
-			b.WriteString("`" + t.quoted + "`")
-			if t.name != "" {
-				b.WriteByte('.')
-			}
-		}
-		b.WriteString(t.name)
-		if t.op != opNone {
-			b.WriteString(" " + ops[t.op] + " ")
-			if t.value.quoted {
-				b.WriteString(strconv.Quote(t.value.text))
-			} else {
-				b.WriteString(t.value.text)
-			}
-		}
-	}
-	return b.String()
 }
