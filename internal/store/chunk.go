@@ -138,7 +138,8 @@ func (r Rows) Head(n int) Rows {
 func (c *Chunk) Cap() int { return cap(c.handles) }
 
 // ready makes the rows up to row n ready to be taken, and some more: it touches their memory. A
-// large chunk has its rows made ready in steps, so that no create waits for all of its pages.
+// large chunk has its rows made ready in steps, so that no create waits for all of its pages. How
+// many rows are ready must decide nothing: no snapshot has it.
 func (c *Chunk) ready(n int) {
 	from, t := len(c.handles), c.table
 	if n <= from {

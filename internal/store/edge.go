@@ -165,19 +165,31 @@ func (c *Chunk) change(row int, h handle.Handle, e *edge) (Atom, error) {
 	return Atom{Handle: h, Chunk: to, Row: at}, nil
 }
 
-// changeRun is change for the last rows of the table's last chunk, as many as fit in one
-// run of the other table; nothing may be marked there.
+// changeRun is change for the last rows of the table's last chunk, as many as fit in the present
+// chunk of the other table. They keep their order, whatever flags, marks and hooks there are.
 func (c *Chunk) changeRun(e *edge) error {
 	t := e.to
 	if err := t.ensureRow(); err != nil {
 		return err
 	}
 	to, at := t.cur, t.cur.n
-	n := min(c.n, len(to.handles)-at)
-	to.extend(n)
+	n := min(c.n, to.Cap()-at) // not what is ready: a world that was loaded has other rows ready
+	to.ready(at + n)
+	handles := to.extend(n)
 	to.moveRows(at, c, c.n-n, n, e)
+	if e.watched {
+		for _, h := range handles {
+			t.shard.logChange(h, c.table)
+		}
+	}
 	c.used = max(c.used, c.n)
 	c.n -= n
+	for i := 0; i < n && c.marked > 0; i++ {
+		if c.isMarked(c.n + i) {
+			to.mark(at + i)
+			c.unmark(c.n + i)
+		}
+	}
 	if c.n == 0 {
 		c.emptied()
 	}
@@ -244,9 +256,6 @@ func (c *Chunk) emptied() {
 // bare reports whether the chunk has nothing but handles and columns: no row is marked, none ever
 // had flags.
 func (c *Chunk) bare() bool { return c.flags == nil && c.marked == 0 }
-
-// clean reports whether no row of the chunk is marked or has flags.
-func (c *Chunk) clean() bool { return c.marked == 0 && c.flags.none() }
 
 // swapRemove fills the hole of a row that has left with the last row of the table.
 func (t *Table) swapRemove(c *Chunk, row int) {

@@ -7,7 +7,8 @@ import (
 )
 
 // Growth says in what steps a world takes memory. It affects no result except the order of
-// rows after a Retag, which takes over whole chunks.
+// rows after a Retag, which takes over whole chunks. Nothing else that a request does not say does
+// so: neither hooks, flags and marks, nor which rows of a chunk are ready.
 type Growth struct {
 	// RowsFirst is the number of rows of a table's first chunk, RowsMax that of the
 	// largest, unless its rows are so large that they exceed chunkBytesMax; each chunk has

@@ -2,6 +2,7 @@ package store
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/queue"
@@ -37,13 +38,20 @@ func (s *Shard) MarkedRows() int {
 	return n
 }
 
-// AppendMarked appends the handles of the marked atoms, in an order that depends only on the
-// shard's inputs.
+// AppendMarked appends the handles of the marked atoms, in the order of AppendDying.
 func (s *Shard) AppendMarked(to []handle.Handle) []handle.Handle {
 	for _, t := range s.dirty {
-		for _, c := range t.dirty {
-			to = c.appendMarked(to)
-		}
+		to = t.appendMarked(to)
+	}
+	return to
+}
+
+// appendMarked appends the handles of the marked atoms in the order of their rows, so that the sizes
+// of chunks make no difference.
+func (t *Table) appendMarked(to []handle.Handle) []handle.Handle {
+	t.sortDirty() // as Compact will
+	for _, c := range slices.Backward(t.dirty) {
+		to = c.appendMarked(to)
 	}
 	return to
 }

@@ -129,17 +129,15 @@ func (n *changeLog) meet(c *Chunk, set *Set) (once, created []uint64) {
 	return seen.once, seen.created
 }
 
-// AppendDying appends the marked atoms that have the components. Tables and chunks are in the
-// order in which each first got a marked row; atoms of a chunk are in the order of their rows.
+// AppendDying appends the marked atoms that have the components. Tables are in the order in which
+// each first got a marked row; atoms of a table are in the order of their rows.
 func (s *Shard) AppendDying(to []handle.Handle, set *Set) []handle.Handle {
 	for _, t := range s.dirty {
 		if !t.set.Contains(set) {
 			continue
 		}
 		from := len(to)
-		for _, c := range t.dirty {
-			to = c.appendMarked(to)
-		}
+		to = t.appendMarked(to)
 		if s.applying.staged != 0 { // some may have been created and marked in this refresh, and never alive
 			alive := slices.DeleteFunc(to[from:], func(h handle.Handle) bool { return !s.space.Alive(h) })
 			to = to[:from+len(alive)]

@@ -70,3 +70,23 @@ func TestTellDying(t *testing.T) {
 	})
 	require.Equal(t, 2, sh.Alive())
 }
+
+// TestTellDyingInOrder marks atoms, the last first, in chunks of some sizes: they are told of in the
+// order of their rows, table by table.
+func TestTellDyingInOrder(t *testing.T) {
+	for _, rows := range []int{1, 8, 64} {
+		s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+		s.space.Growth = store.Growth{RowsFirst: rows, RowsFactor: 1, RowsMax: rows}
+		sh, none := s.shards[0], set()
+		all := s.mustCreate(sh, 40)
+		other, err := s.create(sh, set(number, text), 1)
+		require.NoError(t, err)
+		s.destroy(all[30], other, all[2], all[39], all[31])
+		want := []handle.Handle{all[2], all[30], all[31], all[39], other}
+		require.Equal(t, want, sh.AppendMarked(nil), rows)
+		s.destroy(all[0])
+		require.Equal(t, append(all[:1:1], want...), sh.AppendDying(nil, &none), rows)
+		s.refresh()
+		require.Equal(t, 35, sh.Alive())
+	}
+}

@@ -119,16 +119,12 @@ func (t *Table) renumber(n int) {
 	}
 }
 
-// moveRest moves the rows that are left, in runs where possible. It calls added for all rows
-// that have come: for the shard's runs, and then for these.
+// moveRest moves the rows that are left, in runs. It calls added for all rows that have come: for
+// the shard's runs, and then for these.
 func (t *Table) moveRest(e *edge, added func(Rows)) (err error) {
 	from := e.to.Rows()
 	for err == nil && t.Rows() > 0 {
-		if c := t.last(); !e.watched && c.clean() {
-			err = c.changeRun(e)
-		} else {
-			_, err = c.change(c.n-1, c.handles[c.n-1], e)
-		}
+		err = t.last().changeRun(e)
 	}
 	e.to.initColumns(from, &t.set, added)
 	return err

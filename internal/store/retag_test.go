@@ -294,3 +294,65 @@ func TestRetagRowsAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestRetagOrder moves the rows of a table to one that has some, in a chunk of which more rows are
+// ready or fewer, with a hook, a flag and marks, or without: nothing of that shows in the order of
+// rows.
+func TestRetagOrder(t *testing.T) {
+	for _, n := range []int{1, 20, 40, 5000} {
+		var want []int64
+		for what := range 16 {
+			s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+			sh, one, both := s.shards[0], set(number), set(number, text)
+			if what&1 != 0 {
+				s.space.SetWatch(store.Watch{Changes: []store.Set{both}}, s.shards)
+			}
+			require.NoError(t, sh.Reserve(sh.Table(one), slots.RowsMax))
+			had := s.mustCreate(sh, 1020)
+			if what&2 != 0 { // more rows are ready
+				s.destroy(s.mustCreate(sh, 3000)...)
+				s.refresh()
+			}
+			var come []handle.Handle
+			for i := range n {
+				h, err := s.create(sh, both, int64(10_000+i))
+				require.NoError(t, err)
+				come = append(come, h)
+			}
+			if what&4 != 0 {
+				sh.SetFlags(s.space.Locate(come[n/2]), 2, 0)
+			}
+			if what&8 != 0 {
+				s.destroy(had[7], come[n/2])
+			}
+			came := map[handle.Handle]bool{}
+			require.NoError(t, sh.Table(both).Retag(one, func(r store.Rows) {
+				for _, h := range r.Handles() {
+					came[h] = true
+				}
+			}))
+			var got []int64
+			for _, h := range rows(sh.Table(one)) {
+				got = append(got, *s.numbers.At(s.space.Locate(h)))
+			}
+			if want == nil {
+				want = got
+			}
+			if !slices.Equal(want, got) {
+				t.Fatalf("%d rows, case %04b: the last are %v, want %v", n, what, got[max(0, len(got)-20):], want[max(0, len(want)-20):])
+			}
+			require.Len(t, came, n)
+			for i, h := range come {
+				l := s.space.Locate(h)
+				require.Equal(t, what&4 != 0 && i == n/2, s.space.FlagsAt(l) == 2)
+				require.Equal(t, what&8 != 0 && i == n/2, s.space.Marked(l))
+			}
+			if what&1 != 0 {
+				require.Equal(t, n, sh.Noted())
+			}
+			if what&8 != 0 {
+				require.Equal(t, 2, sh.MarkedRows())
+			}
+		}
+	}
+}

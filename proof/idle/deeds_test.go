@@ -163,6 +163,20 @@ func init() {
 		{"raise anchors", func(h *house, _ world.Actor, d *drawing) (any, error) {
 			return nil, h.all.Limit(1 + d.IntN(9)).Remove(h.tags)
 		}, idle},
+		{"build barges", func(h *house, by world.Actor, d *drawing) (any, error) {
+			return nil, h.barges.CreateN(by, d.n(40), func(i int, x *Barge) { x.Points = int32(i) })
+		}, creates},
+		{"load boats", func(h *house, _ world.Actor, d *drawing) (any, error) {
+			return nil, h.cargos.AddTo(h.empty, func(rows world.Chunk) {
+				for i := range h.cargo.Slice(rows) {
+					h.cargo.Slice(rows)[i].Loads[511] = int32(i)
+				}
+			})
+		}, idle},
+		{"unload barges", func(h *house, _ world.Actor, d *drawing) (any, error) { return nil, h.laden.Remove(h.cargos) }, idle},
+		{"sink barges", func(h *house, _ world.Actor, d *drawing) (any, error) {
+			return h.laden.Limit(1 + d.IntN(40)).Destroy(), nil
+		}, idle},
 		{"copy", func(_ *house, by world.Actor, d *drawing) (any, error) { return world.Copy(by, d.one()) }, idle},
 		{"copy a crew", func(h *house, by world.Actor, d *drawing) (any, error) {
 			return prefab.Copy(by, d.one(), h.crews, h.holds)

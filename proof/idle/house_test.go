@@ -19,7 +19,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// The components: plain ones, a tag, and one with pointers.
+// The components: plain ones, a tag, one with pointers, and one so large that a chunk has its rows
+// made ready in steps of eight.
 type (
 	Position struct{ X, Y float64 }
 	Hull     struct{ Points int32 }
@@ -28,9 +29,15 @@ type (
 		Items map[string]int32
 		Seen  []handle.Handle
 	}
-	Boat struct {
+	Cargo struct{ Loads [512]int32 }
+	Boat  struct {
 		Position
 		Hull
+	}
+	Barge struct { // a boat that carries something
+		Position
+		Hull
+		Cargo
 	}
 	Trader struct {
 		Position
@@ -75,7 +82,9 @@ type house struct {
 	hulls     *world.Component[Hull]
 	tags      *world.Component[Anchored]
 	bags      *world.Component[Bag]
+	cargos    *world.Component[Cargo]
 	boats     *world.Bundle[Boat]
+	barges    *world.Bundle[Barge]
 	traders   *world.Bundle[Trader]
 	wrecks    *world.Bundle[Wreck]
 	hits      *world.Message[Hit]
@@ -93,9 +102,12 @@ type house struct {
 	position *world.Writer[Position]
 	hull     *world.Writer[Hull]
 	bag      *world.Writer[Bag]
+	cargo    *world.Writer[Cargo]
 	all      *world.Query
 	afloat   *world.Query
 	carrying *world.Query
+	laden    *world.Query
+	empty    *world.Query
 }
 
 const systemsN = 3
@@ -118,10 +130,12 @@ func newHouse(seed uint64, s shape) *house {
 	h.positions, h.hulls = world.Register[Position](w, "position"), world.Register[Hull](w, "hull")
 	h.tags, h.bags = world.Register[Anchored](w, "anchored"), world.Register[Bag](w, "bag")
 	h.bags.CloneBy(func(to, from *Bag) { to.Items, to.Seen = maps.Clone(from.Items), slices.Clone(from.Seen) })
+	h.cargos, h.barges = world.Register[Cargo](w, "cargo"), world.NewBundle[Barge](w)
 	h.boats, h.traders, h.wrecks = world.NewBundle[Boat](w), world.NewBundle[Trader](w), world.NewBundle[Wreck](w)
 	if h.placed {
 		n := w.Shards()
 		h.boats.PlaceBy(func(b Boat) int { return int(b.Points) % n })
+		h.barges.PlaceBy(func(b Barge) int { return int(b.Points) % n })
 		h.traders.PlaceBy(func(t Trader) int { return len(t.Items) % n })
 		h.wrecks.PlaceBy(func(x Wreck) int { return int(x.Points) % n })
 	}
@@ -157,6 +171,8 @@ func newHouse(seed uint64, s shape) *house {
 	h.hasher = state.NewHasher(w, nil)
 	h.position, h.hull, h.bag = world.Write[Position](w), world.Write[Hull](w), world.Write[Bag](w)
 	h.all, h.afloat, h.carrying = w.Query(), w.Query(h.position, world.Without[Anchored](w)), w.Query(h.bag)
+	h.cargo = world.Write[Cargo](w)
+	h.laden, h.empty = w.Query(h.cargo), w.Query(h.hull, world.Without[Cargo](w))
 	return h
 }
 
