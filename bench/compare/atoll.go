@@ -238,7 +238,7 @@ func atollChange(o world.Options, wide bool, n int) change {
 	handles := w.place(baseOf(wide), n)
 	add := func(c *world.Context, h handle.Handle) error { return w.velocity.Add(c, h, Velocity{}) }
 	remove := func(c *world.Context, h handle.Handle) error { return w.velocity.Remove(c, h) }
-	return change{
+	c := change{
 		add: func() {
 			for _, h := range handles {
 				check(w.velocity.Add(w.World, h, Velocity{}))
@@ -251,11 +251,14 @@ func atollChange(o world.Options, wide bool, n int) change {
 		},
 		addBatch:    func() { check(w.velocity.AddTo(all, nil)) },
 		removeBatch: func() { check(with.Remove(w.velocity)) },
-		addTick:     w.system(add, nil),
 		addTenth:    w.system(add, new(lot)),
 		removeTick:  w.system(remove, nil, func(b *world.Build) world.Term { return world.With[Velocity](b) }),
 		count:       with.Count,
 	}
+	if n <= w.Shards()*w.Options().OutboxRequests { // systems of a shard request no more in a tick
+		c.addTick = w.system(add, nil)
+	}
+	return c
 }
 
 // system returns a function that takes a tick, in which a system changes entities with a Position:

@@ -77,6 +77,14 @@ the standard error.
 
 `)
 		flags.PrintDefaults()
+		fmt.Fprint(out, "\nbenches:\n")
+		for _, b := range benches {
+			fmt.Fprintf(out, "  %-34s %s\n", b.name, b.title)
+		}
+		fmt.Fprint(out, "\nsections:\n")
+		for _, x := range sections {
+			fmt.Fprintf(out, "  %-34s %s\n", x.name, x.title)
+		}
 	}
 	flags.BoolVar(&t.quick, "quick", false, "a selection of benches and sizes, with the fastest peers, within 45s; the default")
 	flags.BoolVar(&s.full, "full", false, "all benches, sizes and peers, and Atoll with 1, 4, 16 and 256 shards")
@@ -144,12 +152,17 @@ func (s settings) cells() []cell {
 			ns = b.sizes
 		}
 		for _, n := range ns {
-			if s.run.MatchString(b.label(n)) {
+			if s.names(b.label(n), b.name+"/"+size(n)) {
 				list = append(list, cell{b, n})
 			}
 		}
 	}
 	return list
+}
+
+// names reports whether -run matches a label, whose number may be written as in the tables.
+func (s settings) names(label, short string) bool {
+	return s.run.MatchString(label) || s.run.MatchString(short)
 }
 
 func main() {

@@ -37,7 +37,7 @@ func (r *report) jobs() []job {
 	}
 	for _, x := range sections {
 		n := x.size(r.settings)
-		if !r.settings.run.MatchString(x.label(n)) {
+		if !r.settings.names(x.label(n), x.name+"/"+size(n)) {
 			continue
 		}
 		list = append(list, job{x.label(n), x.weight, x.cost, func(time.Time) error {
@@ -65,12 +65,15 @@ func (r *report) line(found any, row func()) error {
 
 // run measures everything and writes it.
 func (r *report) run(start time.Time) error {
+	list := r.jobs()
+	if len(list) == 0 {
+		return fmt.Errorf("no cell and no section matches -run %q here; -h lists the benches and sections", r.settings.run)
+	}
 	head := r.w
 	if r.json {
 		head = r.log
 	}
 	writeHead(head, r.header)
-	list := r.jobs()
 	left := budget{each: fullEach}
 	if r.budget > 0 {
 		left.end = start.Add(r.budget)

@@ -112,6 +112,19 @@ func TestParse(t *testing.T) {
 	assert.NotContains(t, out.String(), "compare: ")
 }
 
+// TestRunNames chooses cells by both ways to write their numbers, and refuses what matches nothing.
+func TestRunNames(t *testing.T) {
+	for run, want := range map[string]int{"^create2/1024$": 1, "^create2/1k$": 1, "^create2/1M$": 1, "^create2/": 5, "^create2/2$": 0} {
+		s, err := parse([]string{"-run", run}, io.Discard)
+		require.NoError(t, err)
+		assert.Len(t, s.cells(), want, run)
+	}
+	s, err := parse([]string{"-run", "nonsense"}, io.Discard)
+	require.NoError(t, err)
+	r := report{settings: s, w: io.Discard, log: io.Discard}
+	assert.ErrorContains(t, r.run(time.Now()), `no cell and no section matches -run "nonsense"`)
+}
+
 // TestHelp checks that the help says what each flag is for.
 func TestHelp(t *testing.T) {
 	var out bytes.Buffer
