@@ -17,7 +17,7 @@
 //	destroy, and know when it is gone         Destroy, Refresh, Status
 //	add or remove components                  Component.Add, Bundle.Add, Bundle.AddTo, Query.Remove
 //	move an entity to another shard           world.Move
-//	refer to an entity for long, or share it  package reference
+//	refer to an entity for long, or share it  package ext/reference
 //	write a system                            world.Build, world.Context
 //	look up one entity, or one at random      Reader.Get, Context.Locate, Query.At
 //	read entities of other shards in it       world.ReadForeign
@@ -30,35 +30,35 @@
 //	read relations and names as of one tick   Relation.Read, Names.Read
 //	find what changed between two ticks       Frame.Diff
 //	mark entities by bits, readable anywhere  world.Flag, world.FlagsOf
-//	keep entities in trees, or in places      package hierarchy
-//	make entities from templates, copy trees  package prefab
-//	find entities by a name                   package names
-//	find what is near                         package near
-//	send clients what they see                package interest
-//	divide a world by space                   package region
-//	compare worlds, tick by tick              package state
-//	record a world's inputs, replay them      package inputlog
-//	save a world, go on from it               snapshot.Save, snapshot.Load
+//	keep entities in trees, or in places      package ext/hierarchy
+//	make entities from templates, copy trees  package ext/prefab
+//	find entities by a name                   package ext/names
+//	find what is near                         package ext/near
+//	send clients what they see                package ext/interest
+//	divide a world by space                   package ext/region
+//	compare worlds, tick by tick              package persist/state
+//	record a world's inputs, replay them      package persist/inputlog
+//	save a world, go on from it               snapshot.Save, Load, of package persist/snapshot
 //	save only what has changed                snapshot.Chain, snapshot.Merge, Dir.Increments
-//	survive the death of the process          package durable
+//	survive the death of the process          package persist/durable
 //	try something out, or go back in time     snapshot.Capture, Captured.Load
 //	load a zone into a world                  snapshot.Insert
 //	load what an older version has saved      snapshot.PlanLoad, Options.Changes
 //	compare two snapshots                     text.Compare, of package persist/snapshot/text
 //	see a snapshot as text, change it         text.Export, text.Import
 //	see what a world holds and does           World.Stats, World.Describe
-//	serve metrics to Prometheus               package metrics
-//	see what takes long, and what waits       Scheduler.Stats, Scheduler.Trace, package stats
+//	serve metrics to Prometheus               package inspect/metrics
+//	see what takes long, and what waits       Scheduler.Stats, Scheduler.Trace, package world/stats
 //	see and control a world in a browser      package inspect
 //	close a world                             World.Close
 //	share a value between systems             world.RegisterResource, RegisterAccumulator
-//	test one system                           package worldtest
+//	test one system                           package world/worldtest
 //	act from a goroutine outside of the tick  World.OpenPort, world.Port
 //	request changes of many in one call       Bundle.AppendN, Component.SetN, Port.DestroyN
 //	learn the outcome of a request            Port.Notify, world.Completion
 //	send something to an entity               world.RegisterMessage, Message.Send
-//	send a message later, or every n ticks    package timer
-//	ask a database or service outside         package async
+//	send a message later, or every n ticks    package ext/timer
+//	ask a database or service outside         package ext/async
 //	name an entity in a database or packet    package handle
 //	write a tool that looks into the storage  package shard
 //	watch a world live                        go run ./cmd/atoll demo -inspect 127.0.0.1:8080, atoll top

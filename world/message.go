@@ -241,8 +241,8 @@ type Receiver[M any] struct {
 }
 
 // Receive asks for the messages of type M. It panics if M is not registered, and in a global
-// system, to which no messages go: let a system on one shard receive them, and pass them on as a
-// resource.
+// system, to which no messages go: let a system on each shard receive them, and pass them on by an
+// accumulator ([RegisterAccumulator]).
 func Receive[M any](b *Build) *Receiver[M] {
 	bound := b.bind("world.Receive")
 	b.mustHaveShard("world.Receive", "messages are delivered to the shard that holds the entity")

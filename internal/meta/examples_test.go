@@ -51,7 +51,7 @@ func TestIndex(t *testing.T) {
 	}
 	require.Greater(t, len(packages), 10)
 	for dir := range packages {
-		require.Regexp(t, `package `+path.Base(dir)+`\b|\b`+path.Base(dir)+`\.[A-Z]`, string(index), "%s is not in the index", dir)
+		require.Regexp(t, `package `+dir+`\b|\b`+dir+`\.[A-Z]`, string(index), "%s is not in the index", dir)
 	}
 }
 
