@@ -242,6 +242,7 @@ func (d *Dir) verifyChain(f files.Files, chain []string, broken map[string]error
 	return info, err
 }
 
+// verify reads the snapshot that some files make, and checks that no file goes on after its end.
 func (d *Dir) verify(f files.Files, chain []string) (Info, error) {
 	in, err := openChain(f, chain)
 	if err != nil {
@@ -263,6 +264,7 @@ type opened struct {
 	files []io.ReadCloser
 }
 
+// openChain opens the files that make a snapshot, as one.
 func openChain(f files.Files, chain []string) (*opened, error) {
 	x := &opened{}
 	var all []io.Reader

@@ -79,8 +79,8 @@ func (c *comparing) heads() {
 			c.note("option", s.Name, "", s.String(), now.String(), "differs")
 		}
 	}
-	for _, what := range format.Listed {
-		old, now := *c.old.names.List(what), *c.now.names.List(what)
+	for i, what := range format.Listed {
+		old, now := *c.old.names.Lists()[i], *c.now.names.Lists()[i]
 		for _, n := range old {
 			at := slices.IndexFunc(now, func(m format.Named) bool { return m.Name == n.Name })
 			switch {

@@ -63,6 +63,7 @@ type exporting struct {
 	err     error // the first deviation from what Save writes
 }
 
+// all writes all lines, in their order.
 func (x *exporting) all() error {
 	x.line(headLine{textVersion, format.Version, x.p.how.String()})
 	x.sum.Reset() // so that the compression can be edited
@@ -142,9 +143,9 @@ func (x *exporting) heads() {
 	}
 	x.line(tick)
 	x.line(optionsLine{append(options, '}')})
-	for _, what := range format.Listed {
+	for i, what := range format.Listed {
 		known := map[string]bool{}
-		for _, n := range *x.p.names.List(what) {
+		for _, n := range *x.p.names.Lists()[i] {
 			if known[n.Name] && what != "request" && what != "hook" {
 				x.fail(format.Altered("there are two of %s %q", what, n.Name))
 			}
@@ -241,6 +242,7 @@ func (x *exporting) value(c *drive.Cursor, t *valueText) []byte {
 	return t.append(nil, value)
 }
 
+// resources writes the resources, each with what shards have added to it.
 func (x *exporting) resources() {
 	for i := range x.p.names.Resources {
 		n := &x.p.names.Resources[i]

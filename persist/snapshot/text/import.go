@@ -236,6 +236,7 @@ func (x *importing) head(line []byte, is bool) error {
 	return fmt.Errorf("compression: there is no %q; there are %v, %v and %v", l.Compression, format.Zstd, format.S2, format.None)
 }
 
+// tick reads the settings that change with each tick.
 func (x *importing) tick(l *tickLine) (err error) {
 	if x.lines.tick != 0 {
 		return fmt.Errorf("it is there twice, first in line %d", x.lines.tick)
@@ -294,6 +295,7 @@ func (x *importing) options(l *optionsLine) error {
 	return nil
 }
 
+// registered adds something to what is registered, with the format of its values.
 func (x *importing) registered(l *registeredLine) (err error) {
 	list := x.names.List(l.Registered)
 	if list == nil {
@@ -323,7 +325,7 @@ func (x *importing) registered(l *registeredLine) (err error) {
 		return fmt.Errorf("there are two of %s %q", l.Registered, n.Name)
 	}
 	*list = append(*list, n)
-	switch at := slices.Index(format.Listed, l.Registered); {
+	switch at := slices.Index(format.Listed[:], l.Registered); {
 	case at < len(x.lists):
 		known := &x.lists[at]
 		if known.byName == nil {

@@ -74,6 +74,7 @@ type namesText struct {
 	entities       map[handleText]bool   // those that have a name
 }
 
+// namesOf begins the names of an extension.
 func (x *importing) namesOf(l *namesLine) error {
 	at := slices.IndexFunc(x.names.Extensions, func(n format.Named) bool { return n.Name == l.Names })
 	if at < 0 || x.named[l.Names] != nil {

@@ -193,6 +193,7 @@ func parseMemory(dst []byte, v any, s *shape.Shape) error {
 	return err
 }
 
+// parseStruct sets the memory of a struct.
 func parseStruct(dst []byte, v any, s *shape.Shape) error {
 	all, err := objectOf(v)
 	if err != nil {

@@ -114,6 +114,7 @@ func pictureOf(src io.Reader, o *snapshot.Options) (*picture, error) {
 	return p, err
 }
 
+// section reads a section. All but rows are kept as they are, and shards are read, too.
 func (p *picture) section(s *format.Section, body []byte) error {
 	c := &drive.Cursor{Rest: body}
 	if s.Kind == format.RowsSection {

@@ -19,6 +19,7 @@ import (
 // entityBytes is about how much memory an entity takes, besides its values.
 const entityBytes = 160
 
+// entity keeps the values of an entity, until it is known where its row is.
 func (x *importing) entity(l *entityLine) error {
 	h := handle.Handle(l.Entity)
 	fail := func(err error) error { return fmt.Errorf("entity %v: %w", h, err) }
@@ -71,6 +72,7 @@ func (x *importing) value(dst []byte, t *valueText, text json.RawMessage) ([]byt
 	return dst, nil
 }
 
+// resource makes the section of a resource.
 func (x *importing) resource(l *resourceLine) error {
 	t, at, err := x.lists[2].find("resource", l.Resource)
 	if err != nil {
@@ -108,6 +110,7 @@ func (x *importing) of(shard int) (*mailText, error) {
 	return &x.mail[shard], nil
 }
 
+// message adds a message to the mail of a shard.
 func (x *importing) message(l *messageLine) error {
 	t, at, err := x.lists[1].find("message", l.Message)
 	if err != nil {
@@ -127,6 +130,7 @@ func (x *importing) message(l *messageLine) error {
 	return x.keep(8)
 }
 
+// request adds a request to the mail of the shard that has sent it.
 func (x *importing) request(l *requestLine) error {
 	m, err := x.of(l.Shard)
 	if err != nil {
@@ -192,6 +196,7 @@ func (x *importing) bytes(l *bytesLine) error {
 	return x.keep(len(l.Is))
 }
 
+// world reads the state of the world as a whole.
 func (x *importing) world(l *stateLine) (err error) {
 	if x.lines.state != 0 {
 		return fmt.Errorf("it is there twice, first in line %d", x.lines.state)
@@ -226,6 +231,7 @@ func (x *importing) image(shard int) (*store.Image, error) {
 	return &x.images[shard], nil
 }
 
+// words adds slots or free indexes to a shard, or to ports.
 func (x *importing) words(l *wordsLine) error {
 	to := map[string]*[]uint32{"slots": &x.state.Ports.Slots, "free": &x.state.Ports.Pool}
 	if l.Shard != x.info.Options.Shards {
@@ -238,6 +244,7 @@ func (x *importing) words(l *wordsLine) error {
 	return addTo(x, to, l.Words, l.From, l.Are)
 }
 
+// handles adds handles to the list that the line names.
 func (x *importing) handles(l *handlesLine) error {
 	to := map[string]*[]handle.Handle{"recalled": &x.state.Ports.Recalled}
 	if l.Handles != "recalled" {
@@ -286,6 +293,7 @@ func lastOf[T any](all []T, what string, number int) (*T, error) {
 	return &all[number], nil
 }
 
+// shard begins the image of a shard.
 func (x *importing) shard(l *shardLine) (err error) {
 	if l.Shard != len(x.images) || l.Shard >= x.info.Options.Shards {
 		return inField("shard", fmt.Errorf("it is %d, and %d lines of shards came before, of %d", l.Shard, len(x.images), x.info.Options.Shards))
@@ -309,6 +317,7 @@ func (x *importing) shard(l *shardLine) (err error) {
 	return err
 }
 
+// table begins a table of the last shard.
 func (x *importing) table(l *tableLine) error {
 	s, err := x.image(l.Shard)
 	if err != nil {
@@ -328,6 +337,7 @@ func (x *importing) table(l *tableLine) error {
 	return x.keep(format.BytesOfTable)
 }
 
+// chunk begins a chunk of the last table.
 func (x *importing) chunk(l *chunkLine) error {
 	s, err := x.image(l.Shard)
 	if err != nil {

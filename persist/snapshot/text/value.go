@@ -83,6 +83,7 @@ func (t *valueText) append(dst, value []byte) []byte {
 	return appendTree(dst, t.tree, fields)
 }
 
+// appendTree appends the fields of a value as an object.
 func appendTree(dst []byte, tree []branch, fields []fieldValue) []byte {
 	dst = append(dst, '{')
 	for i := range tree {
@@ -105,6 +106,7 @@ func appendName(dst []byte, name string, i int) []byte {
 	return append(appendString(dst, name), ':')
 }
 
+// appendJSON appends a field in the way in which it is written.
 func (f *fieldValue) appendJSON(dst []byte) []byte {
 	switch f.How {
 	case shape.AsText:
@@ -204,6 +206,7 @@ func appendHandle(dst []byte, h handle.Handle) []byte {
 // notANumber is Go's NaN. Others are written by their bits.
 var notANumber = map[int]uint64{4: uint64(math.Float32bits(float32(math.NaN()))), 8: math.Float64bits(math.NaN())}
 
+// appendFloat appends a float of 4 or 8 bytes, as text if JSON has no number for it.
 func appendFloat(dst []byte, bits uint64, size int) []byte {
 	f := math.Float64frombits(bits)
 	if size == 4 {

@@ -168,6 +168,7 @@ type reader struct {
 	increment bool // it begins with a base
 }
 
+// Begin reads the preamble.
 func (r *reader) Begin() error {
 	head := r.head[:preamble]
 	n, err := io.ReadFull(r.in, head)

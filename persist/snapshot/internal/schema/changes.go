@@ -59,6 +59,7 @@ func (m *migration[Old, New]) Read(src []byte, value mem.Cells) (rest []byte, er
 	return rest, err
 }
 
+// ReadAll reads as many old values at a time as the bytes may have.
 func (m *migration[Old, New]) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
 	old := make([]Old, min(values.Len, len(src)/max(m.Form.Least(), 1)+1))
 	for i := range values.Len {

@@ -192,6 +192,7 @@ func (p *typeParser) name() string {
 	return name
 }
 
+// parse reads a type, within as many others as depth says.
 func (p *typeParser) parse(depth int) (s *Shape) {
 	s = &Shape{}
 	if depth > NestedMost || p.err != nil {
