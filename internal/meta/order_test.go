@@ -28,7 +28,7 @@ const upMost = 20
 // ordered are the packages with many files.
 var ordered = []string{
 	"internal/slots", "internal/store", "internal/refresh", "world", "scheduler", "ext/hierarchy", "ext/interest",
-	"persist/durable", "persist/inputlog", "persist/snapshot", "persist/snapshot/text", "persist/state", "inspect",
+	"persist/durable", "persist/inputlog", "persist/snapshot", "persist/snapshot/text", "persist/snapshot/internal/format", "persist/state", "inspect",
 }
 
 // TestOrder reads each package as a text of files. An arrow leads from a file to another whose

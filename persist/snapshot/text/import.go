@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/zeebo/xxh3"
-
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -45,73 +43,6 @@ func Import(src io.Reader, dst io.Writer, o snapshot.Options) (snapshot.Info, er
 	}
 	out := format.Output{Workers: o.Workers, Compression: x.how}
 	return snapshot.Info(x.info), out.Write(dst, parts)
-}
-
-// importing is the text of a snapshot that is being read.
-type importing struct {
-	o     snapshot.Options
-	how   format.Compression
-	info  format.Info
-	names *format.Catalogue
-	lists [3]textList  // components, messages, resources
-	kinds []*valueText // of requests
-	line  int
-	lines struct {
-		tick, options, state int
-		shards               []int
-	}
-	consumed int64 // bytes of the text
-	took     int64 // bytes of memory kept for it
-	sum      xxh3.Hasher
-	began    bool
-	ended    bool
-
-	settings []format.Setting
-	entities map[handle.Handle]*entityText
-	state    drive.State
-	images   []store.Image
-	sections [][]int
-	mail     []mailText
-	bodies   map[bytesKey]*[]byte
-	named    map[string]*namesText // by extension
-}
-
-// textList has the formats of the values in a list of what is registered.
-type textList struct {
-	all    []*valueText
-	byName map[string]int
-}
-
-type bytesKey struct {
-	kind   byte
-	number int
-}
-
-// entityText is an entity as in its line.
-type entityText struct {
-	line   int
-	ids    []int // of its components, ascending
-	values []byte
-	flags  uint8
-	marked bool
-	placed bool // it has a row
-}
-
-// mailText has a shard's messages and requests.
-type mailText struct {
-	to       [][]handle.Handle // by message
-	values   [][]byte
-	requests []byte
-	count    int
-}
-
-// keep counts bytes that are kept. It returns an error if they are too many.
-func (x *importing) keep(n int) error {
-	x.took += int64(n)
-	if most := format.BytesMax(x.o.BytesMax, x.consumed); x.took > most {
-		return fmt.Errorf("%w: it takes %d bytes, with BytesMax = %d", snapshot.ErrTooLarge, x.took, most)
-	}
-	return nil
 }
 
 // read reads all lines.
@@ -261,27 +192,14 @@ func (x *importing) options(l *optionsLine) error {
 	if err != nil {
 		return err
 	}
-	values, err := objectOf(v)
+	x.settings = format.Settings(&x.info)
+	err = eachField(v, len(x.settings)-format.OfTick, func(i int) string { return x.settings[i].Name }, func(i int, v any) error {
+		n, err := parseWhole(v, handleShape)
+		x.settings[i].Set(n)
+		return err
+	})
 	if err != nil {
 		return err
-	}
-	x.settings = format.Settings(&x.info)
-	var known []string
-	for i := range x.settings[:len(x.settings)-format.OfTick] {
-		s := &x.settings[i]
-		known = append(known, s.Name)
-		v, ok := values[s.Name]
-		n, err := uint64(0), errMissing
-		if ok {
-			n, err = parseWhole(v, handleShape)
-		}
-		if err != nil {
-			return inField(s.Name, err)
-		}
-		s.Set(n)
-	}
-	if len(values) > len(known) {
-		return unknown(values, known)
 	}
 	if err := ofThisMachine(x.settings); err != nil {
 		return err
@@ -340,12 +258,3 @@ func (x *importing) registered(l *registeredLine) (err error) {
 
 // namedBytes is about how much memory something registered takes, besides its line.
 const namedBytes = 1024
-
-// find finds something that is registered by its name.
-func (l *textList) find(what, name string) (*valueText, int, error) {
-	at, ok := l.byName[name]
-	if !ok {
-		return nil, 0, fmt.Errorf("there is no %s %q", what, name)
-	}
-	return l.all[at], at, nil
-}

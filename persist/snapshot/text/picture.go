@@ -203,3 +203,32 @@ func (p *picture) column(c *drive.Cursor, form *shape.Skipper, rows int) (x valu
 	}
 	return x, nil
 }
+
+// fieldValue is a field of a value.
+type fieldValue struct {
+	*shape.Leaf
+	bytes []byte
+}
+
+// fieldsOf returns the fields of a value that was written.
+func fieldsOf(n *valueForm, value []byte) (all []fieldValue) {
+	var parts [][]byte
+	for i := range n.Parts {
+		var body []byte
+		body, value, _ = shape.Cut(value, &n.Parts[i]) // it was cut before
+		parts = append(parts, body)
+	}
+	for i := range n.leaves {
+		f := fieldValue{&n.leaves[i], parts[n.leaves[i].Part]}
+		if f.How == shape.AsMemory {
+			f.bytes = f.bytes[f.At : f.At+f.Size]
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// chunkOf returns the chunk that rows are in.
+func (p *picture) chunkOf(b *block) *store.ChunkImage {
+	return &p.images[b.shard].Tables[b.table].Chunks[b.chunk]
+}

@@ -1,7 +1,6 @@
 package text
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -56,22 +55,6 @@ func (x *importing) entity(l *entityLine) error {
 	return x.keep(entityBytes + len(e.values))
 }
 
-// value appends a value to dst.
-func (x *importing) value(dst []byte, t *valueText, text json.RawMessage) ([]byte, error) {
-	if err := x.keep(t.skip.Least() + len(text)); err != nil {
-		return nil, err
-	}
-	v, err := decodeText(text)
-	if err != nil {
-		return nil, inField("value", errMissing)
-	}
-	dst, err = t.parse(dst, v)
-	if err != nil {
-		return nil, inField("value", err)
-	}
-	return dst, nil
-}
-
 // resource makes the section of a resource.
 func (x *importing) resource(l *resourceLine) error {
 	t, at, err := x.lists[2].find("resource", l.Resource)
@@ -91,23 +74,6 @@ func (x *importing) resource(l *resourceLine) error {
 		return fmt.Errorf("resource %q: %w", l.Resource, err)
 	}
 	return x.once(bytesKey{format.ResourceSection, at}, body)
-}
-
-// once keeps a section.
-func (x *importing) once(key bytesKey, body []byte) error {
-	if x.bodies[key] != nil {
-		return errors.New("it is there twice")
-	}
-	x.bodies[key] = &body
-	return x.keep(len(body))
-}
-
-// of returns the mail of a shard.
-func (x *importing) of(shard int) (*mailText, error) {
-	if shard < 0 || shard >= len(x.mail) {
-		return nil, fmt.Errorf("shard: there is no %d", shard)
-	}
-	return &x.mail[shard], nil
 }
 
 // message adds a message to the mail of a shard.
@@ -211,26 +177,6 @@ func (x *importing) world(l *stateLine) (err error) {
 	return err
 }
 
-// ids returns the numbers of components.
-func (x *importing) ids(names []string) (all []int, err error) {
-	for _, name := range names {
-		_, id, err := x.lists[0].find("component", name)
-		if err != nil {
-			return nil, inField("components", err)
-		}
-		all = append(all, id)
-	}
-	return all, x.keep(16 * len(names))
-}
-
-// image returns the image of the last shard, which must be this one.
-func (x *importing) image(shard int) (*store.Image, error) {
-	if shard != len(x.images)-1 || shard < 0 {
-		return nil, inField("shard", fmt.Errorf("it is %d, and %d lines of shards came before", shard, len(x.images)))
-	}
-	return &x.images[shard], nil
-}
-
 // words adds slots or free indexes to a shard, or to ports.
 func (x *importing) words(l *wordsLine) error {
 	to := map[string]*[]uint32{"slots": &x.state.Ports.Slots, "free": &x.state.Ports.Pool}
@@ -270,27 +216,6 @@ func (x *importing) handles(l *handlesLine) error {
 		some[i] = handle.Handle(h)
 	}
 	return addTo(x, to, l.Handles, l.From, some)
-}
-
-// addTo adds some to the list of a name.
-func addTo[T any](x *importing, lists map[string]*[]T, name string, from int, some []T) error {
-	to := lists[name]
-	if to == nil {
-		return fmt.Errorf("there is no list %q here", name)
-	}
-	if from != len(*to) {
-		return inField("from", fmt.Errorf("it is %d, and %d came before", from, len(*to)))
-	}
-	*to = append(*to, some...)
-	return x.keep(8 * len(some))
-}
-
-// lastOf returns the last element, which must have this number.
-func lastOf[T any](all []T, what string, number int) (*T, error) {
-	if number != len(all)-1 || number < 0 {
-		return nil, inField(what, fmt.Errorf("it is %d, and %d lines of them came before", number, len(all)))
-	}
-	return &all[number], nil
 }
 
 // shard begins the image of a shard.
