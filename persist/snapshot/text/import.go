@@ -28,9 +28,9 @@ import (
 // codecs and other packages have written. It takes the memory of the uncompressed snapshot, and of
 // a world with as many slots and chunks. It uses the options Workers and BytesMax, which bounds the
 // memory; the default is 1 GB and 64 bytes for each byte of the text. A line may have a 64th of it.
-// It returns the head of the snapshot. Errors are snapshot.ErrNoSnapshot, snapshot.ErrVersion, snapshot.ErrTruncated,
-// ErrAltered and snapshot.ErrTooLarge, with line and field, ErrOtherWorld for another kind of machine or
-// another layout of handles, and those of src and dst.
+// It returns the head of the snapshot. Errors are snapshot.ErrNoSnapshot, snapshot.ErrVersion,
+// snapshot.ErrTruncated, ErrAltered and snapshot.ErrTooLarge, with line and field, ErrOtherWorld
+// for another kind of machine or another layout of handles, and those of src and dst.
 func Import(src io.Reader, dst io.Writer, o snapshot.Options) (snapshot.Info, error) {
 	check("Import", o)
 	x := &importing{o: o, names: &format.Catalogue{}, entities: map[handle.Handle]*entityText{}, bodies: map[bytesKey]*[]byte{}, named: map[string]*namesText{}}

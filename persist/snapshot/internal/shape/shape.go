@@ -1,5 +1,6 @@
 // Package shape reads how a snapshot describes the types of its values, so that they can be shown,
-// converted or passed over without the Go types. A file says what it likes: nothing of it is trusted.
+// converted or passed over without the Go types. A file says what it likes: nothing of it is
+// trusted.
 package shape
 
 import (
