@@ -20,17 +20,17 @@ import (
 
 // Import makes a snapshot of the text that Export wrote: the same bytes. Values in the text may
 // have been changed: fields of entities and resources, flags, messages. Then the snapshot has no
-// hash of the state for Load to compare. Entities and components cannot be added or removed in the
-// text: load the snapshot for that.
+// hash of the state for snapshot.Load to compare. Entities and components cannot be added or
+// removed in the text: load the snapshot for that.
 //
 // Import writes nothing before it has read all of the text and found it complete, and possible for
-// a world. It leaves to Load only what the loading world knows, such as registrations, and what
-// codecs and other packages have written. It takes the memory of the uncompressed snapshot, and of
-// a world with as many slots and chunks. It uses the options Workers and BytesMax, which bounds the
-// memory; the default is 1 GB and 64 bytes for each byte of the text. A line may have a 64th of it.
-// It returns the head of the snapshot. Errors are snapshot.ErrNoSnapshot, snapshot.ErrVersion,
-// snapshot.ErrTruncated, ErrAltered and snapshot.ErrTooLarge, with line and field, ErrOtherWorld
-// for another kind of machine or another layout of handles, and those of src and dst.
+// a world. It leaves to snapshot.Load only what the loading world knows, such as registrations, and
+// what codecs and other packages have written. It takes the memory of the uncompressed snapshot,
+// and of a world with as many slots and chunks. It uses the options Workers and BytesMax, which
+// bounds the memory; the default is 1 GB and 64 bytes for each byte of the text. A line may have a
+// 64th of it. It returns the head of the snapshot. Errors are those of src and dst, and of package
+// snapshot: ErrNoSnapshot, ErrVersion, ErrTruncated, ErrAltered and ErrTooLarge, with line and
+// field, and ErrOtherWorld for another kind of machine or another layout of handles.
 func Import(src io.Reader, dst io.Writer, o snapshot.Options) (snapshot.Info, error) {
 	check("Import", o)
 	x := &importing{o: o, names: &format.Catalogue{}, entities: map[handle.Handle]*entityText{}, bodies: map[bytesKey]*[]byte{}, named: map[string]*namesText{}}
