@@ -28,8 +28,8 @@ const upMost = 20
 // ordered are the packages with many files.
 var ordered = []string{
 	"internal/slots", "internal/store", "internal/refresh", "world", "scheduler", "ext/hierarchy", "ext/interest",
-	"persist/durable", "persist/inputlog", "persist/snapshot", "persist/snapshot/text", "persist/state",
-	"inspect", "inspect/internal/query",
+	"persist/durable", "persist/inputlog", "persist/snapshot", "persist/snapshot/text",
+	"persist/snapshot/internal/format", "persist/state", "inspect", "inspect/internal/query",
 }
 
 // TestOrder reads each package as a text of files. An arrow leads from a file to another whose

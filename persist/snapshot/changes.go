@@ -10,10 +10,10 @@ type Change struct {
 }
 
 // Renamed says that a component, message, resource, function, extension, hook, system or Also has
-// another name now. It applies to each of them that has the old name in the snapshot and the new one in the
-// world. A type that a state.Codec writes, such as "game.Item", can be renamed as well. Renamed
-// does nothing if the world still has the old name and lacks the new one, or if the snapshot has
-// the new one, too: so the old name may be used again.
+// another name now. It applies to each of them that has the old name in the snapshot and the new
+// one in the world. A type that a state.Codec writes, such as "game.Item", can be renamed as well.
+// Renamed does nothing if the world still has the old name and lacks the new one, or if the
+// snapshot has the new one, too: so the old name may be used again.
 func Renamed(old, now string) Change {
 	return Change{schema.Change{Kind: schema.Renamed, From: old, To: now}}
 }
@@ -28,9 +28,9 @@ func RenamedField(of, old, now string) Change {
 
 // Dropped says that some fields are gone, or without fields everything with that name: Load leaves
 // out what was saved of it. Entities stay, without the component; messages and requests under way
-// are dropped; of a system, whether it was enabled. What the world still has, in a type that can hold the saved values, is not dropped.
-// So another field may take the name. If that could hold the old values, too, use Migrated to say
-// which type they have.
+// are dropped; of a system, whether it was enabled. What the world still has, in a type that can
+// hold the saved values, is not dropped. So another field may take the name. If that could hold the
+// old values, too, use Migrated to say which type they have.
 func Dropped(name string, fields ...string) Change {
 	return Change{schema.Change{Kind: schema.Dropped, In: name, Fields: fields}}
 }

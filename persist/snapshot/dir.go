@@ -200,12 +200,8 @@ func (d *Dir) find(use func(f files.Files, chain []string) error, stop func(erro
 // isContent reports whether an error tells something about the bytes of a snapshot, rather than
 // about reading them.
 func isContent(err error) bool {
-	for _, is := range []error{ErrNoSnapshot, ErrVersion, ErrBase, ErrTruncated, ErrAltered, ErrOtherWorld, ErrTooLarge, ErrDiffers, fs.ErrNotExist} {
-		if errors.Is(err, is) {
-			return true
-		}
-	}
-	return false
+	of := []error{ErrNoSnapshot, ErrVersion, ErrBase, ErrTruncated, ErrAltered, ErrOtherWorld, ErrTooLarge, ErrDiffers, fs.ErrNotExist}
+	return slices.ContainsFunc(of, func(is error) bool { return errors.Is(err, is) })
 }
 
 // chainOf returns the files that make the last of some: the whole one before it, and all since.
@@ -242,6 +238,7 @@ func (d *Dir) verifyChain(f files.Files, chain []string, broken map[string]error
 	return info, err
 }
 
+// verify reads the snapshot that some files make, and checks that no file goes on after its end.
 func (d *Dir) verify(f files.Files, chain []string) (Info, error) {
 	in, err := openChain(f, chain)
 	if err != nil {
@@ -263,6 +260,7 @@ type opened struct {
 	files []io.ReadCloser
 }
 
+// openChain opens the files that make a snapshot, as one.
 func openChain(f files.Files, chain []string) (*opened, error) {
 	x := &opened{}
 	var all []io.Reader

@@ -15,5 +15,7 @@
 // A Chain writes only what has changed since the snapshot before; Merge makes whole snapshots of
 // that.
 //
+// Package snapshot/text writes a snapshot as text and reads it back, and compares two snapshots.
+//
 // docs/snapshot-format.md says what is saved, and what is not.
 package snapshot

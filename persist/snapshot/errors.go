@@ -6,7 +6,8 @@ import (
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 )
 
-// Errors of Load and Inspect, and of package text. Errors that wrap them say what is wrong, and where.
+// Errors of Load and Inspect, and of package text. Errors that wrap them say what is wrong, and
+// where.
 var (
 	// ErrNoSnapshot is returned for data that does not begin as a snapshot does.
 	ErrNoSnapshot = format.ErrNoSnapshot

@@ -17,6 +17,7 @@ type memory struct {
 
 func (m *memory) Begin() error { return nil }
 
+// Next makes s the next section that is neither of a shard nor of rows.
 func (m *memory) Next(s *format.Section) error {
 	for ; m.at < len(m.c.parts); m.at++ {
 		if kind := m.c.parts[m.at].Kind; kind != format.ShardSection && kind != format.RowsSection {

@@ -127,6 +127,7 @@ type insertion struct {
 	puts       []func() // insert the parts of extensions
 }
 
+// newInsertion checks the arguments of Insert and that both worlds are idle.
 func newInsertion(w, piece *world.World, o InsertOptions) (*insertion, error) {
 	const call = "snapshot.Insert"
 	switch {

@@ -119,7 +119,7 @@ func (m *matching) note(what, name, is string, refused bool, text string, args .
 func (m *matching) all() (same bool, err error) {
 	same = true
 	changes := m.o.changes()
-	for _, what := range format.Listed {
+	for i, what := range format.Listed {
 		if what == "system" || what == "balancer" {
 			continue
 		}
@@ -127,11 +127,11 @@ func (m *matching) all() (same bool, err error) {
 			continue
 		}
 		before := len(*m.list)
-		if err := m.find(changes, what, *m.saved.list(what), *m.own.list(what)); err != nil {
+		if err := m.find(changes, what, *m.saved.lists()[i], *m.own.lists()[i]); err != nil {
 			return false, err
 		}
 		if m.own.hashed[what] {
-			m.order(what, *m.saved.list(what))
+			m.order(what, *m.saved.lists()[i])
 		}
 		same = same && (what == "also" || len(*m.list) == before) // no hash depends on an Also
 	}

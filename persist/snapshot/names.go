@@ -36,21 +36,20 @@ type catalogue struct {
 	balances                                                                            scheduler.Balancer // of a world, or nil
 }
 
-// list returns a list by its name in format.Listed, or nil.
-func (x *catalogue) list(what string) *[]named {
-	return map[string]*[]named{
-		"component": &x.components, "message": &x.messages, "resource": &x.resources, "request": &x.kinds,
-		"hook": &x.hooks, "extension": &x.extensions, "also": &x.also, "system": &x.systems, "balancer": &x.balancers,
-	}[what]
+// lists returns the lists in the order of format.Listed.
+func (x *catalogue) lists() [len(format.Listed)]*[]named {
+	return [...]*[]named{&x.components, &x.messages, &x.resources, &x.kinds, &x.hooks, &x.extensions, &x.also, &x.systems, &x.balancers}
 }
 
 // catalogueIn lists what a snapshot has.
 func catalogueIn(saved *format.Catalogue) *catalogue {
 	x := &catalogue{scheduler: saved.Scheduler}
-	for _, what := range format.Listed {
-		for _, n := range *saved.List(what) {
-			*x.list(what) = append(*x.list(what), named{Named: n})
+	for i, from := range saved.Lists() {
+		list := make([]named, len(*from))
+		for k, n := range *from {
+			list[k].Named = n
 		}
+		*x.lists()[i] = list
 	}
 	return x
 }
@@ -58,10 +57,12 @@ func catalogueIn(saved *format.Catalogue) *catalogue {
 // saved returns what a snapshot has of the catalogue.
 func (x *catalogue) saved() *format.Catalogue {
 	to := &format.Catalogue{Scheduler: x.scheduler}
-	for _, what := range format.Listed {
-		for _, n := range *x.list(what) {
-			*to.List(what) = append(*to.List(what), n.Named)
+	for i, from := range x.lists() {
+		list := make([]format.Named, len(*from))
+		for k, n := range *from {
+			list[k] = n.Named
 		}
+		*to.Lists()[i] = list
 	}
 	return to
 }
@@ -70,7 +71,7 @@ func (x *catalogue) saved() *format.Catalogue {
 func catalogueOf(w *world.World, v drive.Survey, o *Options) (x *catalogue, err error) {
 	x = &catalogue{scheduler: o.Scheduler != nil, hashed: map[string]bool{}}
 	for _, r := range v.Registered() {
-		if x.hashed[r.What] = true; x.list(r.What) == nil {
+		if x.hashed[r.What] = true; !slices.Contains(format.Listed[:], r.What) {
 			panic(fmt.Sprintf("snapshot: the state hash depends on what is registered as %q, which snapshots do not list", r.What))
 		}
 	}

@@ -108,6 +108,7 @@ func (l *loading) later(what, name string, load func() error) {
 	})
 }
 
+// resource loads a resource, and what shards have added to it.
 func (l *loading) resource(c *drive.Cursor, n *named) error {
 	if n.at < 0 {
 		err := l.pass(c, n, 1)
@@ -131,6 +132,7 @@ func (l *loading) resource(c *drive.Cursor, n *named) error {
 	return err
 }
 
+// mail loads the messages for a shard, and the requests that it has sent.
 func (l *loading) mail(c *drive.Cursor, from int) error {
 	if from > l.w.Shards() {
 		return drive.ErrBody

@@ -219,6 +219,7 @@ func (s *saving) appendMail(dst []byte, from int) []byte {
 	return append(drive.AppendNumber(dst, n), requests...)
 }
 
+// appendRequest appends a request that is under way, with its kind by its place in the catalogue.
 func (s *saving) appendRequest(dst []byte, r queue.PendingRequest) []byte {
 	for i, k := range s.names.kinds {
 		if k.at != r.Kind() {

@@ -17,6 +17,9 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
+// The tests of package text that need the worlds of this package's tests are here, and in
+// text_edit_test.go and compare_test.go.
+
 // asText returns the text of a snapshot, of which the same bytes are made again. All snapshots that
 // the worlds of the tests save come by here.
 func asText(t testing.TB, image []byte) string {

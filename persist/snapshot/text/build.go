@@ -183,6 +183,7 @@ func (x *importing) appendCells(cells [][]byte, t *store.TableImage, h handle.Ha
 	return cells
 }
 
+// appendMail appends the messages for a shard, and the requests that it has sent.
 func (x *importing) appendMail(dst []byte, from int) []byte {
 	m := &x.mail[from]
 	for i := range x.names.Messages {

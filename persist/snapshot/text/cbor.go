@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -39,14 +40,6 @@ func appendCBORText(dst, src []byte, s *shape.Shape) []byte {
 
 func appendRawCBOR(dst, src []byte) []byte {
 	return append(append64(append(dst, `{"cbor":`...), src), '}')
-}
-
-// decodeText reads one JSON value.
-func decodeText(text []byte) (v any, err error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	err = d.Decode(&v)
-	return v, err
 }
 
 // appendCBOR appends the first value of CBOR as JSON, and returns the bytes after it. It returns
@@ -295,4 +288,15 @@ func parseKey(name string, s *shape.Shape) ([]byte, error) {
 		return parseCBORText(nil, name == "true", s)
 	}
 	return parseCBORText(nil, name, s)
+}
+
+// byTime is the description of a time.Time, as of a type that writes itself.
+var byTime = strconv.Quote(reflect.TypeFor[time.Time]().String())
+
+// checkTime refuses text that is not a time.
+func checkTime(text string) error {
+	if _, err := time.Parse(time.RFC3339, text); err != nil {
+		return fmt.Errorf("%q is no time, as in 2006-01-02T15:04:05Z", text)
+	}
+	return nil
 }

@@ -3,9 +3,6 @@ package text
 import (
 	"fmt"
 	"math"
-	"reflect"
-	"strconv"
-	"time"
 
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
@@ -130,17 +127,6 @@ func (l *requestLine) check(kind string, shards int) error {
 	move, _ := store.Kinds{}.Describe(queue.MoveKind)
 	if f&^(queue.Shards|queue.Direct) != 0 || int(to) >= shards || to != 0 && f&queue.Direct == 0 && kind != move.Name {
 		return inField("flags", fmt.Errorf("a %s has no flags %d", kind, l.Flags))
-	}
-	return nil
-}
-
-// byTime is the description of a time.Time, as of a type that writes itself.
-var byTime = strconv.Quote(reflect.TypeFor[time.Time]().String())
-
-// checkTime refuses text that is not a time.
-func checkTime(text string) error {
-	if _, err := time.Parse(time.RFC3339, text); err != nil {
-		return fmt.Errorf("%q is no time, as in 2006-01-02T15:04:05Z", text)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ type Comparison struct {
 
 // Compare reads two whole snapshots and returns how they differ, up to limit differences; 0 means
 // all. It needs neither a world nor the types: the snapshots describe their values.
-// It takes the memory of both, uncompressed. Errors are those of Verify.
+// It takes the memory of both, uncompressed. Errors are those of snapshot.Verify.
 func Compare(old, now io.Reader, limit int) (x Comparison, err error) {
 	var both [2]*picture
 	for i, src := range []io.Reader{old, now} {
@@ -79,8 +79,8 @@ func (c *comparing) heads() {
 			c.note("option", s.Name, "", s.String(), now.String(), "differs")
 		}
 	}
-	for _, what := range format.Listed {
-		old, now := *c.old.names.List(what), *c.now.names.List(what)
+	for i, what := range format.Listed {
+		old, now := *c.old.names.Lists()[i], *c.now.names.Lists()[i]
 		for _, n := range old {
 			at := slices.IndexFunc(now, func(m format.Named) bool { return m.Name == n.Name })
 			switch {

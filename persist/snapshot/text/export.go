@@ -25,8 +25,8 @@ import (
 // neither a world nor the types. docs/snapshot-format.md describes the lines.
 //
 // Export takes the memory of the uncompressed snapshot, bounded by BytesMax, the only option that
-// it uses. Errors are those of Verify, ErrTooLarge, ErrOtherWorld for a snapshot of another kind of
-// machine or another layout of handles, and the error of dst.
+// it uses. Errors are those of snapshot.Verify, snapshot.ErrTooLarge, snapshot.ErrOtherWorld for a
+// snapshot of another kind of machine or another layout of handles, and the error of dst.
 func Export(src io.Reader, dst io.Writer, o snapshot.Options) (snapshot.Info, error) {
 	check("Export", o)
 	p, err := pictureOf(src, &o)
@@ -63,6 +63,7 @@ type exporting struct {
 	err     error // the first deviation from what Save writes
 }
 
+// all writes all lines, in their order.
 func (x *exporting) all() error {
 	x.line(headLine{textVersion, format.Version, x.p.how.String()})
 	x.sum.Reset() // so that the compression can be edited
@@ -142,9 +143,9 @@ func (x *exporting) heads() {
 	}
 	x.line(tick)
 	x.line(optionsLine{append(options, '}')})
-	for _, what := range format.Listed {
+	for i, what := range format.Listed {
 		known := map[string]bool{}
-		for _, n := range *x.p.names.List(what) {
+		for _, n := range *x.p.names.Lists()[i] {
 			if known[n.Name] && what != "request" && what != "hook" {
 				x.fail(format.Altered("there are two of %s %q", what, n.Name))
 			}
@@ -241,6 +242,7 @@ func (x *exporting) value(c *drive.Cursor, t *valueText) []byte {
 	return t.append(nil, value)
 }
 
+// resources writes the resources, each with what shards have added to it.
 func (x *exporting) resources() {
 	for i := range x.p.names.Resources {
 		n := &x.p.names.Resources[i]
@@ -287,4 +289,90 @@ func (x *exporting) mail(from int) {
 		}
 	}
 	x.ended(c, format.MailSection, from)
+}
+
+// What follows is not for people: slots, tables, chunks and bytes.
+
+// bytes writes a section that only its writer can read.
+func (x *exporting) bytes(what, name string, body []byte) {
+	for from := 0; from == 0 || from < len(body); from += bytesInLine {
+		x.line(bytesLine{what, name, from, appendBytes(nil, body[from:min(from+bytesInLine, len(body))])})
+	}
+}
+
+// state writes the state of the world as a whole.
+func (x *exporting) state() {
+	c := &drive.Cursor{Rest: x.body(format.WorldSection, 0), Most: x.p.most}
+	s := format.ReadState(c)
+	x.ended(c, format.WorldSection, 0)
+	if s.Tick != x.p.head.Tick {
+		x.fail(format.Altered("the world has tick %d, and the header %d", s.Tick, x.p.head.Tick))
+	}
+	x.line(stateLine{"world", s.Incarnation, s.Shard, s.Run, s.Misrouted, s.Moves, s.Gathered, x.named(s.Pinned), s.Hooks})
+	ports := len(x.p.images)
+	x.words("slots", ports, s.Ports.Slots)
+	x.words("free", ports, s.Ports.Pool)
+	x.handles(handlesLine{Handles: "recalled", Shard: ports}, s.Ports.Recalled)
+}
+
+// named returns the names of components.
+func (x *exporting) named(ids []int) []string {
+	all := make([]string, len(ids))
+	for i, id := range ids {
+		if id >= len(x.p.names.Components) {
+			x.fail(format.Altered("there is no component %d", id))
+			return nil
+		}
+		all[i] = x.p.names.Components[id].Name
+	}
+	return all
+}
+
+func (x *exporting) words(what string, shard int, all []uint32) {
+	for from := 0; from < len(all); from += wordsInLine {
+		x.line(wordsLine{what, shard, from, all[from:min(from+wordsInLine, len(all))]})
+	}
+}
+
+func (x *exporting) handles(line handlesLine, all []handle.Handle) {
+	for line.From = 0; line.From < len(all); line.From += handlesInLine {
+		line.Are = line.Are[:0]
+		for _, h := range all[line.From:min(line.From+handlesInLine, len(all))] {
+			line.Are = append(line.Are, handleText(h))
+		}
+		x.line(line)
+	}
+}
+
+// shard writes the slots, tables and chunks of a shard.
+func (x *exporting) shard(i int) {
+	s := &x.p.images[i]
+	line := shardLine{Shard: i, Sections: x.p.sections[i], Marked: []markedText{}, Changes: []changeText{}, Stored: []storedText{}}
+	for _, m := range s.Marked {
+		line.Marked = append(line.Marked, markedText{m.Table, m.Chunks})
+	}
+	for _, n := range s.Changes {
+		line.Changes = append(line.Changes, changeText{handleText(n.Handle), n.Moves, x.named(n.Components)})
+	}
+	for _, n := range s.Stored {
+		if name := x.named([]int{n.Component}); name != nil {
+			line.Stored = append(line.Stored, storedText{handleText(n.Handle), name[0]})
+		}
+	}
+	x.line(line)
+	x.words("slots", i, s.Slots)
+	x.words("free", i, s.Free)
+	x.handles(handlesLine{Handles: "created", Shard: i}, s.Created)
+	for k := range s.Tables {
+		t := &s.Tables[k]
+		x.line(tableLine{k, i, x.named(t.Components), t.Listed, t.Fragmented, t.Left, t.Current})
+		for n := range t.Chunks {
+			c := &t.Chunks[n]
+			x.line(chunkLine{n, k, i, c.Cap, c.Rows, c.Reserved, c.Changed, c.Written})
+			if len(c.Handles) != c.Rows {
+				x.fail(format.Altered("chunk %d of table %d of shard %d has no rows", n, k, i))
+			}
+			x.handles(handlesLine{Handles: "rows", Shard: i, Table: k, Chunk: n}, c.Handles)
+		}
+	}
 }

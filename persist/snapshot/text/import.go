@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/zeebo/xxh3"
-
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -22,17 +20,17 @@ import (
 
 // Import makes a snapshot of the text that Export wrote: the same bytes. Values in the text may
 // have been changed: fields of entities and resources, flags, messages. Then the snapshot has no
-// hash of the state for Load to compare. Entities and components cannot be added or removed in the
-// text: load the snapshot for that.
+// hash of the state for snapshot.Load to compare. Entities and components cannot be added or
+// removed in the text: load the snapshot for that.
 //
 // Import writes nothing before it has read all of the text and found it complete, and possible for
-// a world. It leaves to Load only what the loading world knows, such as registrations, and what
-// codecs and other packages have written. It takes the memory of the uncompressed snapshot, and of
-// a world with as many slots and chunks. It uses the options Workers and BytesMax, which bounds the
-// memory; the default is 1 GB and 64 bytes for each byte of the text. A line may have a 64th of it.
-// It returns the head of the snapshot. Errors are snapshot.ErrNoSnapshot, snapshot.ErrVersion, snapshot.ErrTruncated,
-// ErrAltered and snapshot.ErrTooLarge, with line and field, ErrOtherWorld for another kind of machine or
-// another layout of handles, and those of src and dst.
+// a world. It leaves to snapshot.Load only what the loading world knows, such as registrations, and
+// what codecs and other packages have written. It takes the memory of the uncompressed snapshot,
+// and of a world with as many slots and chunks. It uses the options Workers and BytesMax, which
+// bounds the memory; the default is 1 GB and 64 bytes for each byte of the text. A line may have a
+// 64th of it. It returns the head of the snapshot. Errors are those of src and dst, and of package
+// snapshot: ErrNoSnapshot, ErrVersion, ErrTruncated, ErrAltered and ErrTooLarge, with line and
+// field, and ErrOtherWorld for another kind of machine or another layout of handles.
 func Import(src io.Reader, dst io.Writer, o snapshot.Options) (snapshot.Info, error) {
 	check("Import", o)
 	x := &importing{o: o, names: &format.Catalogue{}, entities: map[handle.Handle]*entityText{}, bodies: map[bytesKey]*[]byte{}, named: map[string]*namesText{}}
@@ -45,73 +43,6 @@ func Import(src io.Reader, dst io.Writer, o snapshot.Options) (snapshot.Info, er
 	}
 	out := format.Output{Workers: o.Workers, Compression: x.how}
 	return snapshot.Info(x.info), out.Write(dst, parts)
-}
-
-// importing is the text of a snapshot that is being read.
-type importing struct {
-	o     snapshot.Options
-	how   format.Compression
-	info  format.Info
-	names *format.Catalogue
-	lists [3]textList  // components, messages, resources
-	kinds []*valueText // of requests
-	line  int
-	lines struct {
-		tick, options, state int
-		shards               []int
-	}
-	consumed int64 // bytes of the text
-	took     int64 // bytes of memory kept for it
-	sum      xxh3.Hasher
-	began    bool
-	ended    bool
-
-	settings []format.Setting
-	entities map[handle.Handle]*entityText
-	state    drive.State
-	images   []store.Image
-	sections [][]int
-	mail     []mailText
-	bodies   map[bytesKey]*[]byte
-	named    map[string]*namesText // by extension
-}
-
-// textList has the formats of the values in a list of what is registered.
-type textList struct {
-	all    []*valueText
-	byName map[string]int
-}
-
-type bytesKey struct {
-	kind   byte
-	number int
-}
-
-// entityText is an entity as in its line.
-type entityText struct {
-	line   int
-	ids    []int // of its components, ascending
-	values []byte
-	flags  uint8
-	marked bool
-	placed bool // it has a row
-}
-
-// mailText has a shard's messages and requests.
-type mailText struct {
-	to       [][]handle.Handle // by message
-	values   [][]byte
-	requests []byte
-	count    int
-}
-
-// keep counts bytes that are kept. It returns an error if they are too many.
-func (x *importing) keep(n int) error {
-	x.took += int64(n)
-	if most := format.BytesMax(x.o.BytesMax, x.consumed); x.took > most {
-		return fmt.Errorf("%w: it takes %d bytes, with BytesMax = %d", snapshot.ErrTooLarge, x.took, most)
-	}
-	return nil
 }
 
 // read reads all lines.
@@ -236,6 +167,7 @@ func (x *importing) head(line []byte, is bool) error {
 	return fmt.Errorf("compression: there is no %q; there are %v, %v and %v", l.Compression, format.Zstd, format.S2, format.None)
 }
 
+// tick reads the settings that change with each tick.
 func (x *importing) tick(l *tickLine) (err error) {
 	if x.lines.tick != 0 {
 		return fmt.Errorf("it is there twice, first in line %d", x.lines.tick)
@@ -260,27 +192,14 @@ func (x *importing) options(l *optionsLine) error {
 	if err != nil {
 		return err
 	}
-	values, err := objectOf(v)
+	x.settings = format.Settings(&x.info)
+	err = eachField(v, len(x.settings)-format.OfTick, func(i int) string { return x.settings[i].Name }, func(i int, v any) error {
+		n, err := parseWhole(v, handleShape)
+		x.settings[i].Set(n)
+		return err
+	})
 	if err != nil {
 		return err
-	}
-	x.settings = format.Settings(&x.info)
-	var known []string
-	for i := range x.settings[:len(x.settings)-format.OfTick] {
-		s := &x.settings[i]
-		known = append(known, s.Name)
-		v, ok := values[s.Name]
-		n, err := uint64(0), errMissing
-		if ok {
-			n, err = parseWhole(v, handleShape)
-		}
-		if err != nil {
-			return inField(s.Name, err)
-		}
-		s.Set(n)
-	}
-	if len(values) > len(known) {
-		return unknown(values, known)
 	}
 	if err := ofThisMachine(x.settings); err != nil {
 		return err
@@ -294,6 +213,7 @@ func (x *importing) options(l *optionsLine) error {
 	return nil
 }
 
+// registered adds something to what is registered, with the format of its values.
 func (x *importing) registered(l *registeredLine) (err error) {
 	list := x.names.List(l.Registered)
 	if list == nil {
@@ -323,7 +243,7 @@ func (x *importing) registered(l *registeredLine) (err error) {
 		return fmt.Errorf("there are two of %s %q", l.Registered, n.Name)
 	}
 	*list = append(*list, n)
-	switch at := slices.Index(format.Listed, l.Registered); {
+	switch at := slices.Index(format.Listed[:], l.Registered); {
 	case at < len(x.lists):
 		known := &x.lists[at]
 		if known.byName == nil {
@@ -338,12 +258,3 @@ func (x *importing) registered(l *registeredLine) (err error) {
 
 // namedBytes is about how much memory something registered takes, besides its line.
 const namedBytes = 1024
-
-// find finds something that is registered by its name.
-func (l *textList) find(what, name string) (*valueText, int, error) {
-	at, ok := l.byName[name]
-	if !ok {
-		return nil, 0, fmt.Errorf("there is no %s %q", what, name)
-	}
-	return l.all[at], at, nil
-}

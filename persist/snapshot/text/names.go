@@ -65,15 +65,7 @@ func (x *exporting) extension(name string, body []byte) {
 	}
 }
 
-// namesText has the lines of one extension's names.
-type namesText struct {
-	head           [2]uint64
-	names, refused []byte
-	counts         [2]uint64
-	taken          map[string]handleText // by name
-	entities       map[handleText]bool   // those that have a name
-}
-
+// namesOf begins the names of an extension.
 func (x *importing) namesOf(l *namesLine) error {
 	at := slices.IndexFunc(x.names.Extensions, func(n format.Named) bool { return n.Name == l.Names })
 	if at < 0 || x.named[l.Names] != nil {

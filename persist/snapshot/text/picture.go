@@ -114,6 +114,7 @@ func pictureOf(src io.Reader, o *snapshot.Options) (*picture, error) {
 	return p, err
 }
 
+// section reads a section. All but rows are kept as they are, and shards are read, too.
 func (p *picture) section(s *format.Section, body []byte) error {
 	c := &drive.Cursor{Rest: body}
 	if s.Kind == format.RowsSection {
@@ -201,4 +202,33 @@ func (p *picture) column(c *drive.Cursor, form *shape.Skipper, rows int) (x valu
 		x.ends[row] = uint32(len(x.bytes) - len(c.Rest))
 	}
 	return x, nil
+}
+
+// fieldValue is a field of a value.
+type fieldValue struct {
+	*shape.Leaf
+	bytes []byte
+}
+
+// fieldsOf returns the fields of a value that was written.
+func fieldsOf(n *valueForm, value []byte) (all []fieldValue) {
+	var parts [][]byte
+	for i := range n.Parts {
+		var body []byte
+		body, value, _ = shape.Cut(value, &n.Parts[i]) // it was cut before
+		parts = append(parts, body)
+	}
+	for i := range n.leaves {
+		f := fieldValue{&n.leaves[i], parts[n.leaves[i].Part]}
+		if f.How == shape.AsMemory {
+			f.bytes = f.bytes[f.At : f.At+f.Size]
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// chunkOf returns the chunk that rows are in.
+func (p *picture) chunkOf(b *block) *store.ChunkImage {
+	return &p.images[b.shard].Tables[b.table].Chunks[b.chunk]
 }

@@ -1,7 +1,6 @@
 package text
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,6 +18,7 @@ import (
 // entityBytes is about how much memory an entity takes, besides its values.
 const entityBytes = 160
 
+// entity keeps the values of an entity, until it is known where its row is.
 func (x *importing) entity(l *entityLine) error {
 	h := handle.Handle(l.Entity)
 	fail := func(err error) error { return fmt.Errorf("entity %v: %w", h, err) }
@@ -55,22 +55,7 @@ func (x *importing) entity(l *entityLine) error {
 	return x.keep(entityBytes + len(e.values))
 }
 
-// value appends a value to dst.
-func (x *importing) value(dst []byte, t *valueText, text json.RawMessage) ([]byte, error) {
-	if err := x.keep(t.skip.Least() + len(text)); err != nil {
-		return nil, err
-	}
-	v, err := decodeText(text)
-	if err != nil {
-		return nil, inField("value", errMissing)
-	}
-	dst, err = t.parse(dst, v)
-	if err != nil {
-		return nil, inField("value", err)
-	}
-	return dst, nil
-}
-
+// resource makes the section of a resource.
 func (x *importing) resource(l *resourceLine) error {
 	t, at, err := x.lists[2].find("resource", l.Resource)
 	if err != nil {
@@ -91,23 +76,7 @@ func (x *importing) resource(l *resourceLine) error {
 	return x.once(bytesKey{format.ResourceSection, at}, body)
 }
 
-// once keeps a section.
-func (x *importing) once(key bytesKey, body []byte) error {
-	if x.bodies[key] != nil {
-		return errors.New("it is there twice")
-	}
-	x.bodies[key] = &body
-	return x.keep(len(body))
-}
-
-// of returns the mail of a shard.
-func (x *importing) of(shard int) (*mailText, error) {
-	if shard < 0 || shard >= len(x.mail) {
-		return nil, fmt.Errorf("shard: there is no %d", shard)
-	}
-	return &x.mail[shard], nil
-}
-
+// message adds a message to the mail of a shard.
 func (x *importing) message(l *messageLine) error {
 	t, at, err := x.lists[1].find("message", l.Message)
 	if err != nil {
@@ -127,6 +96,7 @@ func (x *importing) message(l *messageLine) error {
 	return x.keep(8)
 }
 
+// request adds a request to the mail of the shard that has sent it.
 func (x *importing) request(l *requestLine) error {
 	m, err := x.of(l.Shard)
 	if err != nil {
@@ -192,6 +162,7 @@ func (x *importing) bytes(l *bytesLine) error {
 	return x.keep(len(l.Is))
 }
 
+// world reads the state of the world as a whole.
 func (x *importing) world(l *stateLine) (err error) {
 	if x.lines.state != 0 {
 		return fmt.Errorf("it is there twice, first in line %d", x.lines.state)
@@ -206,26 +177,7 @@ func (x *importing) world(l *stateLine) (err error) {
 	return err
 }
 
-// ids returns the numbers of components.
-func (x *importing) ids(names []string) (all []int, err error) {
-	for _, name := range names {
-		_, id, err := x.lists[0].find("component", name)
-		if err != nil {
-			return nil, inField("components", err)
-		}
-		all = append(all, id)
-	}
-	return all, x.keep(16 * len(names))
-}
-
-// image returns the image of the last shard, which must be this one.
-func (x *importing) image(shard int) (*store.Image, error) {
-	if shard != len(x.images)-1 || shard < 0 {
-		return nil, inField("shard", fmt.Errorf("it is %d, and %d lines of shards came before", shard, len(x.images)))
-	}
-	return &x.images[shard], nil
-}
-
+// words adds slots or free indexes to a shard, or to ports.
 func (x *importing) words(l *wordsLine) error {
 	to := map[string]*[]uint32{"slots": &x.state.Ports.Slots, "free": &x.state.Ports.Pool}
 	if l.Shard != x.info.Options.Shards {
@@ -238,6 +190,7 @@ func (x *importing) words(l *wordsLine) error {
 	return addTo(x, to, l.Words, l.From, l.Are)
 }
 
+// handles adds handles to the list that the line names.
 func (x *importing) handles(l *handlesLine) error {
 	to := map[string]*[]handle.Handle{"recalled": &x.state.Ports.Recalled}
 	if l.Handles != "recalled" {
@@ -265,27 +218,7 @@ func (x *importing) handles(l *handlesLine) error {
 	return addTo(x, to, l.Handles, l.From, some)
 }
 
-// addTo adds some to the list of a name.
-func addTo[T any](x *importing, lists map[string]*[]T, name string, from int, some []T) error {
-	to := lists[name]
-	if to == nil {
-		return fmt.Errorf("there is no list %q here", name)
-	}
-	if from != len(*to) {
-		return inField("from", fmt.Errorf("it is %d, and %d came before", from, len(*to)))
-	}
-	*to = append(*to, some...)
-	return x.keep(8 * len(some))
-}
-
-// lastOf returns the last element, which must have this number.
-func lastOf[T any](all []T, what string, number int) (*T, error) {
-	if number != len(all)-1 || number < 0 {
-		return nil, inField(what, fmt.Errorf("it is %d, and %d lines of them came before", number, len(all)))
-	}
-	return &all[number], nil
-}
-
+// shard begins the image of a shard.
 func (x *importing) shard(l *shardLine) (err error) {
 	if l.Shard != len(x.images) || l.Shard >= x.info.Options.Shards {
 		return inField("shard", fmt.Errorf("it is %d, and %d lines of shards came before, of %d", l.Shard, len(x.images), x.info.Options.Shards))
@@ -309,6 +242,7 @@ func (x *importing) shard(l *shardLine) (err error) {
 	return err
 }
 
+// table begins a table of the last shard.
 func (x *importing) table(l *tableLine) error {
 	s, err := x.image(l.Shard)
 	if err != nil {
@@ -328,6 +262,7 @@ func (x *importing) table(l *tableLine) error {
 	return x.keep(format.BytesOfTable)
 }
 
+// chunk begins a chunk of the last table.
 func (x *importing) chunk(l *chunkLine) error {
 	s, err := x.image(l.Shard)
 	if err != nil {

@@ -15,30 +15,6 @@ import (
 
 // This file shows saved values, by the description of their types in a snapshot.
 
-// fieldValue is a field of a value.
-type fieldValue struct {
-	*shape.Leaf
-	bytes []byte
-}
-
-// fieldsOf returns the fields of a value that was written.
-func fieldsOf(n *valueForm, value []byte) (all []fieldValue) {
-	var parts [][]byte
-	for i := range n.Parts {
-		var body []byte
-		body, value, _ = shape.Cut(value, &n.Parts[i]) // it was cut before
-		parts = append(parts, body)
-	}
-	for i := range n.leaves {
-		f := fieldValue{&n.leaves[i], parts[n.leaves[i].Part]}
-		if f.How == shape.AsMemory {
-			f.bytes = f.bytes[f.At : f.At+f.Size]
-		}
-		all = append(all, f)
-	}
-	return all
-}
-
 // shownMost is how many bytes of a codec's output are shown.
 const shownMost = 32
 

@@ -16,8 +16,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// textOf returns the text of a world with a component that has these values. The same bytes are made
-// of it again.
+// textOf returns the text of a world with a component that has these values. The same bytes are
+// made of it again.
 func textOf[T any](t testing.TB, values ...T) string {
 	t.Helper()
 	w := world.MustNew(world.Options{Shards: 1, ChunkRowsFirst: 4})

@@ -11,6 +11,7 @@ import (
 
 // This file writes and reads the images of a world and its shards.
 
+// AppendState appends the section of the world as a whole.
 func AppendState(dst []byte, x *drive.State) []byte {
 	for _, n := range []uint64{x.Tick, uint64(x.Incarnation), uint64(x.Shard), uint64(x.Run), uint64(drive.FlagsOf(x.Misrouted)), uint64(x.Moves), uint64(x.Gathered)} {
 		dst = drive.AppendNumber(dst, n)
@@ -27,6 +28,7 @@ func AppendState(dst []byte, x *drive.State) []byte {
 	return drive.AppendWords(dst, x.Ports.Recalled)
 }
 
+// ReadState reads the section of the world as a whole.
 func ReadState(c *drive.Cursor) (x drive.State) {
 	x.Tick, x.Incarnation, x.Shard, x.Run, x.Misrouted = c.Number(), c.Word(), c.Int(), c.Int(), c.Flags(1) != 0
 	x.Moves, x.Gathered, x.Pinned = c.Word(), c.Word(), c.Numbers()
@@ -41,6 +43,7 @@ func ReadState(c *drive.Cursor) (x drive.State) {
 	return x
 }
 
+// AppendShard appends the section of a shard, without its rows.
 func AppendShard(dst []byte, x *store.Image) []byte {
 	dst = drive.AppendWords(drive.AppendWords(dst, x.Slots), x.Free)
 	dst = drive.AppendNumber(dst, len(x.Tables))
@@ -62,6 +65,7 @@ func AppendShard(dst []byte, x *store.Image) []byte {
 	return dst
 }
 
+// ReadShard reads the section of a shard.
 func ReadShard(c *drive.Cursor) (x store.Image) {
 	x.Slots, x.Free = drive.WordsOf[uint32](c), drive.WordsOf[uint32](c)
 	x.Tables = drive.ListOf[store.TableImage](c, 5)
@@ -84,6 +88,8 @@ func ReadShard(c *drive.Cursor) (x store.Image) {
 	return x
 }
 
+// appendTable appends a table and what its chunks have besides rows. Sets of flags without any are
+// left out.
 func appendTable(dst []byte, t *store.TableImage) []byte {
 	dst = drive.AppendNumber(drive.AppendNumbers(dst, t.Components), drive.FlagsOf(t.Listed, t.Fragmented))
 	dst = drive.AppendNumber(drive.AppendNumber(drive.AppendNumber(dst, t.Left), t.Current+1), len(t.Chunks))
@@ -111,6 +117,7 @@ func appendTable(dst []byte, t *store.TableImage) []byte {
 	return dst
 }
 
+// readTable reads what appendTable has appended.
 func readTable(c *drive.Cursor) (t store.TableImage) {
 	t.Components = c.Numbers()
 	is := c.Flags(2)

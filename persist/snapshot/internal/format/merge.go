@@ -42,6 +42,7 @@ type merging struct {
 	err    error
 }
 
+// Read merges as many sections as it takes to have bytes.
 func (m *merging) Read(p []byte) (int, error) {
 	if !m.began {
 		m.began = true
@@ -144,6 +145,7 @@ func (l *layer) Begin() error {
 	return l.fail(err)
 }
 
+// Next makes s the next section, merged with the base and not compressed.
 func (l *layer) Next(s *Section) error {
 	if l.told {
 		if err := l.in.Next(&l.packed); err != nil {

@@ -1,6 +1,10 @@
 package format
 
-import "github.com/atoll-sim/atoll/internal/drive"
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/internal/drive"
+)
 
 // Named is something that is registered, by name, with a description of its values.
 type Named struct {
@@ -24,22 +28,26 @@ type Catalogue struct {
 }
 
 // Listed is the order of the lists in a snapshot, by the names that errors use.
-var Listed = []string{"component", "message", "resource", "request", "hook", "extension", "also", "system", "balancer"}
+var Listed = [...]string{"component", "message", "resource", "request", "hook", "extension", "also", "system", "balancer"}
+
+// Lists returns the lists in the order of Listed.
+func (x *Catalogue) Lists() [len(Listed)]*[]Named {
+	return [...]*[]Named{&x.Components, &x.Messages, &x.Resources, &x.Kinds, &x.Hooks, &x.Extensions, &x.Also, &x.Systems, &x.Balancers}
+}
 
 // List returns a list by its name in Listed, or nil.
 func (x *Catalogue) List(what string) *[]Named {
-	return map[string]*[]Named{
-		"component": &x.Components, "message": &x.Messages, "resource": &x.Resources, "request": &x.Kinds,
-		"hook": &x.Hooks, "extension": &x.Extensions, "also": &x.Also, "system": &x.Systems, "balancer": &x.Balancers,
-	}[what]
+	if at := slices.Index(Listed[:], what); at >= 0 {
+		return x.Lists()[at]
+	}
+	return nil
 }
 
 // Append appends the section of what is registered.
 func (x *Catalogue) Append(dst []byte) []byte {
-	for _, what := range Listed {
-		list := *x.List(what)
-		dst = drive.AppendNumber(dst, len(list))
-		for _, n := range list {
+	for _, list := range x.Lists() {
+		dst = drive.AppendNumber(dst, len(*list))
+		for _, n := range *list {
 			dst = drive.AppendText(drive.AppendText(dst, n.Name), n.Type)
 			dst = drive.AppendNumber(drive.AppendNumber(dst, n.Hash), len(n.Parts))
 			for _, p := range n.Parts {
@@ -61,7 +69,7 @@ const namesMost = 64 << 20
 func ReadCatalogue(body []byte) (x *Catalogue, err error) {
 	x = new(Catalogue)
 	c := drive.Cursor{Rest: body, Most: namesMost}
-	for _, what := range Listed {
+	for _, to := range x.Lists() {
 		list := drive.ListOf[Named](&c, 4)
 		for i := range list {
 			n := Named{Name: c.Text(), Type: c.Text(), Hash: c.Number(), Parts: drive.ListOf[drive.Part](&c, 4)}
@@ -74,7 +82,7 @@ func ReadCatalogue(body []byte) (x *Catalogue, err error) {
 			}
 			list[i] = n
 		}
-		*x.List(what) = list
+		*to = list
 	}
 	x.Scheduler = c.Flags(1) != 0
 	return x, c.End()

@@ -1,6 +1,6 @@
-// Package format has the format of a snapshot's file: its sections, and what each of them describes.
-// It knows how a world's state is written, and nothing of how that is taken from a world or put into
-// one. docs/snapshot-format.md describes all of it.
+// Package format has the format of a snapshot's file: its sections, and what each of them
+// describes. It knows how a world's state is written, and nothing of how that is taken from a world
+// or put into one. docs/snapshot-format.md describes all of it.
 package format
 
 import (
@@ -168,6 +168,7 @@ type reader struct {
 	increment bool // it begins with a base
 }
 
+// Begin reads the preamble.
 func (r *reader) Begin() error {
 	head := r.head[:preamble]
 	n, err := io.ReadFull(r.in, head)

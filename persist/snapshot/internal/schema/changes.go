@@ -59,6 +59,7 @@ func (m *migration[Old, New]) Read(src []byte, value mem.Cells) (rest []byte, er
 	return rest, err
 }
 
+// ReadAll reads as many old values at a time as the bytes may have.
 func (m *migration[Old, New]) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
 	old := make([]Old, min(values.Len, len(src)/max(m.Form.Least(), 1)+1))
 	for i := range values.Len {
@@ -205,8 +206,8 @@ func (r *fieldRules) codecName(saved string) string {
 	return r.changes.Rename("codec", []string{saved}, nil)[0]
 }
 
-// Migrate returns the form that reads saved values, whose form has this hash, by a Migration to type
-// now. It returns nil if there is none, and whether there is one from another form.
+// Migrate returns the form that reads saved values, whose form has this hash, by a Migration to
+// type now. It returns nil if there is none, and whether there is one from another form.
 func (all Changes) Migrate(saved uint64, now reflect.Type, codecs *state.Codecs) (form drive.Form, other bool, err error) {
 	for _, c := range all {
 		if c.Kind != Migrated || c.Now != now {

@@ -27,8 +27,8 @@ type Note struct {
 	Refused              bool
 }
 
-// Convert returns a form that reads values of the saved form as values of own, which form reads. It is
-// nil for the notes alone. Some of them may say that this must not be.
+// Convert returns a form that reads values of the saved form as values of own, which form reads. It
+// is nil for the notes alone. Some of them may say that this must not be.
 func Convert(changes Changes, saved, own Side, form drive.Form) (drive.Form, []Note) {
 	p := &pairing{rules: changes.rulesOf(saved.Name, own.Name, paths(saved.Leaves), paths(own.Leaves))}
 	return p.convert(saved, own, form), p.notes
@@ -231,8 +231,8 @@ func (p *pairing) array(saved, own string, s, o *shape.Shape, from, to int) []st
 	return []step{x}
 }
 
-// fields calls pair for the fields that two structs have both, with their paths. It notes and returns
-// those that are gone.
+// fields calls pair for the fields that two structs have both, with their paths. It notes and
+// returns those that are gone.
 func (p *pairing) fields(saved, own string, s, o *shape.Shape, pair func(saved, own string, f, g shape.Field)) (gone []shape.Field) {
 	known := map[string]shape.Field{}
 	for _, f := range s.Fields {

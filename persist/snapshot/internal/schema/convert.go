@@ -169,7 +169,8 @@ func (s *step) numbers(dst, src []byte, n, apartTo, apartFrom int) {
 	}
 }
 
-// between converts numbers as shape.Numbers has read them to numbers as shape.PutNumbers writes them.
+// between converts numbers as shape.Numbers has read them to numbers as shape.PutNumbers writes
+// them.
 func between(all []uint64, kind, as reflect.Kind) {
 	_, signed := shape.Exact(kind)
 	width, negative := shape.Exact(as)

@@ -2,8 +2,9 @@ package schema
 
 import "github.com/atoll-sim/atoll/persist/snapshot/internal/cbor"
 
-// This file renames and removes fields in CBOR. Nothing else has to be changed in it, because package
-// state reads fields by name: new fields are zero, and each number is read by a type that holds it.
+// This file renames and removes fields in CBOR. Nothing else has to be changed in it, because
+// package state reads fields by name: new fields are zero, and each number is read by a type that
+// holds it.
 
 // rewriting says what is changed in a value; nil for nothing.
 type rewriting struct {

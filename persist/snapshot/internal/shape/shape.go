@@ -1,5 +1,6 @@
 // Package shape reads how a snapshot describes the types of its values, so that they can be shown,
-// converted or passed over without the Go types. A file says what it likes: nothing of it is trusted.
+// converted or passed over without the Go types. A file says what it likes: nothing of it is
+// trusted.
 package shape
 
 import (
@@ -192,6 +193,7 @@ func (p *typeParser) name() string {
 	return name
 }
 
+// parse reads a type, within as many others as depth says.
 func (p *typeParser) parse(depth int) (s *Shape) {
 	s = &Shape{}
 	if depth > NestedMost || p.err != nil {

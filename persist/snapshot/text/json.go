@@ -1,6 +1,7 @@
 package text
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -12,80 +13,125 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/shape"
 )
 
-// This file reads values from JSON.
+// This file has the words of JSON: how numbers, texts, bytes and handles are written and read.
 
-// parse appends the value of a JSON value.
-func (t *valueText) parse(dst []byte, v any) (out []byte, err error) {
-	values := make([]any, len(t.leaves))
-	if t.tree == nil {
-		values[0] = v
-	} else if err := pick(values, t.tree, v); err != nil {
-		return nil, err
-	}
-	at := 0
-	for i := range t.Parts {
-		p := &t.Parts[i]
-		from := len(dst)
-		if p.ByCodec {
-			dst = append(dst, 0, 0, 0, 0)
-		} else {
-			dst = append(dst, make([]byte, p.Size)...)
-		}
-		for ; at < len(t.leaves) && t.leaves[at].Part == i; at++ {
-			f := &t.leaves[at]
-			switch f.How {
-			case shape.AsMemory:
-				err = parseMemory(dst[from+f.At:from+f.At+f.Size], values[at], f.Shape)
-			case shape.AsCBOR:
-				dst, err = parseCBORText(dst, values[at], f.Shape)
-			default:
-				dst, err = parseText(dst, values[at])
-			}
-			if err != nil {
-				for _, name := range slices.Backward(strings.Split(f.Path, ".")) {
-					err = inField(name, err)
-				}
-				return nil, err
-			}
-		}
-		if p.ByCodec {
-			binary.LittleEndian.PutUint32(dst[from:], uint32(len(dst)-from-4))
-		}
-	}
-	return dst, nil
+// decodeText reads one JSON value.
+func decodeText(text []byte) (v any, err error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	err = d.Decode(&v)
+	return v, err
 }
 
-// pick finds the leaves of an object.
-func pick(values []any, tree []branch, v any) error {
-	all, err := objectOf(v)
-	if err != nil {
-		return err
+// appendName appends the name of the i-th field of an object.
+func appendName(dst []byte, name string, i int) []byte {
+	if i > 0 {
+		dst = append(dst, ',')
 	}
-	for i := range tree {
-		b := &tree[i]
-		inner, ok := all[b.name]
-		if !ok {
-			return inField(b.name, errMissing)
-		}
-		if values[b.leaf] = inner; b.inner != nil {
-			if err := pick(values, b.inner, inner); err != nil {
-				return inField(b.name, err)
-			}
+	return append(appendString(dst, name), ':')
+}
+
+func bitsOf(src []byte, size int) uint64 {
+	if size == 4 {
+		return uint64(binary.NativeEndian.Uint32(src))
+	}
+	return binary.NativeEndian.Uint64(src)
+}
+
+// wholeMost is the largest integer that is written as a number. Floats of 64 bits hold all up to
+// it, and so do all JSON tools.
+const wholeMost = 1 << 53
+
+// appendWhole appends an integer, as text if it is large.
+func appendWhole(dst []byte, n uint64, signed bool) []byte {
+	quoted := n > wholeMost
+	if signed {
+		quoted = int64(n) > wholeMost || int64(n) < -wholeMost
+	}
+	if quoted {
+		dst = append(dst, '"')
+	}
+	if signed {
+		dst = strconv.AppendInt(dst, int64(n), 10)
+	} else {
+		dst = strconv.AppendUint(dst, n, 10)
+	}
+	if quoted {
+		dst = append(dst, '"')
+	}
+	return dst
+}
+
+// appendHandle appends a handle as text, or as a number if it is not a valid handle.
+func appendHandle(dst []byte, h handle.Handle) []byte {
+	if text, err := h.AppendText(append(dst, '"')); err == nil {
+		return append(text, '"')
+	}
+	return appendWhole(dst, uint64(h), false)
+}
+
+// notANumber is Go's NaN. Others are written by their bits.
+var notANumber = map[int]uint64{4: uint64(math.Float32bits(float32(math.NaN()))), 8: math.Float64bits(math.NaN())}
+
+// appendFloat appends a float of 4 or 8 bytes, as text if JSON has no number for it.
+func appendFloat(dst []byte, bits uint64, size int) []byte {
+	f := math.Float64frombits(bits)
+	if size == 4 {
+		f = float64(math.Float32frombits(uint32(bits)))
+	}
+	switch {
+	case math.IsNaN(f) && bits != notANumber[size]:
+		return fmt.Appendf(dst, `"NaN %#x"`, bits)
+	case math.IsNaN(f), math.IsInf(f, 0):
+		return append(strconv.AppendFloat(append(dst, '"'), f, 'g', -1, 64), '"')
+	}
+	format := byte('f')
+	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
+		format = 'e'
+	}
+	return strconv.AppendFloat(dst, f, format, -1, size*8)
+}
+
+// appendString appends a valid UTF-8 string.
+func appendString(dst []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			quoted := new(strings.Builder)
+			e := json.NewEncoder(quoted)
+			e.SetEscapeHTML(false)
+			_ = e.Encode(s) // of a text
+			return append(dst, strings.TrimSuffix(quoted.String(), "\n")...)
 		}
 	}
-	if len(all) > len(tree) {
-		var names []string
-		for i := range tree {
-			names = append(names, tree[i].name)
-		}
-		return unknown(all, names)
+	return append(append(append(dst, '"'), s...), '"')
+}
+
+// appendText appends a string, which need not be UTF-8.
+func appendText(dst, bytes []byte) []byte {
+	if utf8.Valid(bytes) {
+		return appendString(dst, string(bytes))
 	}
-	return nil
+	return append(append64(append(dst, `{"base64":`...), bytes), '}')
+}
+
+// appendBytes is appendText for bytes. They are text only if they are letters and the like.
+func appendBytes(dst, bytes []byte) []byte {
+	for _, c := range bytes {
+		if c < ' ' || c == 0x7f {
+			return append(append64(append(dst, `{"base64":`...), bytes), '}')
+		}
+	}
+	return appendText(dst, bytes)
+}
+
+func append64(dst, bytes []byte) []byte {
+	return append(base64.StdEncoding.AppendEncode(append(dst, '"'), bytes), '"')
 }
 
 var errMissing = errors.New("it is missing: write it as a value, 0 for nothing")
@@ -147,80 +193,6 @@ func wants(what string, v any) error {
 		text = append(text[:shownOf:shownOf], "…"...)
 	}
 	return fmt.Errorf("%s is no %s", text, strings.TrimPrefix(strings.TrimPrefix(what, "a "), "an "))
-}
-
-// parseMemory sets memory, which is zero, to a JSON value.
-func parseMemory(dst []byte, v any, s *shape.Shape) error {
-	switch {
-	case s.Kind == reflect.Array:
-		all, err := listOf(v)
-		if err != nil || s.Elem.Size == 0 {
-			return err
-		}
-		if len(all) != s.Len {
-			return fmt.Errorf("it has %d elements, want %d", len(all), s.Len)
-		}
-		for i, x := range all {
-			if err := parseMemory(dst[i*s.Elem.Size:(i+1)*s.Elem.Size], x, s.Elem); err != nil {
-				return inField(fmt.Sprintf("[%d]", i), err)
-			}
-		}
-		return nil
-	case s.Kind == reflect.Struct:
-		return parseStruct(dst, v, s)
-	case s.Kind == reflect.Bool:
-		is, ok := v.(bool)
-		if !ok {
-			return wants("a bool: write true or false", v)
-		}
-		if is {
-			dst[0] = 1
-		}
-		return nil
-	case s.Kind == reflect.Complex64, s.Kind == reflect.Complex128:
-		return parseMemory(dst, v, &shape.Shape{Kind: reflect.Array, Len: 2, Elem: halfOf(s)})
-	case shape.IsFloat(s.Kind):
-		bits, err := parseFloat(v, s.Size)
-		if s.Size == 4 {
-			binary.NativeEndian.PutUint32(dst, uint32(bits))
-		} else {
-			binary.NativeEndian.PutUint64(dst, bits)
-		}
-		return err
-	}
-	n, err := parseWhole(v, s)
-	shape.PutNumbers([]uint64{n}, s.Kind, dst, 0)
-	return err
-}
-
-func parseStruct(dst []byte, v any, s *shape.Shape) error {
-	all, err := objectOf(v)
-	if err != nil {
-		return err
-	}
-	for i := range s.Fields {
-		f := &s.Fields[i]
-		inner, ok := all[f.Name]
-		err := errMissing
-		if ok {
-			err = parseMemory(dst[f.At:f.At+f.Size], inner, f.Shape)
-		}
-		if err != nil {
-			return inField(f.Name, err)
-		}
-	}
-	if len(all) > len(s.Fields) {
-		return unknown(all, fieldNames(s))
-	}
-	return nil
-}
-
-// fieldNames returns the names of the fields of a struct.
-func fieldNames(s *shape.Shape) (all []string) {
-	for i := range s.Fields {
-		all = append(all, s.Fields[i].Name)
-	}
-	return all
 }
 
 // parseWhole reads an integer of a kind, or a handle.
