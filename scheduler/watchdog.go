@@ -74,24 +74,6 @@ func (d *watchdog) begin() {
 	d.timer.Reset(d.period())
 }
 
-func (d *watchdog) end() {
-	d.timer.Stop()
-	d.mu.Lock()
-	d.mu.on = false
-	d.mu.Unlock()
-}
-
-// takeFailed returns the panic of notify in a tick that has ended.
-func (d *watchdog) takeFailed() (e *world.PanicError) {
-	if d == nil {
-		return nil
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	e, d.mu.failed = d.mu.failed, nil
-	return e
-}
-
 // look reports the systems that have run for too long. The timer calls it.
 func (d *watchdog) look() {
 	d.mu.Lock()
@@ -116,6 +98,24 @@ func (d *watchdog) look() {
 		}
 	}
 	d.timer.Reset(d.period())
+}
+
+func (d *watchdog) end() {
+	d.timer.Stop()
+	d.mu.Lock()
+	d.mu.on = false
+	d.mu.Unlock()
+}
+
+// takeFailed returns the panic of notify in a tick that has ended.
+func (d *watchdog) takeFailed() (e *world.PanicError) {
+	if d == nil {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e, d.mu.failed = d.mu.failed, nil
+	return e
 }
 
 // stackOf returns the part of the goroutine profile that has all labels, which are keys and values

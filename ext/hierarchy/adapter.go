@@ -2,6 +2,8 @@ package hierarchy
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -83,6 +85,26 @@ func (k adapter) Spread(d *drive.DyingSet, from int) {
 	k.adoptBequests()
 }
 
+// remove takes a dying entity out of the relation, and its children from it.
+func (k adapter) remove(d *drive.DyingSet, h handle.Handle) {
+	t := k.tree
+	if t.look(h) == 0 {
+		return
+	}
+	t.detach(h, k.options.OnChildDeath)
+	number := t.own(h)
+	if number == 0 {
+		return
+	}
+	if k.options.OnParentDeath == Destroy {
+		d.Mark(t.items(number))
+		t.unlinkChildren(number, &k.dying)
+	} else {
+		t.unlinkChildren(number, nil)
+	}
+	t.dropList(number)
+}
+
 // LinkSize returns the size of a request of the relation.
 func (k adapter) LinkSize() uint32 { return k.requests.Size() }
 
@@ -127,58 +149,6 @@ func (k adapter) early(h handle.Handle, c *change) error {
 // Unlink removes an entity, which is not created, and all below it.
 func (k adapter) Unlink(h handle.Handle) { _ = k.tree.RemoveBranch(h, Hole) }
 
-// remove takes a dying entity out of the relation, and its children from it.
-func (k adapter) remove(d *drive.DyingSet, h handle.Handle) {
-	t := k.tree
-	if t.look(h) == 0 {
-		return
-	}
-	t.detach(h, k.options.OnChildDeath)
-	number := t.own(h)
-	if number == 0 {
-		return
-	}
-	if k.options.OnParentDeath == Destroy {
-		d.Mark(t.items(number))
-		t.unlinkChildren(number, &k.dying)
-	} else {
-		t.unlinkChildren(number, nil)
-	}
-	t.dropList(number)
-}
-
-// unlinkChildren makes the children of a list roots, and appends those that have children
-// to parents, unless that is nil.
-func (t *Tree) unlinkChildren(number uint32, parents *[]handle.Handle) {
-	for _, child := range t.items(number) {
-		if child == handle.None {
-			continue
-		}
-		at := t.dir.place(child)
-		if n := node(*at); !n.hasList() {
-			t.touchNode(child)
-			*at = 0
-			continue
-		}
-		t.unlink(child)
-		if parents != nil {
-			*parents = append(*parents, child)
-		}
-	}
-	t.empty(number)
-}
-
-// empty says that a list has no places. Its children have no links to it, or will have others.
-func (t *Tree) empty(number uint32) {
-	l := t.list(number)
-	t.touchList(number)
-	t.links -= l.children()
-	l.setPlaces(0)
-	l[listState] &= childOne - 1
-	l.unset(fixed)
-	l.unsetOpen()
-}
-
 // AppendState appends all that decides what the relation does next, for a hash of
 // the world's state: the options, what was refused, and the children of each parent with
 // their places. How the memory is laid out is not a part of it, other than in an image.
@@ -196,29 +166,226 @@ func (k adapter) AppendState(dst []byte) []byte {
 	return k.tree.appendState(dst)
 }
 
-// appendState appends the lists in the order of their owners' handles: owner, flags of
-// the list, its length, and the children with the holes. It leaves out lists that exist
-// only to keep their capacity.
-func (t *Tree) appendState(dst []byte) []byte {
+// Measure reports how many children there are.
+func (k adapter) Measure(add func(drive.Measured)) {
+	add(drive.Measured{Name: "atoll_relation_children", Help: "Children in a relation.", Of: k.name, Value: float64(k.tree.Links())})
+	add(drive.Measured{Name: "atoll_relation_bytes", Help: "Memory of a relation.", Of: k.name, Value: float64(k.tree.Bytes())})
+}
+
+// Changed reports whether the relation differs from the newest copy.
+func (k adapter) Changed() bool {
+	c := k.tree.changes
+	return c == nil || c.last == c.now || k.retold
+}
+
+// CopySize returns how many bytes a copy takes.
+func (k adapter) CopySize() uint64 {
+	t := k.tree
+	return uint64(t.dir.pages*pageSize+len(t.records)+len(t.owners)+t.held) * wordBytes
+}
+
+// Copy begins a copy of the settled relation.
+func (k adapter) Copy(old drive.Copy) (drive.Copy, int, int) {
+	t := k.tree
 	t.Settle()
-	for first, p := range t.dir.each {
-		for i, w := range p {
-			n := node(w)
-			if !n.hasList() {
-				continue
-			}
-			l := t.list(t.number(n))
-			if kept := l[listState] & (added | fixed); kept != 0 || l.places() > 0 {
-				dst = appendWords(dst, []word{handleAt(first, i, n), kept, word(l.places())})
-				dst = appendWords(dst, t.items(t.number(n)))
-			}
+	if t.changes == nil {
+		t.changes = &changes{now: 1}
+	}
+	c := t.changes
+	x, _ := old.(*frozen)
+	if x == nil || x.of != c {
+		x = &frozen{of: c}
+		x.tree.arenas = noArenas(0)
+	}
+	x.runs.Reset()
+	to := &x.tree
+	x.copyNodes(&to.dir, &t.dir)
+	x.copyWords(&to.records, t.records, c.lists, c.runs, listWords<<runBits)
+	x.copyWords(&to.owners, t.owners, c.lists, c.runs, 1<<runBits)
+	x.copyArenas(to, t)
+	to.split = t.split
+	x.times.follow(c)
+	x.at = c.now
+	c.now++
+	clear(x.refused)
+	x.refused, x.paths = append(x.refused[:0], k.refused...), x.paths[:0]
+	for i := range x.refused {
+		if f := &x.refused[i]; f.Path != nil {
+			from := len(x.paths)
+			x.paths = append(x.paths, f.Path...)
+			f.Path = x.paths[from:len(x.paths):len(x.paths)]
+		}
+	}
+	k.retold = false
+	parts, words := x.runs.Parts()
+	return x, parts, words * wordBytes
+}
+
+// Forget stops noting what changes.
+func (k adapter) Forget() { k.tree.changes = nil }
+
+// AppendSaved appends the refusals and an image of the tree, for LoadSaved.
+func (k adapter) AppendSaved(dst []byte) []byte {
+	dst = drive.AppendNumbers(dst, k.policies())
+	dst = drive.AppendNumber(dst, len(k.refused))
+	for _, f := range k.refused {
+		dst = drive.AppendText(drive.AppendText(dst, f.Change), f.Err.Error())
+		dst = drive.AppendNumber(drive.AppendNumber(dst, uint64(f.Entity)), uint64(f.Other))
+		path := f.Path
+		if f.Omitted > 0 { // as a value that is no handle
+			path = append(slices.Clone(path), word(f.Omitted)<<handle.VersionBits)
+		}
+		dst = drive.AppendWords(dst, path)
+	}
+	k.tree.finish() // which may change the room
+	return k.tree.Save(drive.AppendNumbers(dst, k.tree.room()))
+}
+
+// told are the errors that a Refusal can have. They are saved by their texts.
+var told = []error{
+	ErrCycle, ErrParent, ErrChildren, ErrAbsent, ErrPlace, ErrTaken, ErrNoPlace, ErrFixed, ErrElsewhere, ErrRoom, ErrLimit,
+	ErrVersion, ErrPort, ErrSteps, world.ErrStale,
+}
+
+// roomMost bounds the unused room that is restored with a saved tree, beyond the room of the new
+// one and four times the contents.
+const roomMost = 64 << 20
+
+// policyNames are their names.
+var policyNames = []string{"OnParentDeath", "OnChildDeath", "Places", "PlacesMax", "Refusals", "StepsMax"}
+
+// kept is how many of the policies must be the same in the world that loads the relation.
+const kept = 3
+
+// SavedOptions describes the policies.
+func (k adapter) SavedOptions() (all, same string) {
+	values := k.policies()
+	for i, name := range policyNames {
+		value := any(values[i])
+		switch name {
+		case "OnParentDeath":
+			value = k.options.OnParentDeath
+		case "OnChildDeath":
+			value = k.options.OnChildDeath
+		}
+		all += fmt.Sprintf(", %s %v", name, value)
+		if i < kept {
+			same = all
+		}
+	}
+	return all[2:], same[2:]
+}
+
+// LoadSaved makes the relation what AppendSaved wrote.
+func (k adapter) LoadSaved(src []byte) error {
+	c := drive.Cursor{Rest: src}
+	own := k.policies()
+	for i, n := range c.Numbers() {
+		if i < kept && n != own[i] {
+			return fmt.Errorf("hierarchy: relation %q has %s %d, and was saved with %d", k.name, policyNames[i], own[i], n)
+		}
+	}
+	var refused []Refusal
+	k.paths = k.paths[:0]
+	for range c.Count(5) {
+		f := Refusal{Change: c.Text(), Err: errorOf(c.Text()), Entity: c.Handle(), Other: c.Handle(), Path: drive.WordsOf[handle.Handle](&c)}
+		if n := len(f.Path) - 1; n >= 0 && f.Path[n].Version() == 0 {
+			f.Path, f.Omitted = f.Path[:n], int(f.Path[n]>>handle.VersionBits)
+		}
+		if len(refused) < k.options.Refusals {
+			refused = append(refused, f)
+		}
+	}
+	room, here := c.Numbers(), 0
+	if c.Err != nil {
+		return c.Err
+	}
+	for _, n := range k.tree.room() {
+		here += n
+	}
+	for _, n := range room {
+		if len(room) != len(k.tree.room()) || room[len(room)-1]%pageSize != 0 || n > here+4*len(c.Rest)/wordBytes+roomMost/wordBytes {
+			return fmt.Errorf("hierarchy: relation %q has room for %v (%w)", k.name, room, drive.ErrBody)
+		}
+	}
+	if err := k.Load(c.Rest); err != nil {
+		return err
+	}
+	if len(room) > 0 {
+		k.tree.restoreRoom(room)
+	}
+	k.refused, k.stale, k.retold = refused, true, true
+	return nil
+}
+
+// errorOf returns the error with a text.
+func errorOf(text string) error {
+	for _, err := range told {
+		if err.Error() == text {
+			return err
+		}
+	}
+	return errors.New(text)
+}
+
+// AppendFollowers appends the children of an entity.
+func (k adapter) AppendFollowers(dst []handle.Handle, h handle.Handle) []handle.Handle {
+	for _, child := range k.tree.items(k.tree.own(h)) {
+		if child != handle.None {
+			dst = append(dst, child)
 		}
 	}
 	return dst
 }
 
-// Measure reports how many children there are.
-func (k adapter) Measure(add func(drive.Measured)) {
-	add(drive.Measured{Name: "atoll_relation_children", Help: "Children in a relation.", Of: k.name, Value: float64(k.tree.Links())})
-	add(drive.Measured{Name: "atoll_relation_bytes", Help: "Memory of a relation.", Of: k.name, Value: float64(k.tree.Bytes())})
+// Unique reports false: several entities may have lists with the same children.
+func (k adapter) Unique() bool { return false }
+
+// Excerpt returns the lists of the entities in to, with the handles that it maps to. They are in
+// the order of the old handles.
+func (k adapter) Excerpt(to map[handle.Handle]handle.Handle) any {
+	t := k.tree
+	t.Settle()
+	x := &excerpt{policies: k.policies()}
+	for h := range t.entities {
+		owner, number := to[h], t.listed(h)
+		if owner == handle.None || number == 0 {
+			continue
+		}
+		places := slices.Clone(t.items(number))
+		for i, child := range places {
+			places[i] = to[child]
+		}
+		x.lists = append(x.lists, listExcerpt{owner, t.list(number)[listState] & (added | fixed), places})
+	}
+	if x.lists == nil {
+		return nil
+	}
+	return x
+}
+
+// PlanInsert returns a function that adds an excerpt. The tree must not have its entities. It makes
+// the room for that, even with ManualGrowth.
+func (k adapter) PlanInsert(from any) (insert func(), err error) {
+	x, ok := from.(*excerpt)
+	if !ok {
+		return nil, fmt.Errorf("hierarchy: %q is a relation in one of both worlds alone", k.name)
+	}
+	own := k.policies()
+	for i, name := range policyNames {
+		if name != "Refusals" && own[i] != x.policies[i] {
+			return nil, fmt.Errorf("hierarchy: relation %q has %s %d, and that of the other world %d", k.name, name, own[i], x.policies[i])
+		}
+	}
+	sizes := func(yield func(int) bool) {
+		for i := range x.lists {
+			if n := len(x.lists[i].places); n > 0 && !yield(k.tree.classes.size(k.tree.classes.fit(n))) {
+				return
+			}
+		}
+	}
+	if !k.tree.mayGrow(sizes) || len(k.tree.owners)+len(x.lists) > ParentsMax {
+		return nil, fmt.Errorf("%w: relation %q", ErrLimit, k.name)
+	}
+	return func() { k.tree.insertLists(x.lists) }, nil
 }

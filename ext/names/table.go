@@ -2,9 +2,11 @@ package names
 
 import (
 	"math/bits"
+	"slices"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
 )
 
 // binding says that an entity has a name. It is never changed.
@@ -244,3 +246,57 @@ func (x *index[K]) each(i int, f func(*binding[K])) {
 		}
 	}
 }
+
+// ordered returns the bindings, about n, in the order of their handles.
+func (x *index[K]) ordered(n int) []*binding[K] {
+	all := make([]*binding[K], 0, n)
+	x.all(func(b *binding[K]) { all = append(all, b) })
+	slices.SortFunc(all, func(a, b *binding[K]) int { return a.handle.Compare(b.handle) })
+	return all
+}
+
+// frozen is a copy of names. Bindings are never changed, so it shares them.
+//
+// Ownership: as that of drive.Copy.
+type frozen[K Name] struct {
+	byName   index[K]
+	byHandle index[K]
+	count    int
+	at       uint64 // which copy it is
+	runs     drive.Runs[slot[K]]
+}
+
+// follow prepares the index to become a copy of another, and finds what must be copied.
+func (x *index[K]) follow(from *index[K], at uint64, runs *drive.Runs[slot[K]]) {
+	x.removed = from.removed
+	for i := range from.stripes {
+		s, to := &from.stripes[i], &x.stripes[i]
+		t := s.table.Load()
+		to.changed = s.changed
+		if t == nil || at > 0 && s.changed <= at {
+			continue
+		}
+		own := to.table.Load()
+		if own == nil || len(own.slots) != len(t.slots) {
+			own = &table[K]{slots: make([]slot[K], len(t.slots))}
+			to.table.Store(own)
+		}
+		runs.Add(own.slots, t.slots)
+	}
+}
+
+// bytes returns the memory of the tables.
+func (x *index[K]) bytes() (n uint64) {
+	for i := range x.stripes {
+		if t := x.stripes[i].table.Load(); t != nil {
+			n += uint64(len(t.slots)) * slotBytes
+		}
+	}
+	return n
+}
+
+// Part does a part of the copying.
+func (x *frozen[K]) Part(i int) { x.runs.Part(i) }
+
+// Bytes returns the memory of the copy, without that of the bindings.
+func (x *frozen[K]) Bytes() uint64 { return x.byName.bytes() + x.byHandle.bytes() }

@@ -143,14 +143,6 @@ func (x *Index) Where(f *world.Frame, h handle.Handle) (Point, bool) {
 	return x.column.where(rows.View(x.of, "near.Index.Where"), rows.Lookup().Locate(h))
 }
 
-// adapter is an Index as the world sees it. It keeps its methods out of the exported ones of Index.
-type adapter struct{ *Index }
-
-func (a adapter) Name() string { return a.name }
-
-// Update brings the index up to date.
-func (a adapter) Update(tick uint64, step drive.Step) { a.upkeep.update(tick, step) }
-
 // columnIn returns which of a table's columns the component is.
 func (x *Index) columnIn(t *store.Table) int {
 	for i, id := range t.Components() {
@@ -160,3 +152,36 @@ func (x *Index) columnIn(t *store.Table) int {
 	}
 	panic(fmt.Sprintf("near: a table without the component of the %s", x.name))
 }
+
+// adapter is an Index as the world sees it. It keeps its methods out of the exported ones of Index.
+type adapter struct{ *Index }
+
+func (a adapter) Name() string { return a.name }
+
+// Update brings the index up to date.
+func (a adapter) Update(tick uint64, step drive.Step) { a.upkeep.update(tick, step) }
+
+// Changed reports whether the newest version is not one that frames have.
+func (a adapter) Changed() bool { return a.current != a.upkeep.newest }
+
+// CopySize returns how many bytes the newest version takes.
+func (a adapter) CopySize() uint64 { return a.current.Bytes() }
+
+// Copy gives frames the newest version, and takes back the memory of one that they no longer need.
+func (a adapter) Copy(old drive.Copy) (c drive.Copy, parts, bytes int) {
+	if was, ok := old.(*version); ok && was != a.current {
+		was.copied = false
+		was.base.copies--
+		a.upkeep.recycle(was)
+	}
+	if a.current.copied { // an unknown frame may have it: its memory is never reused
+		a.upkeep.rebuild(drive.Alone)
+	}
+	a.current.copied = true
+	a.current.base.copies++
+	a.upkeep.newest = a.current
+	return a.current, 0, 0
+}
+
+// Forget forgets the versions that frames have, which are left to the collector.
+func (a adapter) Forget() { a.upkeep.newest = nil }

@@ -1,6 +1,7 @@
 package prefab
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -135,6 +136,76 @@ func (x *Instance) own(entity int) mem.Address {
 	return to.Address
 }
 
+// create makes the instance.
+func (x *Instance) create(by world.Actor) (err error) {
+	p := x.of
+	m := &x.making
+	if err := p.mayShare(); err != nil {
+		return p.driver.Refuse(by, err)
+	}
+	x.cloneAll(by) // before handles are allocated: entities that a CloneBy creates must not get them
+	if *m, x.handles, err = p.group.Begin(by, x.call, x.shard, x.handles[:0]); err != nil {
+		return err
+	}
+	hs, made, done := x.handles, 0, false
+	defer func() {
+		if !done {
+			p.undo(by, hs[:made])
+			err = p.group.End(m, cmp.Or(err, errPanicked))
+		}
+	}()
+	x.complete()
+	_, atOnce := by.(*world.World)
+	if atOnce { // before anything is created, because a relation may have no room
+		if err = x.link(); err != nil {
+			return err
+		}
+	}
+	for i := range p.nodes {
+		p.group.Create(m, i, x.row(i))
+		made++
+	}
+	for i := range p.nodes[1:] {
+		if atOnce {
+			break
+		}
+		n := &p.nodes[i+1]
+		parent, child := hs[n.parent], hs[i+1]
+		if n.place < 0 {
+			err = n.relation.AddChild(by, parent, child)
+		} else {
+			err = n.relation.Put(by, child, parent, n.place)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	done = true
+	return p.group.End(m, nil)
+}
+
+// link gives the children their parents, all or none, before they are created.
+func (x *Instance) link() (err error) {
+	linked := 0
+	defer func() {
+		if linked == len(x.handles)-1 {
+			return
+		}
+		for i := linked; i > 0; i-- {
+			n := &x.of.nodes[i]
+			n.family.Unlink(x.handles[n.parent])
+		}
+	}()
+	for i := range x.of.nodes[1:] {
+		n := &x.of.nodes[i+1]
+		if err = n.family.Link(x.handles[i+1], x.handles[n.parent], n.place); err != nil {
+			return err
+		}
+		linked++
+	}
+	return nil
+}
+
 // complete replaces handles of Local by those of the instance.
 func (x *Instance) complete() {
 	component := 0
@@ -174,16 +245,6 @@ func (x *Instance) cloneAll(by world.Actor) {
 	done = true
 }
 
-// clones reports whether some component of an entity has a CloneBy.
-func (p *Prefab) clones(n *node) bool {
-	for i := range n.fields {
-		if p.driver.Space().Cloned(n.fields[i].component) {
-			return true
-		}
-	}
-	return false
-}
-
 // mapOf returns what maps the handles in a field.
 func (x *Instance) mapOf(entity, field int) remap.Map {
 	if x.maps[entity] == nil {
@@ -216,52 +277,4 @@ func (x *Instance) row(entity int) mem.Address {
 		return x.values[entity]
 	}
 	return x.of.nodes[entity].value
-}
-
-// take returns an unused Instance.
-func (p *Prefab) take(by world.Actor, call string) (x *Instance) {
-	p.mustBe(call)
-	home := p.group.Home(by)
-	if home >= 0 {
-		x, p.kept[home].instance = p.kept[home].instance, nil
-	} else {
-		x = p.free.take()
-	}
-	if x == nil {
-		n := len(p.nodes)
-		x = &Instance{of: p, values: make([]mem.Address, n), used: make([]bool, n), maps: make([][]remap.Map, n)}
-	}
-	x.call, x.home, x.shard = call, home, -1
-	return x
-}
-
-// put keeps an Instance for the next time.
-func (p *Prefab) put(x *Instance) {
-	x.call, x.making = "", drive.Making{}
-	for i, used := range x.used {
-		if used && p.nodes[i].copied {
-			p.nodes[i].rows.Type().Clear(x.values[i], 1) // so that it keeps nothing alive
-		}
-		x.used[i] = false
-	}
-	if x.home >= 0 {
-		p.kept[x.home].instance = x
-	} else {
-		p.free.put(x)
-	}
-}
-
-func (l *pool) take() (x *Instance) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if n := len(l.all) - 1; n >= 0 {
-		x, l.all = l.all[n], l.all[:n]
-	}
-	return x
-}
-
-func (l *pool) put(x *Instance) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.all = append(l.all, x)
 }
