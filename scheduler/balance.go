@@ -107,31 +107,31 @@ const (
 )
 
 // validate fills in the defaults. It panics if a limit is broken.
-func (o LevelOptions) validate() LevelOptions {
+func (l LevelOptions) validate() LevelOptions {
 	must := func(ok bool, format string, values ...any) {
 		if !ok {
 			panic("scheduler: Level: " + fmt.Sprintf(format, values...))
 		}
 	}
-	if o.Above == 0 {
-		o.Above = DefaultLevelAbove
+	if l.Above == 0 {
+		l.Above = DefaultLevelAbove
 	}
-	if o.Until == 0 {
-		o.Until = min(DefaultLevelUntil, o.Above)
+	if l.Until == 0 {
+		l.Until = min(DefaultLevelUntil, l.Above)
 	}
-	must(o.Above >= 1 && !math.IsInf(o.Above, 1), "Above is %v, want 1 or more, or 0 for %v", o.Above, DefaultLevelAbove)
-	must(o.Until >= 1 && o.Until <= o.Above, "Until is %v, want 1 to %v, which is Above, or 0 for %v", o.Until, o.Above, DefaultLevelUntil)
-	must(o.Limit >= 0, "Limit is %d, want 1 or more, or 0 for %d", o.Limit, DefaultLevelLimit)
-	must(o.Least >= 0, "Least is %d, want 1 or more, or 0 for %d", o.Least, DefaultLevelLeast)
-	must(o.Every >= 0, "Every is %d, want 1 or more, or 0 for 1", o.Every)
-	if o.Limit == 0 {
-		o.Limit = DefaultLevelLimit
+	must(l.Above >= 1 && !math.IsInf(l.Above, 1), "Above is %v, want 1 or more, or 0 for %v", l.Above, DefaultLevelAbove)
+	must(l.Until >= 1 && l.Until <= l.Above, "Until is %v, want 1 to %v, which is Above, or 0 for %v", l.Until, l.Above, DefaultLevelUntil)
+	must(l.Limit >= 0, "Limit is %d, want 1 or more, or 0 for %d", l.Limit, DefaultLevelLimit)
+	must(l.Least >= 0, "Least is %d, want 1 or more, or 0 for %d", l.Least, DefaultLevelLeast)
+	must(l.Every >= 0, "Every is %d, want 1 or more, or 0 for 1", l.Every)
+	if l.Limit == 0 {
+		l.Limit = DefaultLevelLimit
 	}
-	if o.Least == 0 {
-		o.Least = DefaultLevelLeast
+	if l.Least == 0 {
+		l.Least = DefaultLevelLeast
 	}
-	o.Every = max(o.Every, 1)
-	return o
+	l.Every = max(l.Every, 1)
+	return l
 }
 
 // Level makes a Balancer that moves entities from shards with a load far above the mean to
@@ -164,6 +164,8 @@ type leveler struct {
 	ascend    func(a, b shardLoad) int
 }
 
+// Balance has the shards that are too far above the mean give entities to shards below it, every
+// LevelOptions.Every ticks.
 func (l *leveler) Balance(tick uint64, loads []Load, dst []Transfer) []Transfer {
 	if tick%uint64(l.o.Every) != 0 {
 		return dst
@@ -231,7 +233,7 @@ type shardLoad struct {
 }
 
 // above returns how many entities above the mean the shard has.
-func (p shardLoad) above(mean float64) int { return int(p.load - mean) }
+func (s shardLoad) above(mean float64) int { return int(s.load - mean) }
 
 // AppendState appends which shards are giving, for Scheduler.AppendState.
 func (l *leveler) AppendState(dst []byte) []byte {

@@ -97,6 +97,7 @@ type ladder struct {
 	climbed uint64  // all
 }
 
+// init checks the rungs, and gives those that refuse requests a name. It panics for a bad rung.
 func (l *ladder) init(w *world.World, rungs []Rung) {
 	l.w, l.rungs = driver.Of(w), slices.Clone(rungs)
 	if len(rungs) > rungsMax {

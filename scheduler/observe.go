@@ -21,11 +21,11 @@ const (
 )
 
 // String returns "system", "wait", "balance", "step" or "between".
-func (k SpanKind) String() string {
-	if names := [...]string{"system", "wait", "balance", "step", "between"}; uint(k) < uint(len(names)) {
-		return names[k]
+func (s SpanKind) String() string {
+	if names := [...]string{"system", "wait", "balance", "step", "between"}; uint(s) < uint(len(names)) {
+		return names[s]
 	}
-	return fmt.Sprintf("SpanKind(%d)", int(k))
+	return fmt.Sprintf("SpanKind(%d)", int(s))
 }
 
 // span is a Span as a worker records it, in ticks of the clock.

@@ -78,27 +78,27 @@ func (g *graph) edges(x *system, byName map[string]*system) (edges []edge) {
 }
 
 // wishes calls f with each name in Before and After, and with the edge, which lacks that side.
-func (x *system) wishes(f func(name string, e edge)) {
-	for _, name := range x.before {
-		f(name, edge{first: x})
+func (s *system) wishes(f func(name string, e edge)) {
+	for _, name := range s.before {
+		f(name, edge{first: s})
 	}
-	for _, name := range x.after {
-		f(name, edge{then: x})
+	for _, name := range s.after {
+		f(name, edge{then: s})
 	}
 }
 
 // followsItself reports whether the system is in a circle.
-func (x *system) followsItself() bool {
+func (s *system) followsItself() bool {
 	seen := map[*system]bool{}
-	for todo := slices.Clone(x.follows); len(todo) > 0; {
-		s := todo[len(todo)-1]
+	for todo := slices.Clone(s.follows); len(todo) > 0; {
+		next := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if s == x {
+		if next == s {
 			return true
 		}
-		if !seen[s] {
-			seen[s] = true
-			todo = append(todo, s.follows...)
+		if !seen[next] {
+			seen[next] = true
+			todo = append(todo, next.follows...)
 		}
 	}
 	return false

@@ -83,21 +83,21 @@ func (p *Plan) waitsForText(f *Fence) string {
 }
 
 // remarks returns what the plan says of a system in addition to its name.
-func (s *PlannedSystem) remarks() string {
+func (p *PlannedSystem) remarks() string {
 	var all []string
-	if s.Stage != Update {
-		all = append(all, s.Stage.String())
+	if p.Stage != Update {
+		all = append(all, p.Stage.String())
 	}
-	if s.Global {
+	if p.Global {
 		all = append(all, "once per tick")
 	}
-	if s.Every > 1 {
-		all = append(all, fmt.Sprintf("every %d ticks, from %d on", s.Every, s.Offset))
+	if p.Every > 1 {
+		all = append(all, fmt.Sprintf("every %d ticks, from %d on", p.Every, p.Offset))
 	}
-	if s.Conditions > 0 {
+	if p.Conditions > 0 {
 		all = append(all, "on a condition")
 	}
-	if !s.Enabled {
+	if !p.Enabled {
 		all = append(all, "disabled")
 	}
 	if len(all) == 0 {

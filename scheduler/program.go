@@ -89,11 +89,11 @@ type programTimes struct {
 	busy, waited, heldUp int64
 }
 
-func (m *stepTime) add(spent int64) {
-	m.runs++
-	m.total += spent
-	m.most = max(m.most, spent)
-	m.now = spent
+func (s *stepTime) add(spent int64) {
+	s.runs++
+	s.total += spent
+	s.most = max(s.most, spent)
+	s.now = spent
 }
 
 // wait is a time for which a program stood at a fence, in ticks of the clock.

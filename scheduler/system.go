@@ -117,14 +117,14 @@ func newMerge(w *world.World, resource int, after *system) *system {
 func (s *system) due(tick uint64) bool { return tick%uint64(s.every) == uint64(s.offset) }
 
 // holds calls the system's conditions.
-func (x *system) holds(w *world.World) (all bool, err *world.PanicError) {
+func (s *system) holds(w *world.World) (all bool, err *world.PanicError) {
 	defer func() {
 		if v := recover(); v != nil {
 			all = false
-			err = &world.PanicError{In: inCondition, Name: x.name, Shard: world.AllShards, Tick: w.Tick(), Value: v, Stack: debug.Stack()}
+			err = &world.PanicError{In: inCondition, Name: s.name, Shard: world.AllShards, Tick: w.Tick(), Value: v, Stack: debug.Stack()}
 		}
 	}()
-	for _, condition := range x.when {
+	for _, condition := range s.when {
 		if !condition(w) {
 			return false, nil
 		}

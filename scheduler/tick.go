@@ -63,6 +63,8 @@ type countdown struct {
 	_    [48]byte // counted down by different workers
 }
 
+// init makes the workers, and the programs of the shards and of the global systems, which have no
+// steps yet.
 func (t *tick) init(w *world.World, workers int) {
 	n := w.Shards()
 	t.driver = driver.Of(w)

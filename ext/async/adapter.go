@@ -82,18 +82,18 @@ func (h *home[A, R]) dropDead(owner func(handle.Handle) int32) {
 type adapter[A, R any] struct{ *Call[A, R] }
 
 // Name returns the label.
-func (c adapter[A, R]) Name() string { return c.label }
+func (a adapter[A, R]) Name() string { return a.label }
 
 // attached returns the Pool of the Call.
-func (c adapter[A, R]) attached() *Pool { return c.pool }
+func (a adapter[A, R]) attached() *Pool { return a.pool }
 
 // attach sets the Pool, and gives it all asks except those that the next refresh hands over.
-func (c adapter[A, R]) attach(p *Pool) {
-	c.pool, c.free = p, nil
+func (a adapter[A, R]) attach(p *Pool) {
+	a.pool, a.free = p, nil
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i := range c.homes {
-		h := &c.homes[i]
+	for i := range a.homes {
+		h := &a.homes[i]
 		h.tasks, h.ended = nil, nil
 		fresh := make(map[wheel.ID]bool, len(h.fresh))
 		for _, id := range h.fresh {
@@ -101,16 +101,16 @@ func (c adapter[A, R]) attach(p *Pool) {
 		}
 		h.Each(i, func(_ int, id wheel.ID) {
 			if !fresh[id] {
-				c.push(h, id, !c.options.Again)
+				a.push(h, id, !a.options.Again)
 			}
 		})
 	}
 }
 
 // Due returns how much work there is at a tick.
-func (c adapter[A, R]) Due(tick uint64) (n int) {
-	for i := range c.homes {
-		h := &c.homes[i]
+func (a adapter[A, R]) Due(tick uint64) (n int) {
+	for i := range a.homes {
+		h := &a.homes[i]
 		n += len(h.came) + len(h.fresh) + h.InSlot(tick)
 	}
 	return n
@@ -118,22 +118,22 @@ func (c adapter[A, R]) Due(tick uint64) (n int) {
 
 // Collect finds the receivers of a home's results, ends asks that have timed out, and hands the
 // changes to the Pool.
-func (c adapter[A, R]) Collect(at int) {
-	h := &c.homes[at]
+func (a adapter[A, R]) Collect(at int) {
+	h := &a.homes[at]
 	h.results, h.came = h.came, h.results[:0]
 	for i := range h.results {
-		h.results[i].owner = c.owner(h.results[i].to)
+		h.results[i].owner = a.owner(h.results[i].to)
 	}
-	h.dropDead(c.owner)
-	h.Wheel.Collect(at, c.w.Tick(), c.owner)
+	h.dropDead(a.owner)
+	h.Wheel.Collect(at, a.w.Tick(), a.owner)
 	for _, x := range h.Fired {
 		h.end(x.ID.Index())
 		if x.Owner != wheel.Gone {
 			h.results = append(h.results, result[R]{x.To, x.Owner, Result[R]{ID: ID(x.ID), Status: TimedOut}})
 		}
 	}
-	if c.pool != nil {
-		c.tell(h)
+	if a.pool != nil {
+		a.tell(h)
 	}
 	h.fresh, h.ended = h.fresh[:0], h.ended[:0]
 	h.away = false
@@ -144,14 +144,14 @@ func (c adapter[A, R]) Collect(at int) {
 		}
 	}
 	if h.away {
-		slices.SortStableFunc(h.results, func(a, b result[R]) int { return cmp.Compare(a.owner, b.owner) })
+		slices.SortStableFunc(h.results, func(x, y result[R]) int { return cmp.Compare(x.owner, y.owner) })
 	}
 }
 
 // Deliver delivers the results for entities of a shard.
-func (c adapter[A, R]) Deliver(shard int) {
-	for i := range c.homes {
-		h := &c.homes[i]
+func (a adapter[A, R]) Deliver(shard int) {
+	for i := range a.homes {
+		h := &a.homes[i]
 		if i != shard && !h.away {
 			continue
 		}
@@ -159,15 +159,15 @@ func (c adapter[A, R]) Deliver(shard int) {
 		from := sort.Search(len(h.results), func(k int) bool { return h.results[k].owner >= int32(shard) })
 		for k := from; k < len(h.results) && h.results[k].owner == int32(shard); k++ {
 			x := &h.results[k]
-			c.deliver(shard, x.to, mem.PointerTo(&x.Result))
+			a.deliver(shard, x.to, mem.PointerTo(&x.Result))
 			x.Result = Result[R]{}
 		}
 	}
 }
 
 // Measure reports how many asks have no result yet.
-func (c adapter[A, R]) Measure(add func(drive.Measured)) {
-	add(drive.Measured{Name: "atoll_async_pending", Help: "Asks of work outside that have no result yet.", Of: c.label, Value: float64(c.Len())})
+func (a adapter[A, R]) Measure(add func(drive.Measured)) {
+	add(drive.Measured{Name: "atoll_async_pending", Help: "Asks of work outside that have no result yet.", Of: a.label, Value: float64(a.Len())})
 }
 
 // coded shows the state of a Call.
@@ -177,9 +177,9 @@ type coded[A, R any] struct {
 }
 
 // Coded returns what shows the state, with the arguments by a *state.Codecs.
-func (c adapter[A, R]) Coded(codecs any, toRead bool) (any, error) {
+func (a adapter[A, R]) Coded(codecs any, toRead bool) (any, error) {
 	form, err := drive.FormOf(codecs, reflect.TypeFor[A](), toRead)
-	return coded[A, R]{c.Call, form}, err
+	return coded[A, R]{a.Call, form}, err
 }
 
 // SavedOptions describes the limits, and the arguments, which must be the same.

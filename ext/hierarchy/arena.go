@@ -111,11 +111,11 @@ var defaultClasses = func() classes {
 }()
 
 // classes returns the sizes of buckets. It panics if they are not ascending.
-func (o *TreeOptions) classes() classes {
-	if o.Buckets == nil {
+func (t *TreeOptions) classes() classes {
+	if t.Buckets == nil {
 		return defaultClasses
 	}
-	c := slices.Clone(classes(o.Buckets))
+	c := slices.Clone(classes(t.Buckets))
 	if !c.ascending() {
 		panic("hierarchy: Buckets must be ascending sizes, from 1 on; leave it nil for the default")
 	}

@@ -22,7 +22,7 @@ type frozen struct {
 }
 
 // copyNodes finds the pages of nodes that must be copied.
-func (x *frozen) copyNodes(to, from *directory) {
+func (f *frozen) copyNodes(to, from *directory) {
 	to.addHomes(len(from.homes))
 	for home, table := range from.homes {
 		for i, p := range table {
@@ -36,16 +36,16 @@ func (x *frozen) copyNodes(to, from *directory) {
 			case *own == &noPage:
 				*own = new(page)
 				to.pages++
-			case x.at >= x.of.nodes && x.at >= since(x.of.timesOf(home), i):
+			case f.at >= f.of.nodes && f.at >= since(f.of.timesOf(home), i):
 				continue
 			}
-			x.runs.Add((*own)[:], p[:])
+			f.runs.Add((*own)[:], p[:])
 		}
 	}
 }
 
 // copyArenas finds what must be copied of buckets.
-func (x *frozen) copyArenas(to, from *Tree) {
+func (f *frozen) copyArenas(to, from *Tree) {
 	if len(to.sectors) > len(from.sectors) {
 		to.arenas = noArenas(0)
 	}
@@ -56,7 +56,7 @@ func (x *frozen) copyArenas(to, from *Tree) {
 			to.dropArena(i)
 		}
 	}
-	c := x.of
+	c := f.of
 	for first, s := range from.eachArena {
 		own, all := &to.sectors[first], c.words
 		if own.head == 0 {
@@ -64,41 +64,41 @@ func (x *frozen) copyArenas(to, from *Tree) {
 			all = c.now
 		}
 		own.words = own.words[:len(s.words)]
-		x.copyPieces(own.words, s.words, all, c.spans, 1<<spanBits, first<<sectorBits)
+		f.copyPieces(own.words, s.words, all, c.spans, 1<<spanBits, first<<sectorBits)
 	}
 }
 
 // copyWords finds what must be copied of some memory. all is when all of it changed, and times is
 // when each piece of a size did.
-func (x *frozen) copyWords(to *[]word, from []word, all uint64, times []uint64, size int) {
+func (f *frozen) copyWords(to *[]word, from []word, all uint64, times []uint64, size int) {
 	if len(from) > cap(*to) {
-		*to, all = make([]word, 0, len(from)+len(from)/4), x.of.now
+		*to, all = make([]word, 0, len(from)+len(from)/4), f.of.now
 	}
 	*to = (*to)[:len(from)]
-	x.copyPieces(*to, from, all, times, size, 0)
+	f.copyPieces(*to, from, all, times, size, 0)
 }
 
 // copyPieces is copyWords for memory of the same length, that begins at so many words.
-func (x *frozen) copyPieces(to, from []word, all uint64, times []uint64, size, begin int) {
-	if x.at == 0 || x.at < all {
-		x.runs.Add(to, from)
+func (f *frozen) copyPieces(to, from []word, all uint64, times []uint64, size, begin int) {
+	if f.at == 0 || f.at < all {
+		f.runs.Add(to, from)
 		return
 	}
 	for at := 0; at < len(from); {
 		i := (begin + at) / size
 		end := min((i+1)*size-begin, len(from))
-		if x.at < since(times, i) {
-			x.runs.Add(to[at:end], from[at:end])
+		if f.at < since(times, i) {
+			f.runs.Add(to[at:end], from[at:end])
 		}
 		at = end
 	}
 }
 
 // Part does a part of the copying.
-func (x *frozen) Part(i int) { x.runs.Part(i) }
+func (f *frozen) Part(i int) { f.runs.Part(i) }
 
 // Bytes returns the memory of the copy, without some 8 bytes for each page and run.
-func (x *frozen) Bytes() uint64 { return uint64(x.tree.Bytes()) }
+func (f *frozen) Bytes() uint64 { return uint64(f.tree.Bytes()) }
 
 // Position is where a child is: its parent, and its place among the parent's children. The zero
 // Position is that of an entity without a parent.

@@ -281,6 +281,8 @@ func (t *Tree) insertLists(lists []listExcerpt) {
 	}
 }
 
+// insertList gives an entity the list of an excerpt: its children, its holes and its fixed places.
+// On an error the list may be there in part.
 func (t *Tree) insertList(x *listExcerpt) error {
 	number, err := t.listOf(x.owner)
 	if err != nil {

@@ -156,6 +156,8 @@ func (r *Reader) DepthFirst(h handle.Handle) iter.Seq[handle.Handle] {
 	return func(yield func(handle.Handle) bool) { r.depthFirst(h, yield) }
 }
 
+// depthFirst is the walk of DepthFirst. It keeps no stack: from the last child it finds its way back
+// by the links.
 func (r *Reader) depthFirst(h handle.Handle, yield func(handle.Handle) bool) {
 	t, at := r.tree, h
 	children, i := r.Children(h), 0

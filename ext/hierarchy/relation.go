@@ -32,11 +32,11 @@ const (
 )
 
 // String returns the policy as a lower-case word.
-func (p OnParentDeath) String() string {
-	if p > Refuse {
+func (o OnParentDeath) String() string {
+	if o > Refuse {
 		return "unknown"
 	}
-	return [...]string{"destroy", "orphan", "grandparent", "refuse"}[p]
+	return [...]string{"destroy", "orphan", "grandparent", "refuse"}[o]
 }
 
 // Options shape a relation. The zero value means the defaults.

@@ -81,8 +81,8 @@ func NewTree(o TreeOptions) *Tree {
 
 // SizeNeeded returns how many bytes a tree with these options takes for that much
 // room.
-func (o TreeOptions) SizeNeeded(r Room) int {
-	return (r.pages()*pageSize + max(r.Parents, 0)*(listWords+1) + r.bucketWords(o.classes())) * wordBytes
+func (t TreeOptions) SizeNeeded(r Room) int {
+	return (r.pages()*pageSize + max(r.Parents, 0)*(listWords+1) + r.bucketWords(t.classes())) * wordBytes
 }
 
 // Room is an amount of memory of a tree.

@@ -236,6 +236,8 @@ func (w *worker) rowOf(h handle.Handle, place uint32, known uint64) uint32 {
 	return w.claim(h, place, uint32(known))
 }
 
+// claim takes a free row for an entity, and returns its number. If another worker has claimed the
+// entity first, claim returns the number of that worker's row.
 func (w *worker) claim(h handle.Handle, place, before uint32) uint32 {
 	rows := w.rows()
 	if w.chunk == nil || w.chunkUsed == chunkRows {

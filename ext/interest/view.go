@@ -48,6 +48,7 @@ type Viewer struct {
 // UnackedMax bounds Viewer.Unacked.
 const UnackedMax = 1024
 
+// check panics if a number of the viewer is out of range; call is the name of the call for messages.
 func (v *Viewer) check(call string) {
 	bad := func(what string, x any, want string) {
 		panic(fmt.Sprintf("interest: %s with Viewer.%s of %v; want %s", call, what, x, want))
@@ -203,6 +204,7 @@ type writer struct {
 	run    func() // bound once
 }
 
+// newWriter makes the writer of a view. If Write panics, it closes the view.
 func newWriter(v *View, write func(packet []byte)) *writer {
 	w := &writer{}
 	w.run = func() {

@@ -177,6 +177,7 @@ func (n *Names[K]) Unbind(by world.Actor, h handle.Handle) error {
 // names. For an idle world. It sorts them, O(n log n). The loop does not see changes that it makes.
 func (n *Names[K]) All() iter.Seq2[handle.Handle, K] { return n.all("Names.All") }
 
+// all yields the entities and their names, by handle; call is the name of the call for messages.
 func (n *Names[K]) all(call string) iter.Seq2[handle.Handle, K] {
 	n.mustIdle(call)
 	return func(yield func(handle.Handle, K) bool) {

@@ -137,20 +137,22 @@ func byHandle(hits []Hit) {
 
 // farther reports whether a hit is behind another by its distance from a point, or by handle at the
 // same.
-func (x *Hit) farther(y *Hit, from *Point) bool {
-	return x.Distance2 > y.Distance2 || x.Distance2 == y.Distance2 && x.compare(y, from) > 0
+func (h *Hit) farther(y *Hit, from *Point) bool {
+	return h.Distance2 > y.Distance2 || h.Distance2 == y.Distance2 && h.compare(y, from) > 0
 }
 
-func (x *Hit) compare(y *Hit, from *Point) int {
-	if x.Distance2 != y.Distance2 {
-		return cmp.Compare(x.Distance2, y.Distance2)
+// compare orders two hits by their distance from a point, and by handle at the same distance. Where
+// both squares are infinite it compares the distances themselves.
+func (h *Hit) compare(y *Hit, from *Point) int {
+	if h.Distance2 != y.Distance2 {
+		return cmp.Compare(h.Distance2, y.Distance2)
 	}
-	if math.IsInf(x.Distance2, 1) {
-		if c := cmp.Compare(x.At.far(from), y.At.far(from)); c != 0 {
+	if math.IsInf(h.Distance2, 1) {
+		if c := cmp.Compare(h.At.far(from), y.At.far(from)); c != 0 {
 			return c
 		}
 	}
-	return cmp.Compare(x.Handle, y.Handle)
+	return cmp.Compare(h.Handle, y.Handle)
 }
 
 // byDistance orders hits by their distance from a point, and by handle.
@@ -232,6 +234,8 @@ func (s *search) cells(first, last int) {
 	}
 }
 
+// entries adds the entries that are near enough, except dead ones. from is the number of the first
+// entry in dead.
 func (s *search) entries(entries []entry, dead []uint64, from int) {
 	for i := range entries {
 		e := &entries[i]

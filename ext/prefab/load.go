@@ -112,7 +112,7 @@ type definition struct {
 }
 
 // read reads the files.
-func (x *loading) read(files fs.FS, pattern string) error {
+func (l *loading) read(files fs.FS, pattern string) error {
 	names, err := fs.Glob(files, pattern)
 	if err == nil && len(names) == 0 {
 		err = fs.ErrNotExist
@@ -136,26 +136,26 @@ func (x *loading) read(files fs.FS, pattern string) error {
 			return f.errorf(v.from, nil, "want an object of prefabs, not %s", v.kind())
 		}
 		for _, m := range all {
-			if was := x.all[m.name]; was != nil {
+			if was := l.all[m.name]; was != nil {
 				return f.errorf(m.at, nil, "there is a prefab %q already, in %s", m.name, was.in.name)
 			}
-			x.all[m.name] = &definition{name: m.name, in: f, at: m.at, text: m.value}
-			x.order = append(x.order, x.all[m.name])
+			l.all[m.name] = &definition{name: m.name, in: f, at: m.at, text: m.value}
+			l.order = append(l.order, l.all[m.name])
 		}
 	}
 	return nil
 }
 
 // build makes a prefab, after the one that it extends.
-func (x *loading) build(f *definition) error {
+func (l *loading) build(f *definition) error {
 	if f.made != nil {
 		return nil
 	}
 	f.building = true
-	x.path = append(x.path, f.name)
+	l.path = append(l.path, f.name)
 	root := (*path)(nil).member(f.name)
-	b := &building{loading: x, decoder: decoder{file: f.in}, draft: newDraft(x.driver, x.w.Options()), places: []position{{f.at, root}}}
-	b.decoder.names, b.draft.fresh = b.draft.names, x.fresh
+	b := &building{loading: l, decoder: decoder{file: f.in}, draft: newDraft(l.driver, l.w.Options()), places: []position{{f.at, root}}}
+	b.decoder.names, b.draft.fresh = b.draft.names, l.fresh
 	if err := b.entity(0, &f.text, root); err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (x *loading) build(f *definition) error {
 		}
 	}
 	made, err := b.draft.finish(f.name)
-	if x.left -= len(b.draft.nodes); err == nil && x.left < 0 {
+	if l.left -= len(b.draft.nodes); err == nil && l.left < 0 {
 		err = fmt.Errorf("the prefabs of one Load have more than %d entities together", loadMost)
 	}
 	if err != nil {
@@ -175,7 +175,7 @@ func (x *loading) build(f *definition) error {
 		}
 		return f.in.errorf(at.offset, at.path, "%w", err)
 	}
-	x.path = x.path[:len(x.path)-1]
+	l.path = l.path[:len(l.path)-1]
 	f.made, f.building = made, false
 	return nil
 }
@@ -439,6 +439,7 @@ func (f *file) next(d *json.Decoder) (token json.Token, from, to int) {
 	return token, from, int(d.InputOffset())
 }
 
+// value reads the next value, with all that is in it. It may be nested depth deep.
 func (f *file) value(d *json.Decoder, at *path, depth int) (v value, err error) {
 	token, from, to := f.next(d)
 	v = value{from, to, token}

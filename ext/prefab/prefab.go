@@ -72,19 +72,19 @@ type pool struct {
 	all []*Instance
 }
 
-func (l *pool) take() (x *Instance) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if n := len(l.all) - 1; n >= 0 {
-		x, l.all = l.all[n], l.all[:n]
+func (p *pool) take() (x *Instance) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.all) - 1; n >= 0 {
+		x, p.all = p.all[n], p.all[:n]
 	}
 	return x
 }
 
-func (l *pool) put(x *Instance) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.all = append(l.all, x)
+func (p *pool) put(x *Instance) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = append(p.all, x)
 }
 
 // Part is a part of a prefab, or a change to it in one call: With, Child, Extends or In.

@@ -16,7 +16,7 @@ import (
 type adapter[M any] struct{ *Timers[M] }
 
 // Name returns the label.
-func (t adapter[M]) Name() string { return t.label }
+func (a adapter[M]) Name() string { return a.label }
 
 // merged are a shard's timers that are due, of several wheels.
 //
@@ -34,13 +34,13 @@ type of struct {
 
 // Due returns how many timers are in the slots of a tick, and how many changes are to be made. It
 // hands each change to the wheel that it is about, in the order of the homes that asked.
-func (t adapter[M]) Due(tick uint64) (n int) {
-	for i := range t.wheels {
-		w := &t.wheels[i]
+func (a adapter[M]) Due(tick uint64) (n int) {
+	for i := range a.wheels {
+		w := &a.wheels[i]
 		n += w.InSlot(tick) + len(w.changes)
 		for _, c := range w.changes {
-			if home := c.id.home(); home < len(t.wheels) {
-				t.wheels[home].asked = append(t.wheels[home].asked, c)
+			if home := c.id.home(); home < len(a.wheels) {
+				a.wheels[home].asked = append(a.wheels[home].asked, c)
 			}
 		}
 		w.changes = w.changes[:0]
@@ -50,36 +50,36 @@ func (t adapter[M]) Due(tick uint64) (n int) {
 
 // Collect makes the changes to a wheel that others have asked for, and finds the timers that are
 // due.
-func (t adapter[M]) Collect(home int) {
-	w := &t.wheels[home]
+func (a adapter[M]) Collect(home int) {
+	w := &a.wheels[home]
 	for _, c := range w.asked {
-		t.apply(c)
+		a.apply(c)
 	}
 	w.asked = w.asked[:0]
-	w.Collect(home, t.w.Tick(), t.owner)
+	w.Collect(home, a.w.Tick(), a.owner)
 	away := false
 	for i := range w.Fired {
 		if x := &w.Fired[i]; x.Owner != int32(home) {
 			if away = true; x.Owner == wheel.Gone {
-				*t.bodies[home].At(x.ID.Index()) = *new(M)
+				*a.bodies[home].At(x.ID.Index()) = *new(M)
 			}
 		}
 	}
-	t.away[home] = away
+	a.away[home] = away
 	if away {
-		slices.SortStableFunc(w.Fired, func(a, b wheel.Fired) int { return cmp.Compare(a.Owner, b.Owner) })
+		slices.SortStableFunc(w.Fired, func(x, y wheel.Fired) int { return cmp.Compare(x.Owner, y.Owner) })
 	}
 }
 
 // Deliver delivers the due timers of a shard's entities.
-func (t adapter[M]) Deliver(shard int) {
-	m := &t.merged[shard]
+func (a adapter[M]) Deliver(shard int) {
+	m := &a.merged[shard]
 	wheels := 0
-	for i, away := range t.away {
+	for i, away := range a.away {
 		if i != shard && !away {
 			continue
 		}
-		all := t.wheels[i].Fired
+		all := a.wheels[i].Fired
 		from, _ := slices.BinarySearchFunc(all, int32(shard), func(x wheel.Fired, owner int32) int { return cmp.Compare(x.Owner, owner) })
 		before := len(m.all)
 		for _, x := range all[from:] {
@@ -93,11 +93,11 @@ func (t adapter[M]) Deliver(shard int) {
 		}
 	}
 	if wheels > 1 {
-		slices.SortStableFunc(m.all, func(a, b of) int { return cmp.Compare(a.Armed, b.Armed) })
+		slices.SortStableFunc(m.all, func(x, y of) int { return cmp.Compare(x.Armed, y.Armed) })
 	}
 	for _, x := range m.all {
-		body := t.bodies[x.home].At(x.ID.Index())
-		t.deliver(shard, x.To, mem.PointerTo(body))
+		body := a.bodies[x.home].At(x.ID.Index())
+		a.deliver(shard, x.To, mem.PointerTo(body))
 		if x.Last {
 			*body = *new(M)
 		}
@@ -106,8 +106,8 @@ func (t adapter[M]) Deliver(shard int) {
 }
 
 // Measure reports how many timers are set.
-func (t adapter[M]) Measure(add func(drive.Measured)) {
-	add(drive.Measured{Name: "atoll_timers", Help: "Timers that are set.", Of: t.label, Value: float64(t.Len())})
+func (a adapter[M]) Measure(add func(drive.Measured)) {
+	add(drive.Measured{Name: "atoll_timers", Help: "Timers that are set.", Of: a.label, Value: float64(a.Len())})
 }
 
 // coded shows the state of Timers.
@@ -117,51 +117,51 @@ type coded[M any] struct {
 }
 
 // Coded returns what shows the state, with the messages by a *state.Codecs.
-func (t adapter[M]) Coded(codecs any, toRead bool) (any, error) {
+func (a adapter[M]) Coded(codecs any, toRead bool) (any, error) {
 	form, err := drive.FormOf(codecs, reflect.TypeFor[M](), toRead)
-	return coded[M]{t.Timers, form}, err
+	return coded[M]{a.Timers, form}, err
 }
 
 // SavedOptions describes the limit, and the messages, which must be the same.
-func (t coded[M]) SavedOptions() (all, same string) {
-	same = "timers of " + t.form.Shape()
-	return fmt.Sprintf("%s, Max %d", same, t.options.Max), same
+func (c coded[M]) SavedOptions() (all, same string) {
+	same = "timers of " + c.form.Shape()
+	return fmt.Sprintf("%s, Max %d", same, c.options.Max), same
 }
 
 // AppendState appends all that decides what the timers do next: of each wheel its generations, the
 // order of free places, and the timers that are set.
-func (t coded[M]) AppendState(dst []byte) []byte {
-	dst = drive.AppendNumber(dst, len(t.wheels))
-	for i := range t.wheels {
-		dst = t.wheels[i].AppendState(dst, func(dst []byte, index int) []byte {
-			return t.form.Append(dst, mem.CellOf(t.bodies[i].At(index)))
+func (c coded[M]) AppendState(dst []byte) []byte {
+	dst = drive.AppendNumber(dst, len(c.wheels))
+	for i := range c.wheels {
+		dst = c.wheels[i].AppendState(dst, func(dst []byte, index int) []byte {
+			return c.form.Append(dst, mem.CellOf(c.bodies[i].At(index)))
 		})
 	}
 	return dst
 }
 
 // AppendSaved appends the state for LoadSaved, after the shape of the messages.
-func (t coded[M]) AppendSaved(dst []byte) []byte {
-	shape := t.form.Shape()
-	return t.AppendState(append(drive.AppendNumber(dst, len(shape)), shape...))
+func (c coded[M]) AppendSaved(dst []byte) []byte {
+	shape := c.form.Shape()
+	return c.AppendState(append(drive.AppendNumber(dst, len(shape)), shape...))
 }
 
 // LoadSaved gives a new world's timers what AppendSaved wrote.
-func (t coded[M]) LoadSaved(src []byte) error {
-	c := drive.Cursor{Rest: src}
-	if shape := c.Text(); c.Err == nil && shape != t.form.Shape() {
-		return fmt.Errorf("timer: the messages of %q were saved as %s, and are %s now; keep their type as it was", t.label, shape, t.form.Shape())
+func (c coded[M]) LoadSaved(src []byte) error {
+	from := drive.Cursor{Rest: src}
+	if shape := from.Text(); from.Err == nil && shape != c.form.Shape() {
+		return fmt.Errorf("timer: the messages of %q were saved as %s, and are %s now; keep their type as it was", c.label, shape, c.form.Shape())
 	}
-	if homes := c.Int(); c.Err == nil && homes != len(t.wheels) {
-		return fmt.Errorf("timer: %q has %d wheels, and was saved with %d (%w)", t.label, len(t.wheels), homes, drive.ErrImage)
+	if homes := from.Int(); from.Err == nil && homes != len(c.wheels) {
+		return fmt.Errorf("timer: %q has %d wheels, and was saved with %d (%w)", c.label, len(c.wheels), homes, drive.ErrImage)
 	}
-	for i := range t.wheels {
-		err := t.wheels[i].Load(&c, t.w.Tick(), func(src []byte, index int) ([]byte, error) {
-			return t.form.Read(src, mem.CellOf(t.bodies[i].At(index)))
+	for i := range c.wheels {
+		err := c.wheels[i].Load(&from, c.w.Tick(), func(src []byte, index int) ([]byte, error) {
+			return c.form.Read(src, mem.CellOf(c.bodies[i].At(index)))
 		})
 		if err != nil {
-			return fmt.Errorf("timer: %q, wheel %d: %w", t.label, i, err)
+			return fmt.Errorf("timer: %q, wheel %d: %w", c.label, i, err)
 		}
 	}
-	return c.End()
+	return from.End()
 }
