@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
@@ -47,6 +48,67 @@ const (
 	stopped   = "stopped"
 )
 
+// fence is a Fence by the systems' places in the order.
+type fence struct {
+	system, after int
+	near          bool
+	reasons       []Reason
+}
+
+func (f *fence) public(systems []*system) Fence {
+	return Fence{System: systems[f.system].name, After: systems[f.after].name, Near: f.near, Reasons: f.reasons}
+}
+
+// fencesOf finds the fences that systems need, in order.
+//
+// Shards pass systems in order, so a fence behind the last system that clashes stands for those
+// behind all earlier ones. The same holds for global systems among themselves. So a system has at
+// most one fence behind a system of the shards and one behind a global one. It may have more fences
+// that only neighbours wait at, behind systems that come later than the first of these.
+func fencesOf(d driver.World, systems []*system) (fences []fence) {
+	users := newUsers()
+	for i, s := range systems {
+		for _, k := range users.before(s) {
+			switch far, near := reasons(d, systems[k], s); {
+			case len(far) > 0:
+				fences = append(fences, fence{i, k, false, far})
+			case len(near) > 0:
+				fences = append(fences, fence{i, k, true, near})
+			}
+		}
+		users.add(i, s)
+	}
+	return fences
+}
+
+// reasons returns why shards must not run the systems first and then at the same time: far between
+// any two shards, near between neighbours.
+func reasons(w driver.World, first, then *system) (far, near []Reason) {
+	switch a, b := first.access[0], then.access[0]; {
+	case first.global && then.global: // never at the same time anyway
+		return nil, nil
+	case first.global && a.Exclusive:
+		return []Reason{{allShards, stopped, run}}, nil
+	case then.global && b.Exclusive:
+		return []Reason{{allShards, run, stopped}}, nil
+	default:
+		for _, c := range clashes {
+			to := &far
+			if c.near {
+				to = &near
+			}
+			add := func(x, y *uses) {
+				for id := range x.set(a).Common(y.set(b)).All {
+					*to = append(*to, Reason{x.names(w, id), x.what, y.what})
+				}
+			}
+			add(c.a, c.b)
+			add(c.b, c.a)
+		}
+		return far, near
+	}
+}
+
 // uses is one way in which a system uses components or resources, for which others may have
 // to wait.
 type uses struct {
@@ -87,30 +149,96 @@ func resourceParts(a *drive.Access) store.Set  { return a.ResourceParts }
 func component(w driver.World, id int) string { return w.ComponentName(id) }
 func resource(w driver.World, id int) string  { return w.ResourceName(id) }
 
-// reasons returns why shards must not run the systems first and then at the same time: far between
-// any two shards, near between neighbours.
-func reasons(w driver.World, first, then *system) (far, near []Reason) {
-	switch a, b := first.access[0], then.access[0]; {
-	case first.global && then.global: // never at the same time anyway
-		return nil, nil
-	case first.global && a.Exclusive:
-		return []Reason{{allShards, stopped, run}}, nil
-	case then.global && b.Exclusive:
-		return []Reason{{allShards, run, stopped}}, nil
+// users are the systems that were met so far, by what they use, so that the few for which a system
+// may have to wait are found without a look at all others.
+type users struct {
+	of        map[use]*[2][]int // their places in the order, ascending: first systems of the shards, then global ones
+	last      int               // the last one of the shards, or none
+	exclusive int               // the last one that is global and has the shards to itself, or none
+	found     []int
+}
+
+// use is a component or resource that is used in one way.
+type use struct {
+	by *uses
+	id int
+}
+
+func newUsers() *users { return &users{of: map[use]*[2][]int{}, last: none, exclusive: none} }
+
+// add adds a system, which comes after all that are there.
+func (u *users) add(at int, s *system) {
+	a, kind := s.access[0], 0
+	switch {
+	case !s.global:
+		u.last = at
+	case a.Exclusive:
+		u.exclusive = at
+		return // whatever it uses, others wait for it
 	default:
-		for _, c := range clashes {
-			to := &far
-			if c.near {
-				to = &near
+		kind = 1
+	}
+	for _, by := range []*uses{ownWritten, readForeign, readNear, resourceWritten, resourceRead, resourceAdded} {
+		for id := range by.set(a).All {
+			x := u.of[use{by, id}]
+			if x == nil {
+				x = &[2][]int{}
+				u.of[use{by, id}] = x
 			}
-			add := func(x, y *uses) {
-				for id := range x.set(a).Common(y.set(b)).All {
-					*to = append(*to, Reason{x.names(w, id), x.what, y.what})
+			x[kind] = append(x[kind], at)
+		}
+	}
+}
+
+// before returns the places of the systems that s may have to wait for, ascending. Of the systems of
+// the shards, and of the global ones, these are the last that all shards wait for, and later ones
+// that only neighbours wait for. The result is good until the next call.
+func (u *users) before(s *system) []int {
+	last := [2]int{none, none}
+	exclusive := s.global && s.access[0].Exclusive
+	switch {
+	case exclusive:
+		last[0] = u.last
+	case !s.global:
+		last[1] = u.exclusive
+	}
+	u.found = u.found[:0]
+	if !exclusive {
+		u.clashing(s, false, func(kind int, list []int) { last[kind] = max(last[kind], list[len(list)-1]) })
+		u.clashing(s, true, func(kind int, list []int) {
+			for i := len(list) - 1; i >= 0 && list[i] > last[kind]; i-- {
+				u.found = append(u.found, list[i])
+			}
+		})
+	}
+	for _, at := range last {
+		if at != none {
+			u.found = append(u.found, at)
+		}
+	}
+	slices.Sort(u.found)
+	return slices.Compact(u.found)
+}
+
+// clashing calls f with the lists of systems that clash with s, near or far.
+func (u *users) clashing(s *system, near bool, f func(kind int, list []int)) {
+	each := func(own, other *uses) {
+		for id := range own.set(s.access[0]).All {
+			x := u.of[use{other, id}]
+			if x == nil {
+				continue
+			}
+			for kind, list := range x {
+				if len(list) > 0 && !(s.global && kind == 1) { // global ones follow each other anyway
+					f(kind, list)
 				}
 			}
-			add(c.a, c.b)
-			add(c.b, c.a)
 		}
-		return far, near
+	}
+	for _, c := range clashes {
+		if c.near == near {
+			each(c.a, c.b)
+			each(c.b, c.a)
+		}
 	}
 }

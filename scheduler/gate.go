@@ -89,26 +89,26 @@ type backoff struct {
 }
 
 // failed is called after each look that found nothing.
-func (p *backoff) failed() {
-	if p.looks++; p.looks == 1 {
-		p.until = clock.Now() + p.gate.spin
+func (b *backoff) failed() {
+	if b.looks++; b.looks == 1 {
+		b.until = clock.Now() + b.gate.spin
 	}
 	switch {
-	case p.entered:
-		p.gate.park(p.number)
-		p.end()
-	case p.gate.spin > 0 && p.looks <= spinMax && clock.Now() < p.until:
-	case p.gate.spin == 0 && p.looks <= yields:
+	case b.entered:
+		b.gate.park(b.number)
+		b.end()
+	case b.gate.spin > 0 && b.looks <= spinMax && clock.Now() < b.until:
+	case b.gate.spin == 0 && b.looks <= yields:
 		runtime.Gosched()
 	default:
-		p.entered, p.number = true, p.gate.enter()
+		b.entered, b.number = true, b.gate.enter()
 	}
 }
 
 // end is called when there is something to do, or nothing more to wait for.
-func (p *backoff) end() {
-	if p.entered {
-		p.gate.leave()
+func (b *backoff) end() {
+	if b.entered {
+		b.gate.leave()
 	}
-	p.entered, p.looks = false, 0
+	b.entered, b.looks = false, 0
 }

@@ -2,8 +2,6 @@ package scheduler
 
 import (
 	"fmt"
-	"log/slog"
-	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -59,18 +57,6 @@ func Slow(n int) Rung { return Rung{slow: n, what: fmt.Sprintf("Slow(%d)", n)} }
 // of Refuse names what is refused.
 func (r Rung) String() string { return r.what }
 
-// Climb is a change of Stats.Rung.
-type Climb struct {
-	At   time.Time
-	Tick uint64 // the next one, which is the first with the change
-	From int    // how many rungs were in force
-	To   int    // how many are: one more, or one less
-	Rung Rung   // the one that came into force, or ended
-}
-
-// ClimbsMax is how many Climbs a scheduler keeps: the last.
-const ClimbsMax = 64
-
 // check returns an error that says what is wrong with a rung.
 func (r Rung) check() error {
 	switch {
@@ -83,6 +69,18 @@ func (r Rung) check() error {
 	}
 	return nil
 }
+
+// Climb is a change of Stats.Rung.
+type Climb struct {
+	At   time.Time
+	Tick uint64 // the next one, which is the first with the change
+	From int    // how many rungs were in force
+	To   int    // how many are: one more, or one less
+	Rung Rung   // the one that came into force, or ended
+}
+
+// ClimbsMax is how many Climbs a scheduler keeps: the last.
+const ClimbsMax = 64
 
 // ladder is the state of Options.Ladder.
 //
@@ -99,6 +97,7 @@ type ladder struct {
 	climbed uint64  // all
 }
 
+// init checks the rungs, and gives those that refuse requests a name. It panics for a bad rung.
 func (l *ladder) init(w *world.World, rungs []Rung) {
 	l.w, l.rungs = driver.Of(w), slices.Clone(rungs)
 	if len(rungs) > rungsMax {
@@ -177,56 +176,4 @@ func (l *ladder) slow(n int) (times int) {
 		times = min(times*max(1, r.slow), slowMax)
 	}
 	return times
-}
-
-// inForce returns the time from one tick of Run to the next and the time that a tick may take, with
-// the rungs that are in force.
-func (s *Scheduler) inForce() (interval, budget time.Duration) {
-	slow := time.Duration(s.ladder.slow(s.ladder.at))
-	return s.w.Options().TickInterval * slow, s.options.Budget * slow
-}
-
-// climb goes a rung up or down, after a tick of Run.
-func (s *Scheduler) climb(took time.Duration) {
-	l := &s.ladder
-	if len(l.rungs) == 0 {
-		return
-	}
-	l.late = l.late << 1 & (1<<lateOf - 1)
-	if _, budget := s.inForce(); took > budget {
-		l.late |= 1
-	}
-	l.calm++
-	if l.at == 0 || took > time.Duration(calmShare*float64(s.options.Budget))*time.Duration(l.slow(l.at-1)) {
-		l.calm = 0
-	}
-	switch {
-	case bits.OnesCount64(l.late) >= lateTicks && l.at < len(l.rungs):
-		s.goTo(l.at + 1)
-	case l.calm >= calmTicks:
-		s.goTo(l.at - 1)
-	}
-}
-
-// goTo puts n rungs in force from the next tick on.
-func (s *Scheduler) goTo(n int) {
-	l := &s.ladder
-	for l.at != n {
-		i, by := l.at-1, -1
-		if l.at < n {
-			i, by = l.at, 1
-		}
-		for _, x := range l.rungs[i].refuse {
-			l.w.RefuseAtPorts(x, by)
-		}
-		l.note(Climb{time.Now(), s.w.Tick(), l.at, l.at + by, l.rungs[i]})
-		if by > 0 {
-			l.at++
-			s.log(slog.LevelWarn, "a rung up the ladder: ticks take too long", "rung", l.at, "what", l.rungs[i])
-		} else {
-			l.at--
-			s.log(slog.LevelInfo, "a rung down the ladder", "rung", l.at, "without", l.rungs[i])
-		}
-	}
-	l.late, l.calm = 0, 0
 }

@@ -2,13 +2,39 @@ package scheduler
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"runtime/pprof"
 	"runtime/trace"
-	"strconv"
-
-	"github.com/atoll-sim/atoll/world"
 )
+
+// SpanKind says what a Span is.
+type SpanKind int
+
+// The kinds of spans.
+const (
+	SpanSystem  SpanKind = iota // a run of a system
+	SpanWait                    // a shard waited at a fence
+	SpanBalance                 // the Balancer decided
+	SpanStep                    // a step of the refresh, or a part of one
+	SpanBetween                 // what came before the tick, since the last one
+)
+
+// String returns "system", "wait", "balance", "step" or "between".
+func (s SpanKind) String() string {
+	if names := [...]string{"system", "wait", "balance", "step", "between"}; uint(s) < uint(len(names)) {
+		return names[s]
+	}
+	return fmt.Sprintf("SpanKind(%d)", int(s))
+}
+
+// span is a Span as a worker records it, in ticks of the clock.
+type span struct {
+	kind     SpanKind
+	number   int32 // of the system, or of the step
+	shard    int32
+	from, to int64
+}
 
 // observer does the work around each step of a tick for the execution trace, profiles, the watchdog
 // and chaos, as far as these are on. With all of them off, a step pays for one branch.
@@ -55,25 +81,4 @@ func (o *observer) region(name string) func() {
 		return func() {}
 	}
 	return trace.StartRegion(o.tracing, name).End
-}
-
-// observe runs a step under observation.
-func (t *tick) observe(w *worker, s *step, c *world.Context) {
-	if t.labels {
-		pprof.SetGoroutineLabels(s.labels)
-		defer pprof.SetGoroutineLabels(context.Background())
-	}
-	if t.watchdog != nil {
-		w.since.Store(w.now)
-		w.running.Store(s)
-		defer w.running.Store(nil)
-	}
-	if t.tracing != nil {
-		defer trace.StartRegion(t.tracing, "system "+s.system.name).End()
-		trace.Log(t.tracing, "shard", strconv.Itoa(c.Shard()))
-	}
-	if t.chaos {
-		randomDelay(&w.chance)
-	}
-	s.run(c)
 }

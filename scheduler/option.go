@@ -33,47 +33,6 @@ func (s Stage) String() string {
 // Option sets something of a system that is added.
 type Option func(*options)
 
-// options holds what the Options of a system set.
-type options struct {
-	every, offset int
-	when          []func(*world.World) bool
-	optional      bool
-	global        bool
-	disabled      bool
-	policy        PanicPolicy
-	stage         Stage
-	before, after []string
-}
-
-func optionsOf(all []Option) options {
-	o := options{every: 1, policy: byDefault}
-	for _, option := range all {
-		if option == nil {
-			panic("scheduler: a nil Option for a system; leave it out")
-		}
-		option(&o)
-	}
-	return o
-}
-
-// check returns an error that names what is wrong with the options.
-func (o *options) check(name string) error {
-	switch {
-	case o.stage < PreUpdate || o.stage > PostUpdate:
-		return fmt.Errorf("scheduler: system %q is in %v, want PreUpdate, Update or PostUpdate", name, o.stage)
-	case o.every < 1 || o.offset < 0 || o.offset >= o.every:
-		return fmt.Errorf("scheduler: system %q runs every %d ticks from tick %d on, want every 1 or more, and an offset from 0 to below that", name, o.every, o.offset)
-	case o.policy < byDefault || o.policy > DisableOnShard:
-		return fmt.Errorf("scheduler: system %q has panic policy %d, want StopRun, DisableSystem or DisableOnShard", name, o.policy)
-	}
-	for _, f := range o.when {
-		if f == nil {
-			return fmt.Errorf("scheduler: system %q runs When a nil function says so", name)
-		}
-	}
-	return nil
-}
-
 // In puts the system in a stage. The default is Update.
 func In(s Stage) Option { return func(o *options) { o.stage = s } }
 
@@ -123,3 +82,102 @@ func Optional() Option { return func(o *options) { o.optional = true } }
 // IfPanics sets what happens to the system when it panics. The default is the
 // scheduler's Options.IfPanics.
 func IfPanics(p PanicPolicy) Option { return func(o *options) { o.policy = p } }
+
+// options holds what the Options of a system set.
+type options struct {
+	every, offset int
+	when          []func(*world.World) bool
+	optional      bool
+	global        bool
+	disabled      bool
+	policy        PanicPolicy
+	stage         Stage
+	before, after []string
+}
+
+func optionsOf(all []Option) options {
+	o := options{every: 1, policy: byDefault}
+	for _, option := range all {
+		if option == nil {
+			panic("scheduler: a nil Option for a system; leave it out")
+		}
+		option(&o)
+	}
+	return o
+}
+
+// check returns an error that names what is wrong with the options.
+func (o *options) check(name string) error {
+	switch {
+	case o.stage < PreUpdate || o.stage > PostUpdate:
+		return fmt.Errorf("scheduler: system %q is in %v, want PreUpdate, Update or PostUpdate", name, o.stage)
+	case o.every < 1 || o.offset < 0 || o.offset >= o.every:
+		return fmt.Errorf("scheduler: system %q runs every %d ticks from tick %d on, want every 1 or more, and an offset from 0 to below that", name, o.every, o.offset)
+	case o.policy < byDefault || o.policy > DisableOnShard:
+		return fmt.Errorf("scheduler: system %q has panic policy %d, want StopRun, DisableSystem or DisableOnShard", name, o.policy)
+	}
+	for _, f := range o.when {
+		if f == nil {
+			return fmt.Errorf("scheduler: system %q runs When a nil function says so", name)
+		}
+	}
+	return nil
+}
+
+// PanicPolicy says what happens to a system that panicked. Under every policy, all other
+// systems and shards complete the tick, and what the system had
+// written and created until then stays, including half-written rows.
+type PanicPolicy int
+
+// The policies.
+const (
+	byDefault PanicPolicy = iota - 1
+	// StopRun makes Run return the error after the tick. The system stays enabled.
+	StopRun
+	// DisableSystem makes the system not run from the next tick on, on any shard.
+	DisableSystem
+	// DisableOnShard makes the system no longer run on the shards on which it
+	// panicked.
+	DisableOnShard
+)
+
+// String returns the policy's name.
+func (p PanicPolicy) String() string {
+	switch p {
+	case StopRun:
+		return "StopRun"
+	case DisableSystem:
+		return "DisableSystem"
+	case DisableOnShard:
+		return "DisableOnShard"
+	}
+	return fmt.Sprintf("PanicPolicy(%d)", int(p))
+}
+
+// Overrun is what Run does when ticks took too long and it is behind.
+type Overrun int
+
+// The policies.
+const (
+	// CatchUp makes the ticks that are due follow at once while Run is at most CatchUpMax
+	// ticks behind. When it is further behind, it gives up all of them but the last.
+	CatchUp Overrun = iota
+	// Skip gives up all ticks that are due. The next one is made at its time.
+	Skip
+	// SlowClock gives nothing up: the next tick follows at once, and all later
+	// ones come that much later.
+	SlowClock
+)
+
+// String returns the policy's name.
+func (o Overrun) String() string {
+	switch o {
+	case CatchUp:
+		return "CatchUp"
+	case Skip:
+		return "Skip"
+	case SlowClock:
+		return "SlowClock"
+	}
+	return fmt.Sprintf("Overrun(%d)", int(o))
+}

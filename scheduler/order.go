@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/atoll-sim/atoll/world"
 )
 
 // graph is the order that Before and After ask for. Each system has its edges: the systems that
@@ -76,27 +78,27 @@ func (g *graph) edges(x *system, byName map[string]*system) (edges []edge) {
 }
 
 // wishes calls f with each name in Before and After, and with the edge, which lacks that side.
-func (x *system) wishes(f func(name string, e edge)) {
-	for _, name := range x.before {
-		f(name, edge{first: x})
+func (s *system) wishes(f func(name string, e edge)) {
+	for _, name := range s.before {
+		f(name, edge{first: s})
 	}
-	for _, name := range x.after {
-		f(name, edge{then: x})
+	for _, name := range s.after {
+		f(name, edge{then: s})
 	}
 }
 
 // followsItself reports whether the system is in a circle.
-func (x *system) followsItself() bool {
+func (s *system) followsItself() bool {
 	seen := map[*system]bool{}
-	for todo := slices.Clone(x.follows); len(todo) > 0; {
-		s := todo[len(todo)-1]
+	for todo := slices.Clone(s.follows); len(todo) > 0; {
+		next := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if s == x {
+		if next == s {
 			return true
 		}
-		if !seen[s] {
-			seen[s] = true
-			todo = append(todo, s.follows...)
+		if !seen[next] {
+			seen[next] = true
+			todo = append(todo, next.follows...)
 		}
 	}
 	return false
@@ -108,6 +110,26 @@ func (g *graph) inOrder() []*system {
 		g.sorted, _ = order(g.added)
 	}
 	return g.sorted
+}
+
+// unknown returns an error if Before or After names a system that was not added.
+func (g *graph) unknown() error {
+	if len(g.wanted) == 0 {
+		return nil
+	}
+	for _, s := range g.added {
+		for _, side := range []struct {
+			what  string
+			names []string
+		}{{"before", s.before}, {"after", s.after}} {
+			for _, name := range side.names {
+				if g.wanted[name] != nil {
+					return fmt.Errorf("scheduler: system %q is to come %s %q, which was not added", s.name, side.what, name)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // order returns the systems in the order in which they run: by stage, and within a stage in the
@@ -183,22 +205,28 @@ func errCycle(left []*system) error {
 	return fmt.Errorf("scheduler: systems are to come before each other in a circle: %s; take one Before or After away", strings.Join(names, " before "))
 }
 
-// unknown returns an error if Before or After names a system that was not added.
-func (g *graph) unknown() error {
-	if len(g.wanted) == 0 {
-		return nil
-	}
-	for _, s := range g.added {
-		for _, side := range []struct {
-			what  string
-			names []string
-		}{{"before", s.before}, {"after", s.after}} {
-			for _, name := range side.names {
-				if g.wanted[name] != nil {
-					return fmt.Errorf("scheduler: system %q is to come %s %q, which was not added", s.name, side.what, name)
-				}
-			}
+// withMerges puts the merge of each accumulator behind the last system that adds
+// to it. Accumulators are in the order of their numbers where there are several.
+func withMerges(w *world.World, sorted []*system, made map[int]*system) []*system {
+	last := map[int]*system{} // by accumulator
+	for _, s := range sorted {
+		for id := range s.access[0].ResourceParts.All {
+			last[id] = s
 		}
 	}
-	return nil
+	all := make([]*system, 0, len(sorted)+len(last))
+	for _, s := range sorted {
+		all = append(all, s)
+		for id := range s.access[0].ResourceParts.All {
+			if last[id] != s {
+				continue
+			}
+			if made[id] == nil {
+				made[id] = newMerge(w, id, s)
+			}
+			made[id].stage = s.stage
+			all = append(all, made[id])
+		}
+	}
+	return all
 }

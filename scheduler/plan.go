@@ -1,10 +1,9 @@
 package scheduler
 
 import (
+	"fmt"
 	"slices"
-
-	"github.com/atoll-sim/atoll/internal/driver"
-	"github.com/atoll-sim/atoll/world"
+	"strings"
 )
 
 // Plan is what a tick will do: the systems in order, and the fences between them.
@@ -49,61 +48,105 @@ func (s *Scheduler) Plan() (*Plan, error) {
 	return p, nil
 }
 
-// fence is a Fence by the systems' places in the order.
-type fence struct {
-	system, after int
-	near          bool
-	reasons       []Reason
-}
-
-func (f *fence) public(systems []*system) Fence {
-	return Fence{System: systems[f.system].name, After: systems[f.after].name, Near: f.near, Reasons: f.reasons}
-}
-
-// fencesOf finds the fences that systems need, in order.
-//
-// Shards pass systems in order, so a fence behind the last system that clashes stands for those
-// behind all earlier ones. The same holds for global systems among themselves. So a system has at
-// most one fence behind a system of the shards and one behind a global one. It may have more fences
-// that only neighbours wait at, behind systems that come later than the first of these.
-func fencesOf(d driver.World, systems []*system) (fences []fence) {
-	users := newUsers()
-	for i, s := range systems {
-		for _, k := range users.before(s) {
-			switch far, near := reasons(d, systems[k], s); {
-			case len(far) > 0:
-				fences = append(fences, fence{i, k, false, far})
-			case len(near) > 0:
-				fences = append(fences, fence{i, k, true, near})
-			}
-		}
-		users.add(i, s)
-	}
-	return fences
-}
-
-// withMerges puts the merge of each accumulator behind the last system that adds
-// to it. Accumulators are in the order of their numbers where there are several.
-func withMerges(w *world.World, sorted []*system, made map[int]*system) []*system {
-	last := map[int]*system{} // by accumulator
-	for _, s := range sorted {
-		for id := range s.access[0].ResourceParts.All {
-			last[id] = s
-		}
-	}
-	all := make([]*system, 0, len(sorted)+len(last))
-	for _, s := range sorted {
-		all = append(all, s)
-		for id := range s.access[0].ResourceParts.All {
-			if last[id] != s {
+// String prints the plan: a line for each system, and below it one for each fence
+// it waits at, with the reasons.
+func (p *Plan) String() string {
+	var b strings.Builder
+	for i := range p.Systems {
+		s := &p.Systems[i]
+		fmt.Fprintf(&b, "%d. %s%s\n", i+1, s.Name, s.remarks())
+		for k := range p.Fences {
+			f := &p.Fences[k]
+			if f.System != s.Name {
 				continue
 			}
-			if made[id] == nil {
-				made[id] = newMerge(w, id, s)
+			fmt.Fprintf(&b, "   waits for %s to pass %s\n", p.waitsForText(f), f.After)
+			for _, r := range f.Reasons {
+				fmt.Fprintf(&b, "      %v\n", r)
 			}
-			made[id].stage = s.stage
-			all = append(all, made[id])
 		}
 	}
-	return all
+	return b.String()
+}
+
+// waitsForText says what a fence waits for, as Plan prints it.
+func (p *Plan) waitsForText(f *Fence) string {
+	for i := range p.Systems {
+		if s := &p.Systems[i]; s.Name == f.After && s.Global {
+			return "the world"
+		}
+	}
+	if f.Near {
+		return "its neighbours"
+	}
+	return "all shards"
+}
+
+// remarks returns what the plan says of a system in addition to its name.
+func (p *PlannedSystem) remarks() string {
+	var all []string
+	if p.Stage != Update {
+		all = append(all, p.Stage.String())
+	}
+	if p.Global {
+		all = append(all, "once per tick")
+	}
+	if p.Every > 1 {
+		all = append(all, fmt.Sprintf("every %d ticks, from %d on", p.Every, p.Offset))
+	}
+	if p.Conditions > 0 {
+		all = append(all, "on a condition")
+	}
+	if !p.Enabled {
+		all = append(all, "disabled")
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(all, "; ") + ")"
+}
+
+// DOT draws the plan in the language of Graphviz: grey arrows for the order,
+// dashed ones for Before and After, and bold ones, with their reasons,
+// for the fences.
+func (p *Plan) DOT() string {
+	var b strings.Builder
+	b.WriteString("digraph plan {\n\trankdir=LR;\n\tnode [shape=box];\n")
+	for i := range p.Systems {
+		s := &p.Systems[i]
+		style := ""
+		if s.Global {
+			style = ", shape=octagon"
+		}
+		if !s.Enabled {
+			style += ", style=dotted"
+		}
+		fmt.Fprintf(&b, "\t%q [label=%q%s];\n", s.Name, s.Name+strings.Replace(s.remarks(), " (", "\n(", 1), style)
+	}
+	for i := 1; i < len(p.Systems); i++ {
+		fmt.Fprintf(&b, "\t%q -> %q [color=grey];\n", p.Systems[i-1].Name, p.Systems[i].Name)
+	}
+	for i := range p.Systems {
+		s := &p.Systems[i]
+		for _, name := range s.Before {
+			fmt.Fprintf(&b, "\t%q -> %q [style=dashed];\n", s.Name, name)
+		}
+		for _, name := range s.After {
+			fmt.Fprintf(&b, "\t%q -> %q [style=dashed];\n", name, s.Name)
+		}
+	}
+	for i := range p.Fences {
+		f := &p.Fences[i]
+		var why []string
+		for _, r := range f.Reasons {
+			why = append(why, r.String())
+		}
+		style := "bold"
+		if f.Near {
+			style = "bold,dotted"
+		}
+		fmt.Fprintf(&b, "\t%q -> %q [style=%q, label=%q];\n", f.After, f.System, style, strings.Join(why, "\n"))
+	}
+	b.WriteString("}\n")
+	return b.String()
 }

@@ -2,7 +2,12 @@ package scheduler
 
 import (
 	"context"
+	"fmt"
 	"runtime/debug"
+	"runtime/pprof"
+	"runtime/trace"
+	"slices"
+	"strconv"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/aside"
@@ -84,40 +89,66 @@ type programTimes struct {
 	busy, waited, heldUp int64
 }
 
-func (m *stepTime) add(spent int64) {
-	m.runs++
-	m.total += spent
-	m.most = max(m.most, spent)
-	m.now = spent
+func (s *stepTime) add(spent int64) {
+	s.runs++
+	s.total += spent
+	s.most = max(s.most, spent)
+	s.now = spent
 }
 
-// closed returns the state of a program that stands before a closed fence of the
-// step, or ready if all are open.
-func (t *tick) closed(s *step) int64 {
-	for _, fence := range s.waits {
-		if fence != none && t.fences[fence].left.Load() > 0 {
-			return int64(fence) + 1
-		}
-	}
-	for _, n := range s.near {
-		if t.programs[n.shard].progress.Load() <= n.after {
-			return nearBit | int64(n.shard)<<32 | int64(n.after)
-		}
-	}
-	return ready
+// wait is a time for which a program stood at a fence, in ticks of the clock.
+type wait struct {
+	step     int32 // of the program
+	before   int64 // the state of the program: what it stood before
+	from, to int64
 }
 
-// runnable reports whether a program in that state is worth claiming: it may be able to go on.
-func (t *tick) runnable(state int64) bool {
-	switch {
-	case state == ready:
-		return true
-	case state < 0:
-		return false
-	case state&nearBit != 0:
-		return t.programs[state&^nearBit>>32].progress.Load() > int32(state)
+// compile gives the program its steps, without fences.
+func (p *program) compile(systems []*system, labels bool) {
+	meters, spreads := p.stepTimes, p.spreads
+	was := make(map[*system]int, len(p.steps))
+	for k := range p.steps {
+		was[p.steps[k].system] = k
 	}
-	return t.fences[state-1].left.Load() == 0
+	p.steps, p.stepTimes, p.spreads = nil, nil, nil
+	for at, s := range systems {
+		if s.global != (p.shard == world.AllShards) {
+			continue
+		}
+		i := max(0, p.shard)
+		x := step{
+			run: s.run[i], access: s.access[i], system: s, off: s.off[i],
+			at: int32(at), shard: int32(p.shard), waits: [2]int32{none, none}, signal: none,
+		}
+		if labels {
+			x.labels = pprof.WithLabels(context.Background(), pprof.Labels(labelsOf(s.name, p.shard)...))
+		}
+		m, took := stepTime{}, spread{}
+		if k, ok := was[s]; ok {
+			m, took = meters[k], spreads[k]
+		}
+		p.steps, p.stepTimes, p.spreads = append(p.steps, x), append(p.stepTimes, m), append(p.spreads, took)
+	}
+}
+
+// labelsOf returns the labels of a step in profiles. The watchdog finds the step's stack by
+// them.
+func labelsOf(system string, shard int) []string {
+	where := "all"
+	if shard != world.AllShards {
+		where = fmt.Sprint(shard)
+	}
+	return []string{"shard", where, "system", system}
+}
+
+// find returns the number of the program's step of the system at a place in the
+// order.
+func (p *program) find(at int) int {
+	i, ok := slices.BinarySearchFunc(p.steps, int32(at), func(s step, at int32) int { return int(s.at - at) })
+	if !ok {
+		panic(fmt.Sprintf("scheduler: shard %d has no step %d", p.shard, at))
+	}
+	return i
 }
 
 // advance runs a program that w has claimed forward, until it is finished or
@@ -145,6 +176,15 @@ func (t *tick) advance(w *worker, p *program) {
 	if state == finished && t.unfinished.Add(-1) == 0 {
 		t.gate.open()
 	}
+}
+
+// stand ends the wait of a program that a worker takes again.
+func (p *program) stand(now int64) {
+	if took := now - p.stoppedAt; took > 0 {
+		p.stepTimes[p.next].waited += took
+		p.waits = append(p.waits, wait{int32(p.next), p.stopped, p.stoppedAt, now})
+	}
+	p.stoppedAt = 0
 }
 
 // forward is advance up to a panic. It then reports that there is more to run, or that the program
@@ -180,6 +220,27 @@ func (t *tick) forward(w *worker, p *program) (again, handed bool) {
 	return false, false
 }
 
+// observe runs a step under observation.
+func (t *tick) observe(w *worker, s *step, c *world.Context) {
+	if t.labels {
+		pprof.SetGoroutineLabels(s.labels)
+		defer pprof.SetGoroutineLabels(context.Background())
+	}
+	if t.watchdog != nil {
+		w.since.Store(w.now)
+		w.running.Store(s)
+		defer w.running.Store(nil)
+	}
+	if t.tracing != nil {
+		defer trace.StartRegion(t.tracing, "system "+s.system.name).End()
+		trace.Log(t.tracing, "shard", strconv.Itoa(c.Shard()))
+	}
+	if t.chaos {
+		randomDelay(&w.chance)
+	}
+	s.run(c)
+}
+
 // measure ends the time of the step that the program is at. The time of the next step begins
 // with the same reading of the clock.
 func (t *tick) measure(w *worker, p *program) {
@@ -213,14 +274,6 @@ func (t *tick) pass(p *program, s *step) {
 		p.progress.Store(s.at + 1)
 		t.gate.open()
 	}
-}
-
-// numberOf returns the number of a program.
-func (t *tick) numberOf(p *program) int32 {
-	if p.shard == world.AllShards {
-		return int32(len(t.programs) - 1)
-	}
-	return int32(p.shard)
 }
 
 // recovered ends a step that panicked, or that ended its goroutine as a failed test does. In
@@ -260,4 +313,72 @@ func (t *tick) giveUp(p *program) {
 		t.unfinished.Add(-1)
 	}
 	t.gate.open()
+}
+
+// runnable reports whether a program in that state is worth claiming: it may be able to go on.
+func (t *tick) runnable(state int64) bool {
+	switch {
+	case state == ready:
+		return true
+	case state < 0:
+		return false
+	case state&nearBit != 0:
+		return t.programs[state&^nearBit>>32].progress.Load() > int32(state)
+	}
+	return t.fences[state-1].left.Load() == 0
+}
+
+// closed returns the state of a program that stands before a closed fence of the
+// step, or ready if all are open.
+func (t *tick) closed(s *step) int64 {
+	for _, fence := range s.waits {
+		if fence != none && t.fences[fence].left.Load() > 0 {
+			return int64(fence) + 1
+		}
+	}
+	for _, n := range s.near {
+		if t.programs[n.shard].progress.Load() <= n.after {
+			return nearBit | int64(n.shard)<<32 | int64(n.after)
+		}
+	}
+	return ready
+}
+
+// numberOf returns the number of a program.
+func (t *tick) numberOf(p *program) int32 {
+	if p.shard == world.AllShards {
+		return int32(len(t.programs) - 1)
+	}
+	return int32(p.shard)
+}
+
+// blame adds the time that a program waited to the times of the programs that it waited for. All
+// systems have run.
+func (t *tick) blame(p *program) {
+	var row []int64
+	if n := len(t.programs); t.pairs != nil {
+		row = t.pairs[int(t.numberOf(p))*n:][:n]
+	}
+	for i := range p.waits {
+		x := &p.waits[i]
+		q, step := t.waitedFor(x.before)
+		took := x.to - x.from
+		p.took.waited += took
+		p.steps[x.step].system.waited += took
+		q.took.heldUp += took
+		q.stepTimes[step].heldUp += took
+		if row != nil {
+			row[t.numberOf(q)] += took
+		}
+	}
+}
+
+// waitedFor returns the program that another program waited for, and the step that it had to pass.
+func (t *tick) waitedFor(before int64) (q *program, step int) {
+	if before&nearBit != 0 {
+		q = &t.programs[before&^nearBit>>32]
+		return q, q.find(int(int32(before)))
+	}
+	f := &t.fences[before-1]
+	return &t.programs[f.last], int(f.step)
 }

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 	"unicode"
 
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -242,16 +244,62 @@ func (s *Scheduler) Systems() []string {
 	return names
 }
 
-// mustRest panics while a tick runs.
-func (s *Scheduler) mustRest(call string) {
-	if s.running.Load() {
-		panic(fmt.Sprintf("scheduler: Scheduler.%s while a tick runs; call it between ticks, in Options.OnTick for example", call))
+// Enable makes a system run on all shards from the next tick on, also after a panic disabled it. It
+// returns an error if there is no such system. Safe from any goroutine at any time; a system may
+// call it. Which tick is the next depends on the moment of the call: where the same inputs must
+// give the same world, use When.
+func (s *Scheduler) Enable(name string) error {
+	x, err := s.find(name)
+	if err == nil {
+		x.reenabled.Store(true)
+		x.enabled.Store(true)
+		s.switched.Store(true)
 	}
+	return err
 }
 
-func mustContext(ctx context.Context, call string) {
-	if ctx == nil {
-		panic("scheduler: " + call + " with a nil Context; pass one, or context.Background()")
+// Disable makes a system not run from the next tick on. It returns the same error as Enable,
+// and the same goroutines may call it.
+func (s *Scheduler) Disable(name string) error {
+	x, err := s.find(name)
+	if err == nil {
+		x.enabled.Store(false)
+		s.switched.Store(true)
+	}
+	return err
+}
+
+// Enabled reports whether the system is there and enabled. Safe from any
+// goroutine.
+func (s *Scheduler) Enabled(name string) bool {
+	x, err := s.find(name)
+	return err == nil && x.enabled.Load()
+}
+
+// find returns the system of that name. Safe from any goroutine.
+func (s *Scheduler) find(name string) (*system, error) {
+	s.names.RLock()
+	defer s.names.RUnlock()
+	x := s.names.systems[name]
+	if x == nil {
+		return nil, fmt.Errorf("scheduler: there is no system %q", name)
+	}
+	return x, nil
+}
+
+// takeSwitches puts the calls of Enable and Disable into effect for the next tick, all at once. A
+// system that is switched later changes only in the tick after that, even if the next tick has not
+// asked its conditions yet.
+func (s *Scheduler) takeSwitches() {
+	if !s.switched.Load() || !s.switched.Swap(false) {
+		return
+	}
+	s.names.RLock()
+	defer s.names.RUnlock()
+	for _, x := range s.names.systems {
+		on, restarts := x.enabled.Load(), x.reenabled.Swap(false) && slices.Contains(x.off, true)
+		s.changed = s.changed || on != x.on || restarts
+		x.on, x.restarts = on, x.restarts || restarts
 	}
 }
 
@@ -268,44 +316,33 @@ func (s *Scheduler) prepare() error {
 	return nil
 }
 
-// Step runs one tick: all systems on all shards, then the refresh. It returns, without running, the
-// context's error if the context has ended, world.ErrClosed if the world is closed, and an error if
-// Before or After names a system that was not added.
-//
-// A system that panics does not stop the tick, nor does one that calls runtime.Goexit, as a
-// failing test does. The error joins a *world.PanicError for each of these, and for each
-// function and each hook that panicked in the refresh. If
-// the world breaks, the error is, or joins, a *world.BrokenError, which every later Step
-// returns, too.
-//
-// Step leaves no goroutine behind for long. Where ticks with the same context follow each other at
-// once, the other workers stay awake for the next one, up to 50 µs, and end then. They have the
-// profile labels of the first Step that used that context. In the steady state it allocates
-// nothing.
-func (s *Scheduler) Step(ctx context.Context) error {
-	mustContext(ctx, "Scheduler.Step")
-	if err := ctx.Err(); err != nil {
-		return err
+// mustRest panics while a tick runs.
+func (s *Scheduler) mustRest(call string) {
+	if s.running.Load() {
+		panic(fmt.Sprintf("scheduler: Scheduler.%s while a tick runs; call it between ticks, in Options.OnTick for example", call))
 	}
-	s.runBetween(ctx, "Scheduler.Step", func() bool { return false }) // Stop is for Run
-	if s.options.OnTick == nil {
-		_, _, err := s.step(ctx, "Scheduler.Step")
-		return err
-	}
-	r := Report{Tick: s.w.Tick()}
-	took, ended, err := s.step(ctx, "Scheduler.Step")
-	if ended {
-		r.Duration, r.Between, r.Overrun = took, s.before, took > s.options.Budget
-		s.onTick(r)
-	}
-	return err
 }
 
-// onTick calls OnTick. A replay repeats what it changes in the world. Systems that it switches
-// cannot be told apart from those that other goroutines switch meanwhile, so both count as changes
-// of the idle world.
-func (s *Scheduler) onTick(r Report) {
-	r.Rung = s.ladder.ran
-	defer s.workedOutside(inOnTick, time.Now())
-	s.tick.driver.Replayed(func() { s.options.OnTick(r) })
+func mustContext(ctx context.Context, call string) {
+	if ctx == nil {
+		panic("scheduler: " + call + " with a nil Context; pass one, or context.Background()")
+	}
+}
+
+// log writes to the Logger, if there is one.
+func (s *Scheduler) log(level slog.Level, what string, values ...any) {
+	aside.Log(s.options.Logger, level, what, values...)
+}
+
+// notifyStuck reports a system that does not return. The watchdog calls it. It returns the panic of
+// Notify.
+func (s *Scheduler) notifyStuck(x Stuck) error {
+	s.log(slog.LevelWarn, "system does not return", "system", x.System, "shard", x.Shard, "tick", x.Tick, "for", x.For, "stack", x.Stack)
+	if s.options.Watchdog.Notify == nil {
+		return nil
+	}
+	return aside.Do(inWatchdog, func() error {
+		s.options.Watchdog.Notify(x)
+		return nil
+	})
 }

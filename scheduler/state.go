@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/atoll-sim/atoll/internal/drive"
@@ -81,36 +80,10 @@ func (s *Scheduler) LoadState(src []byte) error {
 	return nil
 }
 
-// load gives the Balancer the state that AppendState wrote.
-func (b *balancing) load(src []byte) error {
-	if len(src) == 0 || b.by == nil {
-		return nil
-	}
-	by, loads := b.by.(interface{ LoadState(src []byte) error })
-	_, keeps := b.by.(interface{ AppendState(dst []byte) []byte })
-	if !loads && keeps {
-		return fmt.Errorf("scheduler: the Balancer, a %T, has a state and no LoadState", b.by)
-	}
-	if loads {
-		if err := by.LoadState(src[1:]); err != nil {
-			return err
-		}
-	}
-	b.system.enabled.Store(src[0] == 1)
-	return nil
-}
-
 // offs says how many shards have a byte in the state.
 func (s *system) offs() byte {
 	if s.global {
 		return drive.OffSystem
 	}
 	return drive.OffShards
-}
-
-func bit(is bool) byte {
-	if is {
-		return 1
-	}
-	return 0
 }

@@ -140,6 +140,13 @@ func (p *program) stats(scale clock.Scale, i int) ShardStats {
 	return one
 }
 
+// Shifts returns what the Balancer decided in the last tick, for example for a log of inputs. It is
+// for the goroutine that owns the scheduler, between ticks; the slice is good until the next one.
+func (s *Scheduler) Shifts() []Transfer {
+	s.mustRest("Shifts")
+	return s.balancing.shifts
+}
+
 // record counts the time of the tick, and which shards waited in it for which.
 func (s *Scheduler) record() {
 	t := &s.tick
@@ -156,4 +163,26 @@ func (s *Scheduler) record() {
 		s.trace(s.took)
 	}
 	s.outside.forget()
+}
+
+// WaitShardsMax is the largest number of shards for which Stats.Waits is filled: for that many the
+// table of all pairs of shards takes half a megabyte.
+const WaitShardsMax = 256
+
+// Wait is how long a shard waited at fences because another shard was the last to pass.
+// world.AllShards stands for global systems.
+type Wait struct {
+	Shard, For int
+	Time       time.Duration // since the scheduler was made
+}
+
+// appendWaits appends which shards waited for which.
+func (t *tick) appendWaits(dst []Wait) []Wait {
+	n := len(t.programs)
+	for at, took := range t.pairs {
+		if took > 0 {
+			dst = append(dst, Wait{t.programs[at/n].shard, t.programs[at%n].shard, t.scale.Duration(took)})
+		}
+	}
+	return dst
 }

@@ -8,10 +8,54 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/clock"
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
+
+// Step runs one tick: all systems on all shards, then the refresh. It returns, without running, the
+// context's error if the context has ended, world.ErrClosed if the world is closed, and an error if
+// Before or After names a system that was not added.
+//
+// A system that panics does not stop the tick, nor does one that calls runtime.Goexit, as a
+// failing test does. The error joins a *world.PanicError for each of these, and for each
+// function and each hook that panicked in the refresh. If
+// the world breaks, the error is, or joins, a *world.BrokenError, which every later Step
+// returns, too.
+//
+// Step leaves no goroutine behind for long. Where ticks with the same context follow each other at
+// once, the other workers stay awake for the next one, up to 50 µs, and end then. They have the
+// profile labels of the first Step that used that context. In the steady state it allocates
+// nothing.
+func (s *Scheduler) Step(ctx context.Context) error {
+	mustContext(ctx, "Scheduler.Step")
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.runBetween(ctx, "Scheduler.Step", func() bool { return false }) // Stop is for Run
+	if s.options.OnTick == nil {
+		_, _, err := s.step(ctx, "Scheduler.Step")
+		return err
+	}
+	r := Report{Tick: s.w.Tick()}
+	took, ended, err := s.step(ctx, "Scheduler.Step")
+	if ended {
+		r.Duration, r.Between, r.Overrun = took, s.before, took > s.options.Budget
+		s.onTick(r)
+	}
+	return err
+}
+
+// onTick calls OnTick. A replay repeats what it changes in the world. Systems that it switches
+// cannot be told apart from those that other goroutines switch meanwhile, so both count as changes
+// of the idle world.
+func (s *Scheduler) onTick(r Report) {
+	r.Rung = s.ladder.ran
+	defer s.workedOutside(inOnTick, time.Now())
+	s.tick.driver.Replayed(func() { s.options.OnTick(r) })
+}
 
 // step makes a tick; call is the name of the call for messages. The other workers have left the
 // tick when it ends, even if a panic or runtime.Goexit ends it. ended reports whether there was a
@@ -67,6 +111,28 @@ func (s *Scheduler) step(ctx context.Context, call string) (took time.Duration, 
 	return 0, true, s.endTick(ctx, early)
 }
 
+// decide finds the systems that run in the next tick, and returns the panics of
+// conditions. If skip is set, optional systems do not run.
+func (s *Scheduler) decide(skip bool) (early []failure) {
+	tick := s.w.Tick()
+	for i, x := range s.tick.systems {
+		if x.restarts {
+			x.restarts = false
+			clear(x.off)
+			s.tick.each(i, func(_ int, step *step) { step.off = false })
+		}
+		due := x.on && x.due(tick) && !(skip && x.optional)
+		if due && len(x.when) > 0 {
+			var err *world.PanicError
+			if due, err = x.holds(s.w); err != nil {
+				early = append(early, failure{err, x})
+			}
+		}
+		s.tick.due[i] = due
+	}
+	return early
+}
+
 // beginTick takes the world; call is the name of the call for messages. It returns an error if the
 // world breaks.
 func (s *Scheduler) beginTick(call string) (w driver.Tick, err error) {
@@ -94,6 +160,65 @@ func (s *Scheduler) endTick(ctx context.Context, early []failure) error {
 	s.tracedBalance()
 	balanced = true
 	return s.refresh(ctx, early)
+}
+
+// tracedBalance asks the Balancer.
+func (s *Scheduler) tracedBalance() {
+	t := &s.tick
+	if !t.traced || s.balancing.by == nil {
+		s.balance(t.world)
+		return
+	}
+	x := span{SpanBalance, 0, world.AllShards, clock.Now(), 0}
+	s.balance(t.world)
+	x.to = clock.Now()
+	t.notes = append(t.notes, x)
+}
+
+// balance asks the Balancer, and passes its decisions to the world. All systems have run.
+func (s *Scheduler) balance(w driver.Tick) {
+	b := &s.balancing
+	if b.by == nil {
+		return
+	}
+	b.shifts = b.shifts[:0]
+	if !b.system.enabled.Load() {
+		return
+	}
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		v := recover()
+		if v == nil {
+			v = aside.ErrGoexit
+		}
+		b.shifts = b.shifts[:0]
+		b.err = &world.PanicError{In: inBalancer, Shard: world.AllShards, Tick: w.Number(), Value: v, Stack: debug.Stack()}
+	}()
+	for i := range b.loads {
+		b.loads[i] = Load{Entities: w.Entities(i), Cost: s.tick.scale.Duration(s.tick.programs[i].cost)}
+	}
+	b.shifts = b.by.Balance(w.Number(), b.loads, b.shifts)
+	b.passed = b.passed[:0]
+	for _, x := range b.shifts {
+		b.passed = append(b.passed, drive.Transfer(x))
+	}
+	w.Transfer(b.passed)
+	returned = true
+	if len(b.shifts) == 0 {
+		return
+	}
+	n := uint64(0)
+	for _, x := range b.shifts {
+		n += uint64(x.Entities)
+	}
+	s.counts.Shifts += uint64(len(b.shifts))
+	s.counts.Shifted += n
+	if s.options.Logger != nil { // without this check the values would be allocated even if there is no Logger
+		s.log(slog.LevelInfo, "entities shifted", "tick", w.Number(), "entities", n, "shifts", len(b.shifts))
+	}
 }
 
 // refresh makes the refresh and settles the tick. The world is idle only when it is settled, so that
@@ -129,44 +254,6 @@ func (s *Scheduler) giveUp(ctx context.Context, early []failure, v any) error {
 	var broken *world.BrokenError
 	errors.As(t.world.Break(v), &broken)
 	return s.settle(ctx, early, broken)
-}
-
-// decide finds the systems that run in the next tick, and returns the panics of
-// conditions. If skip is set, optional systems do not run.
-func (s *Scheduler) decide(skip bool) (early []failure) {
-	tick := s.w.Tick()
-	for i, x := range s.tick.systems {
-		if x.restarts {
-			x.restarts = false
-			clear(x.off)
-			s.tick.each(i, func(_ int, step *step) { step.off = false })
-		}
-		due := x.on && x.due(tick) && !(skip && x.optional)
-		if due && len(x.when) > 0 {
-			var err *world.PanicError
-			if due, err = x.holds(s.w); err != nil {
-				early = append(early, failure{err, x})
-			}
-		}
-		s.tick.due[i] = due
-	}
-	return early
-}
-
-// holds calls the system's conditions.
-func (x *system) holds(w *world.World) (all bool, err *world.PanicError) {
-	defer func() {
-		if v := recover(); v != nil {
-			all = false
-			err = &world.PanicError{In: inCondition, Name: x.name, Shard: world.AllShards, Tick: w.Tick(), Value: v, Stack: debug.Stack()}
-		}
-	}()
-	for _, condition := range x.when {
-		if !condition(w) {
-			return false, nil
-		}
-	}
-	return true, nil
 }
 
 // settle adds up a tick that is over, and joins the panics in this order: of conditions; of systems,
@@ -234,18 +321,16 @@ func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.B
 	return errors.Join(all...)
 }
 
-// logPanic logs a panic, with what args say about it.
-func (s *Scheduler) logPanic(e *world.PanicError, message string, args ...any) {
-	if s.options.Logger != nil {
-		s.log(slog.LevelError, message, append(args, "panic", e.Value, "stack", string(e.Stack))...)
-	}
-}
-
-// broke counts and logs the panic that broke the world.
-func (s *Scheduler) broke(e *world.BrokenError) error {
+// applyPolicy applies the policy of a system that panicked.
+func (s *Scheduler) applyPolicy(e failure) {
 	s.counts.Panics++
-	s.log(slog.LevelError, "world broke", "during", e.During, "tick", e.Tick, "panic", e.Value, "stack", string(e.Stack))
-	return e
+	x := e.system
+	switch {
+	case x.policy == DisableSystem, x.policy == DisableOnShard && e.Shard == world.AllShards:
+		x.enabled.Store(false)
+		x.on = false
+	}
+	s.logPanic(e.PanicError, "system panicked", "system", e.Name, "shard", e.Shard, "tick", e.Tick, "policy", x.policy)
 }
 
 // applyHookPolicy applies the policy to a hook that panicked.
@@ -260,14 +345,16 @@ func (s *Scheduler) applyHookPolicy(e *world.PanicError) {
 	s.logPanic(e, "hook panicked", "hook", e.Name, "on", e.Event, "shard", e.Shard, "tick", e.Tick, "policy", s.options.IfPanics)
 }
 
-// applyPolicy applies the policy of a system that panicked.
-func (s *Scheduler) applyPolicy(e failure) {
-	s.counts.Panics++
-	x := e.system
-	switch {
-	case x.policy == DisableSystem, x.policy == DisableOnShard && e.Shard == world.AllShards:
-		x.enabled.Store(false)
-		x.on = false
+// logPanic logs a panic, with what args say about it.
+func (s *Scheduler) logPanic(e *world.PanicError, message string, args ...any) {
+	if s.options.Logger != nil {
+		s.log(slog.LevelError, message, append(args, "panic", e.Value, "stack", string(e.Stack))...)
 	}
-	s.logPanic(e.PanicError, "system panicked", "system", e.Name, "shard", e.Shard, "tick", e.Tick, "policy", x.policy)
+}
+
+// broke counts and logs the panic that broke the world.
+func (s *Scheduler) broke(e *world.BrokenError) error {
+	s.counts.Panics++
+	s.log(slog.LevelError, "world broke", "during", e.During, "tick", e.Tick, "panic", e.Value, "stack", string(e.Stack))
+	return e
 }

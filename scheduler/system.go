@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"runtime/debug"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/drive"
@@ -114,3 +115,35 @@ func newMerge(w *world.World, resource int, after *system) *system {
 
 // due reports whether a system that is enabled runs in a tick.
 func (s *system) due(tick uint64) bool { return tick%uint64(s.every) == uint64(s.offset) }
+
+// holds calls the system's conditions.
+func (s *system) holds(w *world.World) (all bool, err *world.PanicError) {
+	defer func() {
+		if v := recover(); v != nil {
+			all = false
+			err = &world.PanicError{In: inCondition, Name: s.name, Shard: world.AllShards, Tick: w.Tick(), Value: v, Stack: debug.Stack()}
+		}
+	}()
+	for _, condition := range s.when {
+		if !condition(w) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// failure is the panic of a system, of a condition or of the Balancer, with the system whose policy
+// applies.
+type failure struct {
+	*world.PanicError
+	system *system
+}
+
+// The values of world.PanicError.In that a scheduler sets.
+const (
+	inSystem    = "system"
+	inCondition = "condition of system"
+	inBalancer  = "balancer"
+	inBetween   = "function between ticks"
+	inWatchdog  = "Watchdog.Notify"
+)

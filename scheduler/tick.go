@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/clock"
@@ -62,6 +63,8 @@ type countdown struct {
 	_    [48]byte // counted down by different workers
 }
 
+// init makes the workers, and the programs of the shards and of the global systems, which have no
+// steps yet.
 func (t *tick) init(w *world.World, workers int) {
 	n := w.Shards()
 	t.driver = driver.Of(w)
@@ -87,6 +90,100 @@ func (t *tick) init(w *world.World, workers int) {
 	for i := range workers {
 		t.workers = append(t.workers, t.newWorker(i))
 	}
+}
+
+// compile makes the programs of a list of systems. It keeps what was measured so far.
+func (t *tick) compile(w *world.World, systems []*system, labels bool) {
+	t.systems = systems
+	t.due = make([]bool, len(systems))
+	t.ran = make([]bool, len(systems))
+	for _, s := range systems {
+		if s.times == nil {
+			s.times = make([]ofWorker, len(t.workers))
+		}
+	}
+	for i := range t.programs {
+		t.programs[i].compile(systems, labels)
+	}
+	t.raise()
+}
+
+// raise puts the fences into the programs. Each system that all shards wait for has one
+// countdown.
+func (t *tick) raise() {
+	t.fences = t.fences[:0]
+	number := map[int]int32{} // by the place of the system that is waited for
+	for _, f := range fencesOf(t.driver, t.systems) {
+		if f.near {
+			t.raiseNear(f)
+			continue
+		}
+		n, ok := number[f.after]
+		if !ok {
+			n = int32(len(t.fences))
+			number[f.after] = n
+			t.fences = append(t.fences, countdown{})
+			t.fences[n].from = int32(t.each(f.after, func(_ int, s *step) { s.signal = n }))
+		}
+		t.each(f.system, func(_ int, s *step) {
+			if s.waits[0] == none {
+				s.waits[0] = n
+			} else {
+				s.waits[1] = n
+			}
+		})
+	}
+}
+
+// each calls f with the steps of the system at a place in the order, by program,
+// and returns how many there are.
+func (t *tick) each(at int, f func(program int, s *step)) (n int) {
+	for i := range t.programs {
+		if p := &t.programs[i]; t.systems[at].global == (p.shard == world.AllShards) {
+			f(i, &p.steps[p.find(at)])
+			n++
+		}
+	}
+	return n
+}
+
+// raiseNear makes shards wait for the neighbours that they read from, and for those that
+// read from them.
+func (t *tick) raiseNear(f fence) {
+	first, then := t.systems[f.after].access, t.systems[f.system].access
+	writesFirst, readsFirst := false, false // a writer before its readers, readers before their writer
+	both := first[0].Writes.Common(then[0].Neighbour)
+	writesFirst = both.Len() > 0
+	both = first[0].Neighbour.Common(then[0].Writes)
+	readsFirst = both.Len() > 0
+	t.each(f.system, func(shard int, s *step) {
+		if writesFirst {
+			for _, n := range then[shard].Neighbours {
+				t.waitFor(s, n, f.after)
+			}
+		}
+		if !readsFirst {
+			return
+		}
+		for n := range first {
+			if _, ok := slices.BinarySearch(first[n].Neighbours, shard); ok {
+				t.waitFor(s, n, f.after)
+			}
+		}
+	})
+}
+
+// waitFor makes a step wait until another shard has passed a system. A wait for a later system
+// replaces one for an earlier system.
+func (t *tick) waitFor(s *step, shard, after int) {
+	other := &t.programs[shard]
+	other.steps[other.find(after)].publish = true
+	i := slices.IndexFunc(s.near, func(n nearWait) bool { return int(n.shard) == shard })
+	if i < 0 {
+		s.near = append(s.near, nearWait{int32(shard), int32(after)})
+		return
+	}
+	s.near[i].after = max(s.near[i].after, int32(after))
 }
 
 // begin sets the tick up: every program is at its first step, and the coordinator is about to run,
@@ -127,6 +224,19 @@ func (t *tick) begin(ctx context.Context, w driver.Tick) {
 	t.arrange()
 	if t.called = len(t.workers) == 1; !t.called {
 		t.callOthers()
+	}
+}
+
+// beginTrace begins a tick, which is traced or not. The other workers are not called yet.
+func (t *tick) beginTrace(on bool) {
+	if t.traced == on && !on {
+		return
+	}
+	t.traced = on
+	t.world.Trace(on)
+	t.notes = t.notes[:0]
+	for _, w := range t.workers {
+		w.spans = w.spans[:0]
 	}
 }
 
@@ -200,4 +310,12 @@ func (t *tick) settle() {
 		}
 	}
 	t.ended = clock.Now()
+}
+
+// seed seeds the random numbers of the workers and of the refresh.
+func (t *tick) seed(seed uint64) {
+	for _, w := range t.workers {
+		w.chance.Seed(seed, uint64(w.number))
+	}
+	t.chance.Seed(seed, uint64(len(t.workers)))
 }

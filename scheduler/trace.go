@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/atoll-sim/atoll/internal/clock"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -55,55 +54,6 @@ type Span struct {
 	// Critical says that the tick would have been shorter without it: it is on the longest chain of
 	// spans that had to wait for each other, for a worker or for a fence.
 	Critical bool
-}
-
-// SpanKind says what a Span is.
-type SpanKind int
-
-// The kinds of spans.
-const (
-	SpanSystem  SpanKind = iota // a run of a system
-	SpanWait                    // a shard waited at a fence
-	SpanBalance                 // the Balancer decided
-	SpanStep                    // a step of the refresh, or a part of one
-	SpanBetween                 // what came before the tick, since the last one
-)
-
-// String returns "system", "wait", "balance", "step" or "between".
-func (k SpanKind) String() string {
-	if names := [...]string{"system", "wait", "balance", "step", "between"}; uint(k) < uint(len(names)) {
-		return names[k]
-	}
-	return fmt.Sprintf("SpanKind(%d)", int(k))
-}
-
-// span is a Span as a worker records it, in ticks of the clock.
-type span struct {
-	kind     SpanKind
-	number   int32 // of the system, or of the step
-	shard    int32
-	from, to int64
-}
-
-// traces holds the callers of Trace and the Overruns that are kept.
-//
-// Ownership: safe for concurrent use; mu guards. wanted says that there are some, to be read
-// without the lock.
-type traces struct {
-	wanted atomic.Bool
-	mu     struct {
-		sync.Mutex
-		waiting  []*tracing
-		overruns []*Overruns
-		closed   error
-	}
-}
-
-// tracing is a call of Trace.
-type tracing struct {
-	left int
-	got  []Trace
-	done chan error // holds one
 }
 
 // Trace records the next ticks, at most TraceTicksMax, and returns when they have been made. If the
@@ -182,6 +132,27 @@ func (o *Overruns) Close() {
 	t.settle()
 }
 
+// traces holds the callers of Trace and the Overruns that are kept.
+//
+// Ownership: safe for concurrent use; mu guards. wanted says that there are some, to be read
+// without the lock.
+type traces struct {
+	wanted atomic.Bool
+	mu     struct {
+		sync.Mutex
+		waiting  []*tracing
+		overruns []*Overruns
+		closed   error
+	}
+}
+
+// tracing is a call of Trace.
+type tracing struct {
+	left int
+	got  []Trace
+	done chan error // holds one
+}
+
 // settle finds out whether ticks are to be traced. The lock is held.
 func (t *traces) settle() {
 	t.wanted.Store(t.mu.closed == nil && len(t.mu.waiting)+len(t.mu.overruns) > 0)
@@ -227,32 +198,6 @@ func (s *Scheduler) trace(took time.Duration) {
 	}
 	t.mu.waiting = slices.DeleteFunc(t.mu.waiting, func(y *tracing) bool { return y.left == 0 })
 	t.settle()
-}
-
-// beginTrace begins a tick, which is traced or not. The other workers are not called yet.
-func (t *tick) beginTrace(on bool) {
-	if t.traced == on && !on {
-		return
-	}
-	t.traced = on
-	t.world.Trace(on)
-	t.notes = t.notes[:0]
-	for _, w := range t.workers {
-		w.spans = w.spans[:0]
-	}
-}
-
-// tracedBalance asks the Balancer.
-func (s *Scheduler) tracedBalance() {
-	t := &s.tick
-	if !t.traced || s.balancing.by == nil {
-		s.balance(t.world)
-		return
-	}
-	x := span{SpanBalance, 0, world.AllShards, clock.Now(), 0}
-	s.balance(t.world)
-	x.to = clock.Now()
-	t.notes = append(t.notes, x)
 }
 
 // spans makes the spans of the tick that began at began, ordered, and returns how many are left
@@ -309,4 +254,100 @@ func (t *tick) spans(began int64, before []Span) (all []Span, omitted int) {
 	slices.SortStableFunc(all, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
 	markCritical(all)
 	return all, omitted
+}
+
+// markCritical marks the spans on the critical path of a tick. It goes from the end of the tick
+// back to its beginning. A span can have waited for three others: the one before it of the same
+// worker, the one before it in the same shard, and, if the shard stood at a fence, the one that
+// opened the fence. The path goes on with the one of these that ended last.
+func markCritical(all []Span) {
+	c := chains{all, map[int][]int{}, map[int][]int{}, map[int][]int{}}
+	last := -1
+	for i := range all {
+		switch x := &all[i]; {
+		case x.Kind == SpanSystem:
+			c.ofWorker[x.Worker] = append(c.ofWorker[x.Worker], i)
+			c.ofShard[x.Shard] = append(c.ofShard[x.Shard], i)
+			if last < 0 || x.To > all[last].To {
+				last = i
+			}
+		case x.Kind == SpanWait:
+			c.waits[x.Shard] = append(c.waits[x.Shard], i)
+		case x.Kind == SpanBalance, x.Kind == SpanBetween, x.Worker < 0:
+			x.Critical = true // the steps of a refresh follow one another, as does what comes before
+		}
+	}
+	for last >= 0 && !all[last].Critical {
+		all[last].Critical = true
+		last = c.before(last)
+	}
+	markParts(all)
+}
+
+// markParts marks in each step of the refresh the part that ended last.
+func markParts(all []Span) {
+	for i := range all {
+		whole := &all[i]
+		if whole.Kind != SpanStep || whole.Worker >= 0 {
+			continue
+		}
+		last := -1
+		for k := i; k < len(all) && all[k].From <= whole.To; k++ {
+			if x := &all[k]; x.Kind == SpanStep && x.Worker >= 0 && x.Name == whole.Name && x.To <= whole.To && (last < 0 || x.To > all[last].To) {
+				last = k
+			}
+		}
+		if last >= 0 {
+			all[last].Critical = true
+		}
+	}
+}
+
+// chains holds spans of systems by worker and by shard, as numbers in a list that is ordered by
+// From. Spans of one worker do not overlap, nor do those of one shard.
+type chains struct {
+	all      []Span
+	ofWorker map[int][]int
+	ofShard  map[int][]int
+	waits    map[int][]int
+}
+
+// before returns the last to end of the spans that span i had to wait for, or -1.
+func (c *chains) before(i int) int {
+	x := &c.all[i]
+	found := -1
+	later := func(k int) {
+		if k >= 0 && (found < 0 || c.all[k].To > c.all[found].To) {
+			found = k
+		}
+	}
+	later(c.previous(c.ofWorker[x.Worker], i))
+	later(c.previous(c.ofShard[x.Shard], i))
+	for _, k := range c.waits[x.Shard] {
+		if w := &c.all[k]; w.To == x.From {
+			later(c.passing(w))
+		}
+	}
+	return found
+}
+
+// previous returns the number before i in a list.
+func (c *chains) previous(list []int, i int) int {
+	if k, _ := slices.BinarySearch(list, i); k > 0 {
+		return list[k-1]
+	}
+	return -1
+}
+
+// passing returns the last span of the shard that a wait was for, before the end of the wait. That
+// is the system that the shard had to pass, or the one before it if that did not run.
+func (c *chains) passing(w *Span) int {
+	list := c.ofShard[w.For]
+	k, _ := slices.BinarySearchFunc(list, w.To, func(i int, to time.Duration) int { return cmp.Compare(c.all[i].From, to) })
+	for k--; k >= 0; k-- {
+		if x := &c.all[list[k]]; x.To <= w.To && (x.Name == w.Name || x.To <= w.From) {
+			return list[k]
+		}
+	}
+	return -1
 }

@@ -65,57 +65,57 @@ func newWatchdog(t *tick, after time.Duration, tell func(Stuck) error) *watchdog
 }
 
 // period returns the time between looks: a run is reported at most that much late.
-func (d *watchdog) period() time.Duration { return max(d.after/4, time.Millisecond) }
+func (w *watchdog) period() time.Duration { return max(w.after/4, time.Millisecond) }
 
-func (d *watchdog) begin() {
-	d.mu.Lock()
-	d.mu.on = true
-	d.mu.Unlock()
-	d.timer.Reset(d.period())
-}
-
-func (d *watchdog) end() {
-	d.timer.Stop()
-	d.mu.Lock()
-	d.mu.on = false
-	d.mu.Unlock()
-}
-
-// takeFailed returns the panic of notify in a tick that has ended.
-func (d *watchdog) takeFailed() (e *world.PanicError) {
-	if d == nil {
-		return nil
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	e, d.mu.failed = d.mu.failed, nil
-	return e
+func (w *watchdog) begin() {
+	w.mu.Lock()
+	w.mu.on = true
+	w.mu.Unlock()
+	w.timer.Reset(w.period())
 }
 
 // look reports the systems that have run for too long. The timer calls it.
-func (d *watchdog) look() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.mu.on {
+func (w *watchdog) look() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.mu.on {
 		return
 	}
-	for _, w := range d.tick.workers {
-		s, since := w.running.Load(), w.since.Load()
-		spent := d.tick.scale.Duration(clock.Now() - since)
-		if s == nil || spent < d.after || w.reported == since {
+	for _, by := range w.tick.workers {
+		s, since := by.running.Load(), by.since.Load()
+		spent := w.tick.scale.Duration(clock.Now() - since)
+		if s == nil || spent < w.after || by.reported == since {
 			continue
 		}
 		stack := stackOf(labelsOf(s.system.name, int(s.shard)))
-		if w.running.Load() != s || w.since.Load() != since {
+		if by.running.Load() != s || by.since.Load() != since {
 			stack = ""
 		}
-		w.reported = since
-		err := d.notify(Stuck{System: s.system.name, Shard: int(s.shard), Tick: d.tick.number, For: spent, Stack: stack})
-		if e := (*aside.Error)(nil); errors.As(err, &e) && d.mu.failed == nil {
-			d.mu.failed = &world.PanicError{In: inWatchdog, Shard: world.AllShards, Tick: d.tick.number, Value: e.Value, Stack: e.Stack}
+		by.reported = since
+		err := w.notify(Stuck{System: s.system.name, Shard: int(s.shard), Tick: w.tick.number, For: spent, Stack: stack})
+		if e := (*aside.Error)(nil); errors.As(err, &e) && w.mu.failed == nil {
+			w.mu.failed = &world.PanicError{In: inWatchdog, Shard: world.AllShards, Tick: w.tick.number, Value: e.Value, Stack: e.Stack}
 		}
 	}
-	d.timer.Reset(d.period())
+	w.timer.Reset(w.period())
+}
+
+func (w *watchdog) end() {
+	w.timer.Stop()
+	w.mu.Lock()
+	w.mu.on = false
+	w.mu.Unlock()
+}
+
+// takeFailed returns the panic of notify in a tick that has ended.
+func (w *watchdog) takeFailed() (e *world.PanicError) {
+	if w == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e, w.mu.failed = w.mu.failed, nil
+	return e
 }
 
 // stackOf returns the part of the goroutine profile that has all labels, which are keys and values

@@ -6,11 +6,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/atoll-sim/atoll/internal/clock"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/world"
 )
 
 // worker is one of the goroutines that run programs; number 0 is the
@@ -66,6 +69,51 @@ const (
 	never = math.MaxInt64
 )
 
+// newWorker makes a worker. If a system ends the worker's goroutine, another goroutine
+// takes its place.
+func (t *tick) newWorker(number int) *worker {
+	w := &worker{number: number, callAt: never, backoff: backoff{gate: &t.gate}}
+	w.start = func() {
+		if t.join(w, w.state.Load()&^stateMask) {
+			w.run()
+		}
+	}
+	w.run = func() {
+		done := false
+		defer func() {
+			if !done {
+				go w.run()
+			}
+		}()
+		for again := true; again; again = t.stay(w) {
+			t.runSystems(w)
+			t.runJobs(w)
+		}
+		done = true
+	}
+	return w
+}
+
+// runSystems runs programs forward until all are finished.
+func (t *tick) runSystems(w *worker) {
+	w.now = clock.Now()
+	for idle := false; t.unfinished.Load() > 0; {
+		p := t.pick(w)
+		if p == nil {
+			idle = true
+			w.backoff.failed()
+			continue
+		}
+		if idle {
+			idle = false
+			w.backoff.end()
+			w.now = clock.Now()
+		}
+		t.advance(w, p)
+	}
+	w.backoff.end()
+}
+
 // arrange gives each worker the programs it ran last, costliest first. The program of the
 // global systems comes before all others, because shards may be waiting for it. A single
 // worker has no load to share, and runs the shards by number, so that its steps can be
@@ -92,6 +140,11 @@ func (t *tick) arrange() {
 			w.shuffle()
 		}
 	}
+}
+
+// shuffle has the worker look for programs in a random order.
+func (w *worker) shuffle() {
+	rand.New(&w.chance).Shuffle(len(w.mine), func(i, k int) { w.mine[i], w.mine[k] = w.mine[k], w.mine[i] })
 }
 
 // pick claims a program for w: the costliest of its own, or else the costliest of all.
@@ -139,122 +192,6 @@ func (t *tick) take(p *program) bool {
 	return t.runnable(state) && p.state.CompareAndSwap(state, claimed)
 }
 
-// runSystems runs programs forward until all are finished.
-func (t *tick) runSystems(w *worker) {
-	w.now = clock.Now()
-	for idle := false; t.unfinished.Load() > 0; {
-		p := t.pick(w)
-		if p == nil {
-			idle = true
-			w.backoff.failed()
-			continue
-		}
-		if idle {
-			idle = false
-			w.backoff.end()
-			w.now = clock.Now()
-		}
-		t.advance(w, p)
-	}
-	w.backoff.end()
-}
-
-// newWorker makes a worker. If a system ends the worker's goroutine, another goroutine
-// takes its place.
-func (t *tick) newWorker(number int) *worker {
-	w := &worker{number: number, callAt: never, backoff: backoff{gate: &t.gate}}
-	w.start = func() {
-		if t.join(w, w.state.Load()&^stateMask) {
-			w.run()
-		}
-	}
-	w.run = func() {
-		done := false
-		defer func() {
-			if !done {
-				go w.run()
-			}
-		}()
-		for again := true; again; again = t.stay(w) {
-			t.runSystems(w)
-			t.runJobs(w)
-		}
-		done = true
-	}
-	return w
-}
-
-// stay ends the tick for a worker. If workers stay, it then looks for the next tick for a while,
-// and reports whether it is called. The goroutine that took the coordinator's place does not stay:
-// nobody calls it.
-func (t *tick) stay(w *worker) bool {
-	mine := w.state.Load() &^ stateMask // and gone
-	if !t.stays || w.number == 0 {
-		w.state.Store(mine) // it is gone
-		t.leave()
-		return false
-	}
-	w.state.Store(mine | staying)
-	t.leave()
-	return t.join(w, mine)
-}
-
-// join takes part in a tick that the worker was called for, and reports whether it may: it may not
-// if that tick is over, or the worker has another goroutine. One that stays waits for a while to be
-// called. mine is the number of the caller's goroutine.
-func (t *tick) join(w *worker, mine uint32) bool {
-	looks, until := 0, int64(0)
-	for {
-		switch s := w.state.Load(); s {
-		case mine | wanted:
-			if w.state.CompareAndSwap(s, mine|working) {
-				return true
-			}
-		case mine | late:
-			if w.state.CompareAndSwap(s, mine) { // it is gone
-				return false
-			}
-		case mine | lateStays:
-			w.state.CompareAndSwap(s, mine|staying)
-			looks, until = 0, 0
-		case mine | staying:
-			now := clock.Now()
-			if looks++; looks == 1 {
-				until = now + t.scale.Ticks(spinTime)
-			}
-			if (looks > spinMax || now >= until) && w.state.CompareAndSwap(s, mine) {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-}
-
-// dismiss ends the tick for the workers that were called and did not begin to take part. They need
-// not be waited for. Coordinator only.
-func (t *tick) dismiss() {
-	next := uint32(late)
-	if t.stays {
-		next = lateStays
-	}
-	for _, w := range t.workers[1:] {
-		if s := w.state.Load(); s&stateMask == wanted && w.state.CompareAndSwap(s, s&^stateMask|next) {
-			t.helpers.Add(-1)
-		}
-	}
-}
-
-// isLate reports whether the worker was called and has not begun.
-func (w *worker) isLate() bool { return w.state.Load()&stateMask >= late }
-
-// leave is the last that a worker does in a tick.
-func (t *tick) leave() {
-	if t.helpers.Add(-1) == 0 {
-		t.gate.open()
-	}
-}
-
 // call calls the other workers, once in a tick, and starts the goroutines of those that have none.
 // Those that are awake, or late, it calls only for the caller they worked for: a goroutine has the
 // profile labels and the bubble of the one that started it. Coordinator only.
@@ -298,4 +235,214 @@ func (t *tick) mayCallAgain() bool {
 		return false
 	}
 	return t.stays || !clock.InBubble()
+}
+
+// join takes part in a tick that the worker was called for, and reports whether it may: it may not
+// if that tick is over, or the worker has another goroutine. One that stays waits for a while to be
+// called. mine is the number of the caller's goroutine.
+func (t *tick) join(w *worker, mine uint32) bool {
+	looks, until := 0, int64(0)
+	for {
+		switch s := w.state.Load(); s {
+		case mine | wanted:
+			if w.state.CompareAndSwap(s, mine|working) {
+				return true
+			}
+		case mine | late:
+			if w.state.CompareAndSwap(s, mine) { // it is gone
+				return false
+			}
+		case mine | lateStays:
+			w.state.CompareAndSwap(s, mine|staying)
+			looks, until = 0, 0
+		case mine | staying:
+			now := clock.Now()
+			if looks++; looks == 1 {
+				until = now + t.scale.Ticks(spinTime)
+			}
+			if (looks > spinMax || now >= until) && w.state.CompareAndSwap(s, mine) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+}
+
+// stay ends the tick for a worker. If workers stay, it then looks for the next tick for a while,
+// and reports whether it is called. The goroutine that took the coordinator's place does not stay:
+// nobody calls it.
+func (t *tick) stay(w *worker) bool {
+	mine := w.state.Load() &^ stateMask // and gone
+	if !t.stays || w.number == 0 {
+		w.state.Store(mine) // it is gone
+		t.leave()
+		return false
+	}
+	w.state.Store(mine | staying)
+	t.leave()
+	return t.join(w, mine)
+}
+
+// leave is the last that a worker does in a tick.
+func (t *tick) leave() {
+	if t.helpers.Add(-1) == 0 {
+		t.gate.open()
+	}
+}
+
+// dismiss ends the tick for the workers that were called and did not begin to take part. They need
+// not be waited for. Coordinator only.
+func (t *tick) dismiss() {
+	next := uint32(late)
+	if t.stays {
+		next = lateStays
+	}
+	for _, w := range t.workers[1:] {
+		if s := w.state.Load(); s&stateMask == wanted && w.state.CompareAndSwap(s, s&^stateMask|next) {
+			t.helpers.Add(-1)
+		}
+	}
+}
+
+// isLate reports whether the worker was called and has not begun.
+func (w *worker) isLate() bool { return w.state.Load()&stateMask >= late }
+
+// jobsMax is the number of steps of a refresh that can run in parallel. The coordinator runs
+// further steps alone.
+const jobsMax = 64
+
+// job is a step of the refresh that runs in parallel. Each job is used once in a
+// tick, so a worker that is late never finds the next step in its place.
+//
+// Ownership: the coordinator, until it opens the job.
+type job struct {
+	f     func(int)
+	step  drive.RefreshStep
+	n     int
+	stamp uint64 // higher than that of every earlier job, in this tick or before
+	done  atomic.Int32
+	_     [28]byte
+}
+
+// parallel is the drive.Parallel of a tick: it opens a job for the workers,
+// takes part, and returns when it is done.
+func (t *tick) parallel(n int, f func(int)) {
+	k := t.opened.Load()
+	if k == jobsMax || n > len(t.claims) {
+		for i := range n {
+			f(i)
+		}
+		return
+	}
+	t.call(t.workers[0])
+	j := &t.jobs[k]
+	j.f, j.step, j.n, j.stamp = f, t.world.Step(), n, t.made*jobsMax+uint64(k)
+	j.done.Store(0)
+	t.opened.Store(k + 1) // publishes the job
+	t.gate.open()
+	defer t.awaitJob(j)                          // also if an item has ended this goroutine
+	t.work(j, t.workers[0], &t.chance, &t.notes) // not the worker's: another goroutine may have taken its place
+}
+
+// awaitJob waits until a job is done. If this goroutine is ending, it gives up the items that
+// nobody has taken yet.
+func (t *tick) awaitJob(j *job) {
+	for i := range j.n {
+		if t.claim(j, i) {
+			j.done.Add(1)
+		}
+	}
+	p := backoff{gate: &t.gate} // not the worker's: another goroutine may have taken its place
+	for int(j.done.Load()) < j.n {
+		p.failed()
+	}
+	p.end()
+}
+
+// runJobs takes part in the refresh until it is over.
+func (t *tick) runJobs(w *worker) {
+	for k := int32(0); ; {
+		switch {
+		case k < t.opened.Load():
+			w.backoff.end()
+			t.work(&t.jobs[k], w, &w.chance, &w.spans)
+			k++
+		case t.over.Load():
+			w.backoff.end()
+			return
+		default:
+			w.backoff.failed()
+		}
+	}
+}
+
+// work takes items of a job until none is left. It begins with those of the shards that the worker
+// has run, because its processor's cache has them. Then it takes the rest, from a different start
+// for each worker. chance and notes are the caller's.
+func (t *tick) work(j *job, w *worker, chance *rand.PCG, notes *[]span) {
+	for _, i := range w.mine {
+		if int(i) < j.n {
+			t.try(j, int(i), chance, notes)
+		}
+	}
+	from := w.number * j.n / len(t.workers)
+	for i := from; i < j.n; i++ {
+		t.try(j, i, chance, notes)
+	}
+	for i := range from {
+		t.try(j, i, chance, notes)
+	}
+}
+
+// try does an item of a job if nobody has taken it.
+func (t *tick) try(j *job, i int, chance *rand.PCG, notes *[]span) {
+	if !t.claim(j, i) {
+		return
+	}
+	if t.chaos {
+		randomDelay(chance)
+	}
+	if !t.traced {
+		t.item(j, i)
+		return
+	}
+	x := span{SpanStep, int32(j.step), world.AllShards, clock.Now(), 0}
+	if j.step.ByShard() && i < len(t.programs)-1 {
+		x.shard = int32(i)
+	}
+	t.item(j, i)
+	x.to = clock.Now()
+	*notes = append(*notes, x)
+}
+
+// claim takes an item of a job.
+func (t *tick) claim(j *job, i int) bool {
+	c := &t.claims[i]
+	last := c.Load()
+	return last < j.stamp && c.CompareAndSwap(last, j.stamp)
+}
+
+// item does one item. The item counts as done even if it ends its goroutine.
+func (t *tick) item(j *job, i int) {
+	defer func() {
+		if int(j.done.Add(1)) == j.n {
+			t.gate.open()
+		}
+	}()
+	j.f(i)
+}
+
+// randomDelay takes a little time now and then: it sleeps, yields or is merely busy.
+func randomDelay(chance *rand.PCG) {
+	switch x := chance.Uint64(); {
+	case x%64 == 0:
+		time.Sleep(time.Duration(x>>8) % (100 * time.Microsecond))
+	case x%64 < 16:
+		runtime.Gosched()
+	case x%64 < 32:
+		for n := x >> 8 % 4096; n > 0; n-- {
+			chance.Uint64()
+		}
+	}
 }

@@ -206,6 +206,60 @@ func (c *Call[A, R]) Go(by world.Actor, to handle.Handle, args A) (ID, error) {
 	return ID(id), nil
 }
 
+// push gives the Pool an ask. mu is held.
+func (c *Call[A, R]) push(h *home[A, R], id wheel.ID, lost bool) {
+	var j *job[A, R]
+	if n := len(c.free); n > 0 {
+		j, c.free = c.free[n-1], c.free[:n-1]
+	} else {
+		j = new(job[A, R])
+	}
+	index := id.Index()
+	*j = job[A, R]{task: task{id: id, job: j}, call: c, args: *h.args.At(index), lost: lost}
+	for index >= len(h.tasks) {
+		h.tasks = append(h.tasks, nil)
+	}
+	h.tasks[index] = &j.task
+	c.pool.push(&j.task)
+}
+
+// tell hands the Pool the asks since the last refresh, and ends the tasks of asks that have ended.
+func (c *Call[A, R]) tell(h *home[A, R]) {
+	if len(h.fresh)+len(h.ended) == 0 {
+		return
+	}
+	p := c.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, t := range h.ended {
+		p.end(t)
+	}
+	if p.mu.closed {
+		return
+	}
+	for _, id := range h.fresh {
+		c.push(h, id, false)
+	}
+}
+
+// do calls the function, after the Gate.
+func (c *Call[A, R]) do(ctx context.Context, p *Pool, t *task, args A, lost bool) (value R, _ Status) {
+	if lost {
+		return value, Lost
+	}
+	err := p.pass(ctx, t)
+	if err == nil {
+		value, err = c.run(ctx, args)
+	}
+	if err == nil {
+		return value, Done
+	}
+	if ctx.Err() == nil {
+		p.log("a function has failed", c.label, err)
+	}
+	return value, Failed
+}
+
 // Len returns how many asks are under way, including those of entities that died and were not
 // removed yet. The world must be idle.
 func (c *Call[A, R]) Len() (n int) {
@@ -214,4 +268,24 @@ func (c *Call[A, R]) Len() (n int) {
 		n += c.homes[i].Count()
 	}
 	return n
+}
+
+// shardOf returns the shard that gets answers to an ask. Answers to global systems go to shard 0.
+func (c *Call[A, R]) shardOf(id wheel.ID) int { return id.Home() % c.w.Shards() }
+
+// answer applies an answer at the refresh, in the shard that it was sent to.
+func (c *Call[A, R]) answer(shard int, x *answer[R]) world.Outcome {
+	if x.ID.Home() >= len(c.homes) || c.shardOf(x.ID) != shard || x.Status >= statuses { // only in a log that was altered
+		return world.Gone
+	}
+	h := &c.homes[x.ID.Home()]
+	index, ok := h.Find(x.ID)
+	if !ok {
+		return world.Gone
+	}
+	h.came = append(h.came, result[R]{to: h.At(index).To, Result: Result[R]{ID(x.ID), x.Status, x.Value}})
+	h.Unset(index)
+	h.Release(index)
+	h.end(index)
+	return world.Applied
 }

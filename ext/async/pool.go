@@ -217,6 +217,85 @@ func (p *Pool) pass(ctx context.Context, t *task) error {
 	return nil
 }
 
+// push adds a task after those that wait. mu is held.
+func (p *Pool) push(t *task) {
+	p.mu.pushed++
+	t.number, t.waits = p.mu.pushed, true
+	if t.prev = p.mu.last; t.prev == nil {
+		p.mu.first = t
+	} else {
+		t.prev.next = t
+	}
+	p.mu.last = t
+	p.mu.more.Signal()
+}
+
+// remove takes a task out of those that wait. mu is held.
+func (p *Pool) remove(t *task) {
+	if t.prev == nil {
+		p.mu.first = t.next
+	} else {
+		t.prev.next = t.next
+	}
+	if t.next == nil {
+		p.mu.last = t.prev
+	} else {
+		t.next.prev = t.prev
+	}
+	t.prev, t.next, t.waits = nil, nil, false
+}
+
+// take waits for a task. cancel ends it while it runs. take returns nil if the Pool is closed.
+func (p *Pool) take(cancel context.CancelFunc) *task {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.mu.first == nil && !p.mu.closed {
+		p.mu.more.Wait()
+	}
+	t := p.mu.first
+	if t != nil {
+		p.remove(t)
+		t.cancel = cancel
+	}
+	return t
+}
+
+// end ends a task whose ask has ended. mu is held.
+func (p *Pool) end(t *task) {
+	if p.mu.closed { // no task waits, and none is reused
+		t.waits = false
+	} else if t.waits {
+		p.remove(t)
+		t.ran = true
+	}
+	t.ended = true
+	if t.cancel != nil {
+		t.cancel()
+	}
+	p.reuse(t)
+}
+
+// finish notes that a task was run.
+func (p *Pool) finish(t *task) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t.ran, t.cancel = true, nil
+	p.reuse(t)
+}
+
+func (p *Pool) reuse(t *task) {
+	if t.ran && t.ended && !p.mu.closed {
+		t.job.release()
+	}
+}
+
+// hasEnded reports whether the ask has ended, so that its result is not needed.
+func (p *Pool) hasEnded(t *task) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return t.ended
+}
+
 // log logs what has gone wrong, except the end of the Pool.
 func (p *Pool) log(what, label string, err error, values ...any) {
 	if !errors.Is(err, world.ErrClosed) {

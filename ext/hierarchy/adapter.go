@@ -2,6 +2,8 @@ package hierarchy
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -14,36 +16,36 @@ import (
 type adapter struct{ *Relation }
 
 // Begin closes the gaps that the idle world has left, so that systems only read.
-func (k adapter) Begin() { k.tree.Settle() }
+func (a adapter) Begin() { a.tree.Settle() }
 
 // Settle closes the gaps that the refresh has left, and goes on with a sweep.
-func (k adapter) Settle() {
-	k.forget()
-	k.stale = true
-	k.tree.Settle()
-	k.tree.sweepSome(sweepWords)
+func (a adapter) Settle() {
+	a.forget()
+	a.stale = true
+	a.tree.Settle()
+	a.tree.sweepSome(sweepWords)
 }
 
 // Follows reports whether children do not die with their parents.
-func (k adapter) Follows() bool { return k.options.OnParentDeath != Destroy }
+func (a adapter) Follows() bool { return a.options.OnParentDeath != Destroy }
 
 // Spare spares entities that have living children, if that is the policy. It also spares their
 // ancestors among the dying, because these have a living child then.
-func (k adapter) Spare(d *drive.DyingSet) bool {
-	if k.options.OnParentDeath != Refuse {
+func (a adapter) Spare(d *drive.DyingSet) bool {
+	if a.options.OnParentDeath != Refuse {
 		return false
 	}
-	k.forget()
+	a.forget()
 	before := d.Spared()
 	news, first := d.News()
 	for _, h := range news {
-		k.spare(d, k.tree.parent(h))
+		a.spare(d, a.tree.parent(h))
 	}
 	if first {
 		living := func(child handle.Handle) bool { return child != handle.None && !d.Has(child) }
 		for _, h := range d.All() {
-			if d.Has(h) && slices.ContainsFunc(k.tree.items(k.tree.own(h)), living) {
-				k.spare(d, h)
+			if d.Has(h) && slices.ContainsFunc(a.tree.items(a.tree.own(h)), living) {
+				a.spare(d, h)
 			}
 		}
 	}
@@ -51,174 +53,339 @@ func (k adapter) Spare(d *drive.DyingSet) bool {
 }
 
 // spare spares h and its ancestors among the dying.
-func (k adapter) spare(d *drive.DyingSet, h handle.Handle) {
-	for ; h != handle.None && d.Has(h); h = k.tree.parent(h) {
+func (a adapter) spare(d *drive.DyingSet, h handle.Handle) {
+	for ; h != handle.None && d.Has(h); h = a.tree.parent(h) {
 		d.Spare(h)
-		k.refuse(Refusal{Change: "Destroy", Entity: h, Err: ErrChildren})
+		a.refuse(Refusal{Change: "Destroy", Entity: h, Err: ErrChildren})
 	}
 }
 
 // Spread removes dying entities from the relation and applies the policy to their
 // children. Children that it marks are removed with their parent; those of
 // them that are parents wait in k.dying.
-func (k adapter) Spread(d *drive.DyingSet, from int) {
-	if k.options.OnParentDeath == Grandparent {
+func (a adapter) Spread(d *drive.DyingSet, from int) {
+	if a.options.OnParentDeath == Grandparent {
 		for _, h := range d.All()[from:] { // while all links still exist
-			k.passOn(h, d.Has)
+			a.passOn(h, d.Has)
 		}
-		k.forgetHeirs()
-		k.takeBequests()
+		a.forgetHeirs()
+		a.takeBequests()
 	}
-	k.tree.putOff = true
+	a.tree.putOff = true
 	to := len(d.All())
 	for i := from; i < to; i++ {
-		k.dying = append(k.dying, d.All()[i])
-		for n := len(k.dying); n > 0; n = len(k.dying) {
-			h := k.dying[n-1]
-			k.dying = k.dying[:n-1]
-			k.remove(d, h)
+		a.dying = append(a.dying, d.All()[i])
+		for n := len(a.dying); n > 0; n = len(a.dying) {
+			h := a.dying[n-1]
+			a.dying = a.dying[:n-1]
+			a.remove(d, h)
 		}
 	}
-	k.tree.closeGaps()
-	k.adoptBequests()
+	a.tree.closeGaps()
+	a.adoptBequests()
 }
-
-// LinkSize returns the size of a request of the relation.
-func (k adapter) LinkSize() uint32 { return k.requests.Size() }
-
-// Children returns the children of an entity.
-func (k adapter) Children(h handle.Handle) ([]handle.Handle, bool) {
-	return k.tree.children(h), k.tree.list(k.tree.own(h)).is(fixed)
-}
-
-// Parent returns the parent of an entity.
-func (k adapter) Parent(h handle.Handle) handle.Handle { return k.tree.parent(h) }
-
-// Fix is SetPlaces without the limit.
-func (k adapter) Fix(by any, parent handle.Handle, places int) error {
-	c := change{op: opSetPlaces, place: clamp(places)}
-	if _, ok := by.(*world.World); ok {
-		return k.early(parent, &c)
-	}
-	return k.do(by.(world.Actor), parent, c)
-}
-
-// Place is Put without the limit.
-func (k adapter) Place(by any, child, parent handle.Handle, place int) error {
-	return k.do(by.(world.Actor), child, change{op: opPut, to: parent, place: clamp(place)})
-}
-
-// Link is Put without the limit, or with a negative place AddChild, of an entity that the idle world
-// is about to create.
-func (k adapter) Link(child, parent handle.Handle, place int) error {
-	c := change{op: opAddChild, to: parent}
-	if place >= 0 {
-		c = change{op: opPut, to: parent, place: clamp(place)}
-	}
-	return k.early(child, &c)
-}
-
-// early makes a change of an entity that the idle world is about to create.
-func (k adapter) early(h handle.Handle, c *change) error {
-	k.mustNotCompare(c.op.String())
-	return k.tree.named(k.change(h, c))
-}
-
-// Unlink removes an entity, which is not created, and all below it.
-func (k adapter) Unlink(h handle.Handle) { _ = k.tree.RemoveBranch(h, Hole) }
 
 // remove takes a dying entity out of the relation, and its children from it.
-func (k adapter) remove(d *drive.DyingSet, h handle.Handle) {
-	t := k.tree
+func (a adapter) remove(d *drive.DyingSet, h handle.Handle) {
+	t := a.tree
 	if t.look(h) == 0 {
 		return
 	}
-	t.detach(h, k.options.OnChildDeath)
+	t.detach(h, a.options.OnChildDeath)
 	number := t.own(h)
 	if number == 0 {
 		return
 	}
-	if k.options.OnParentDeath == Destroy {
+	if a.options.OnParentDeath == Destroy {
 		d.Mark(t.items(number))
-		t.unlinkChildren(number, &k.dying)
+		t.unlinkChildren(number, &a.dying)
 	} else {
 		t.unlinkChildren(number, nil)
 	}
 	t.dropList(number)
 }
 
-// unlinkChildren makes the children of a list roots, and appends those that have children
-// to parents, unless that is nil.
-func (t *Tree) unlinkChildren(number uint32, parents *[]handle.Handle) {
-	for _, child := range t.items(number) {
-		if child == handle.None {
-			continue
-		}
-		at := t.dir.place(child)
-		if n := node(*at); !n.hasList() {
-			t.touchNode(child)
-			*at = 0
-			continue
-		}
-		t.unlink(child)
-		if parents != nil {
-			*parents = append(*parents, child)
-		}
-	}
-	t.empty(number)
+// LinkSize returns the size of a request of the relation.
+func (a adapter) LinkSize() uint32 { return a.requests.Size() }
+
+// Children returns the children of an entity.
+func (a adapter) Children(h handle.Handle) ([]handle.Handle, bool) {
+	return a.tree.children(h), a.tree.list(a.tree.own(h)).is(fixed)
 }
 
-// empty says that a list has no places. Its children have no links to it, or will have others.
-func (t *Tree) empty(number uint32) {
-	l := t.list(number)
-	t.touchList(number)
-	t.links -= l.children()
-	l.setPlaces(0)
-	l[listState] &= childOne - 1
-	l.unset(fixed)
-	l.unsetOpen()
+// Parent returns the parent of an entity.
+func (a adapter) Parent(h handle.Handle) handle.Handle { return a.tree.parent(h) }
+
+// Fix is SetPlaces without the limit.
+func (a adapter) Fix(by any, parent handle.Handle, places int) error {
+	c := change{op: opSetPlaces, place: clamp(places)}
+	if _, ok := by.(*world.World); ok {
+		return a.early(parent, &c)
+	}
+	return a.do(by.(world.Actor), parent, c)
 }
+
+// Place is Put without the limit.
+func (a adapter) Place(by any, child, parent handle.Handle, place int) error {
+	return a.do(by.(world.Actor), child, change{op: opPut, to: parent, place: clamp(place)})
+}
+
+// Link is Put without the limit, or with a negative place AddChild, of an entity that the idle world
+// is about to create.
+func (a adapter) Link(child, parent handle.Handle, place int) error {
+	c := change{op: opAddChild, to: parent}
+	if place >= 0 {
+		c = change{op: opPut, to: parent, place: clamp(place)}
+	}
+	return a.early(child, &c)
+}
+
+// early makes a change of an entity that the idle world is about to create.
+func (a adapter) early(h handle.Handle, c *change) error {
+	a.mustNotCompare(c.op.String())
+	return a.tree.named(a.change(h, c))
+}
+
+// Unlink removes an entity, which is not created, and all below it.
+func (a adapter) Unlink(h handle.Handle) { _ = a.tree.RemoveBranch(h, Hole) }
 
 // AppendState appends all that decides what the relation does next, for a hash of
 // the world's state: the options, what was refused, and the children of each parent with
 // their places. How the memory is laid out is not a part of it, other than in an image.
 // (So with ManualGrowth it does not say when the relation runs out of room.)
-func (k adapter) AppendState(dst []byte) []byte {
-	o := k.options
-	for _, v := range []int{int(o.OnParentDeath), int(o.OnChildDeath), o.Places, o.PlacesMax, o.Refusals, o.StepsMax, len(k.refused)} {
+func (a adapter) AppendState(dst []byte) []byte {
+	o := a.options
+	for _, v := range []int{int(o.OnParentDeath), int(o.OnChildDeath), o.Places, o.PlacesMax, o.Refusals, o.StepsMax, len(a.refused)} {
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(v))
 	}
-	for _, f := range k.refused {
+	for _, f := range a.refused {
 		dst = append(dst, f.Change+"\n"+f.Err.Error()+"\n"...)
 		dst = appendWords(dst, []word{f.Entity, f.Other, word(len(f.Path)) | word(f.Omitted)<<32})
 		dst = appendWords(dst, f.Path)
 	}
-	return k.tree.appendState(dst)
+	return a.tree.appendState(dst)
 }
 
-// appendState appends the lists in the order of their owners' handles: owner, flags of
-// the list, its length, and the children with the holes. It leaves out lists that exist
-// only to keep their capacity.
-func (t *Tree) appendState(dst []byte) []byte {
+// Measure reports how many children there are.
+func (a adapter) Measure(add func(drive.Measured)) {
+	add(drive.Measured{Name: "atoll_relation_children", Help: "Children in a relation.", Of: a.name, Value: float64(a.tree.Links())})
+	add(drive.Measured{Name: "atoll_relation_bytes", Help: "Memory of a relation.", Of: a.name, Value: float64(a.tree.Bytes())})
+}
+
+// Changed reports whether the relation differs from the newest copy.
+func (a adapter) Changed() bool {
+	c := a.tree.changes
+	return c == nil || c.last == c.now || a.retold
+}
+
+// CopySize returns how many bytes a copy takes.
+func (a adapter) CopySize() uint64 {
+	t := a.tree
+	return uint64(t.dir.pages*pageSize+len(t.records)+len(t.owners)+t.held) * wordBytes
+}
+
+// Copy begins a copy of the settled relation.
+func (a adapter) Copy(old drive.Copy) (drive.Copy, int, int) {
+	t := a.tree
 	t.Settle()
-	for first, p := range t.dir.each {
-		for i, w := range p {
-			n := node(w)
-			if !n.hasList() {
-				continue
-			}
-			l := t.list(t.number(n))
-			if kept := l[listState] & (added | fixed); kept != 0 || l.places() > 0 {
-				dst = appendWords(dst, []word{handleAt(first, i, n), kept, word(l.places())})
-				dst = appendWords(dst, t.items(t.number(n)))
-			}
+	if t.changes == nil {
+		t.changes = &changes{now: 1}
+	}
+	c := t.changes
+	x, _ := old.(*frozen)
+	if x == nil || x.of != c {
+		x = &frozen{of: c}
+		x.tree.arenas = noArenas(0)
+	}
+	x.runs.Reset()
+	to := &x.tree
+	x.copyNodes(&to.dir, &t.dir)
+	x.copyWords(&to.records, t.records, c.lists, c.runs, listWords<<runBits)
+	x.copyWords(&to.owners, t.owners, c.lists, c.runs, 1<<runBits)
+	x.copyArenas(to, t)
+	to.split = t.split
+	x.times.follow(c)
+	x.at = c.now
+	c.now++
+	clear(x.refused)
+	x.refused, x.paths = append(x.refused[:0], a.refused...), x.paths[:0]
+	for i := range x.refused {
+		if f := &x.refused[i]; f.Path != nil {
+			from := len(x.paths)
+			x.paths = append(x.paths, f.Path...)
+			f.Path = x.paths[from:len(x.paths):len(x.paths)]
+		}
+	}
+	a.retold = false
+	parts, words := x.runs.Parts()
+	return x, parts, words * wordBytes
+}
+
+// Forget stops noting what changes.
+func (a adapter) Forget() { a.tree.changes = nil }
+
+// AppendSaved appends the refusals and an image of the tree, for LoadSaved.
+func (a adapter) AppendSaved(dst []byte) []byte {
+	dst = drive.AppendNumbers(dst, a.policies())
+	dst = drive.AppendNumber(dst, len(a.refused))
+	for _, f := range a.refused {
+		dst = drive.AppendText(drive.AppendText(dst, f.Change), f.Err.Error())
+		dst = drive.AppendNumber(drive.AppendNumber(dst, uint64(f.Entity)), uint64(f.Other))
+		path := f.Path
+		if f.Omitted > 0 { // as a value that is no handle
+			path = append(slices.Clone(path), word(f.Omitted)<<handle.VersionBits)
+		}
+		dst = drive.AppendWords(dst, path)
+	}
+	a.tree.finish() // which may change the room
+	return a.tree.Save(drive.AppendNumbers(dst, a.tree.room()))
+}
+
+// told are the errors that a Refusal can have. They are saved by their texts.
+var told = []error{
+	ErrCycle, ErrParent, ErrChildren, ErrAbsent, ErrPlace, ErrTaken, ErrNoPlace, ErrFixed, ErrElsewhere, ErrRoom, ErrLimit,
+	ErrVersion, ErrPort, ErrSteps, world.ErrStale,
+}
+
+// roomMost bounds the unused room that is restored with a saved tree, beyond the room of the new
+// one and four times the contents.
+const roomMost = 64 << 20
+
+// policyNames are their names.
+var policyNames = []string{"OnParentDeath", "OnChildDeath", "Places", "PlacesMax", "Refusals", "StepsMax"}
+
+// kept is how many of the policies must be the same in the world that loads the relation.
+const kept = 3
+
+// SavedOptions describes the policies.
+func (a adapter) SavedOptions() (all, same string) {
+	values := a.policies()
+	for i, name := range policyNames {
+		value := any(values[i])
+		switch name {
+		case "OnParentDeath":
+			value = a.options.OnParentDeath
+		case "OnChildDeath":
+			value = a.options.OnChildDeath
+		}
+		all += fmt.Sprintf(", %s %v", name, value)
+		if i < kept {
+			same = all
+		}
+	}
+	return all[2:], same[2:]
+}
+
+// LoadSaved makes the relation what AppendSaved wrote.
+func (a adapter) LoadSaved(src []byte) error {
+	c := drive.Cursor{Rest: src}
+	own := a.policies()
+	for i, n := range c.Numbers() {
+		if i < kept && n != own[i] {
+			return fmt.Errorf("hierarchy: relation %q has %s %d, and was saved with %d", a.name, policyNames[i], own[i], n)
+		}
+	}
+	var refused []Refusal
+	a.paths = a.paths[:0]
+	for range c.Count(5) {
+		f := Refusal{Change: c.Text(), Err: errorOf(c.Text()), Entity: c.Handle(), Other: c.Handle(), Path: drive.WordsOf[handle.Handle](&c)}
+		if n := len(f.Path) - 1; n >= 0 && f.Path[n].Version() == 0 {
+			f.Path, f.Omitted = f.Path[:n], int(f.Path[n]>>handle.VersionBits)
+		}
+		if len(refused) < a.options.Refusals {
+			refused = append(refused, f)
+		}
+	}
+	room, here := c.Numbers(), 0
+	if c.Err != nil {
+		return c.Err
+	}
+	for _, n := range a.tree.room() {
+		here += n
+	}
+	for _, n := range room {
+		if len(room) != len(a.tree.room()) || room[len(room)-1]%pageSize != 0 || n > here+4*len(c.Rest)/wordBytes+roomMost/wordBytes {
+			return fmt.Errorf("hierarchy: relation %q has room for %v (%w)", a.name, room, drive.ErrBody)
+		}
+	}
+	if err := a.Load(c.Rest); err != nil {
+		return err
+	}
+	if len(room) > 0 {
+		a.tree.restoreRoom(room)
+	}
+	a.refused, a.stale, a.retold = refused, true, true
+	return nil
+}
+
+// errorOf returns the error with a text.
+func errorOf(text string) error {
+	for _, err := range told {
+		if err.Error() == text {
+			return err
+		}
+	}
+	return errors.New(text)
+}
+
+// AppendFollowers appends the children of an entity.
+func (a adapter) AppendFollowers(dst []handle.Handle, h handle.Handle) []handle.Handle {
+	for _, child := range a.tree.items(a.tree.own(h)) {
+		if child != handle.None {
+			dst = append(dst, child)
 		}
 	}
 	return dst
 }
 
-// Measure reports how many children there are.
-func (k adapter) Measure(add func(drive.Measured)) {
-	add(drive.Measured{Name: "atoll_relation_children", Help: "Children in a relation.", Of: k.name, Value: float64(k.tree.Links())})
-	add(drive.Measured{Name: "atoll_relation_bytes", Help: "Memory of a relation.", Of: k.name, Value: float64(k.tree.Bytes())})
+// Unique reports false: several entities may have lists with the same children.
+func (a adapter) Unique() bool { return false }
+
+// Excerpt returns the lists of the entities in to, with the handles that it maps to. They are in
+// the order of the old handles.
+func (a adapter) Excerpt(to map[handle.Handle]handle.Handle) any {
+	t := a.tree
+	t.Settle()
+	x := &excerpt{policies: a.policies()}
+	for h := range t.entities {
+		owner, number := to[h], t.listed(h)
+		if owner == handle.None || number == 0 {
+			continue
+		}
+		places := slices.Clone(t.items(number))
+		for i, child := range places {
+			places[i] = to[child]
+		}
+		x.lists = append(x.lists, listExcerpt{owner, t.list(number)[listState] & (added | fixed), places})
+	}
+	if x.lists == nil {
+		return nil
+	}
+	return x
+}
+
+// PlanInsert returns a function that adds an excerpt. The tree must not have its entities. It makes
+// the room for that, even with ManualGrowth.
+func (a adapter) PlanInsert(from any) (insert func(), err error) {
+	x, ok := from.(*excerpt)
+	if !ok {
+		return nil, fmt.Errorf("hierarchy: %q is a relation in one of both worlds alone", a.name)
+	}
+	own := a.policies()
+	for i, name := range policyNames {
+		if name != "Refusals" && own[i] != x.policies[i] {
+			return nil, fmt.Errorf("hierarchy: relation %q has %s %d, and that of the other world %d", a.name, name, own[i], x.policies[i])
+		}
+	}
+	sizes := func(yield func(int) bool) {
+		for i := range x.lists {
+			if n := len(x.lists[i].places); n > 0 && !yield(a.tree.classes.size(a.tree.classes.fit(n))) {
+				return
+			}
+		}
+	}
+	if !a.tree.mayGrow(sizes) || len(a.tree.owners)+len(x.lists) > ParentsMax {
+		return nil, fmt.Errorf("%w: relation %q", ErrLimit, a.name)
+	}
+	return func() { a.tree.insertLists(x.lists) }, nil
 }

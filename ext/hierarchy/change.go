@@ -6,6 +6,255 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
+// Add puts an entity in the tree, as a root. It stays until it is removed, with
+// or without children. An entity that was not added is in the tree only while
+// it has a parent or children. Adding an entity again is no error.
+func (t *Tree) Add(h handle.Handle) error {
+	n, err := t.listOf(h)
+	if err == nil {
+		t.touchList(n)
+		t.list(n).set(added)
+	}
+	return err
+}
+
+// Remove removes an entity from its parent and from the tree. gap says what becomes of its
+// place. It returns ErrChildren if the entity has children, and ErrAbsent
+// if it is not in the tree.
+func (t *Tree) Remove(h handle.Handle, gap Gap) error {
+	if t.list(t.own(h)).children() > 0 {
+		return ErrChildren
+	}
+	return t.RemoveBranch(h, gap)
+}
+
+// RemoveBranch removes an entity and all of its descendants from the tree. It
+// returns ErrAbsent if the entity is not in the tree.
+func (t *Tree) RemoveBranch(h handle.Handle, gap Gap) error {
+	had := t.has(h)
+	for at := h; ; {
+		number, up := t.own(at), t.parent(at)
+		switch l := t.list(number); {
+		case l.children() > 0:
+			l.unset(fixed)
+			t.trim(number)
+			at = t.items(number)[l.places()-1]
+		case at != h:
+			t.erase(at, Hole)
+			at = up
+		default:
+			t.erase(h, gap)
+			if !had {
+				return ErrAbsent
+			}
+			return nil
+		}
+	}
+}
+
+// erase forgets an entity without children.
+func (t *Tree) erase(h handle.Handle, gap Gap) {
+	t.detach(h, gap)
+	if number := t.own(h); number != 0 {
+		t.dropList(number)
+	}
+}
+
+// AddChild makes an entity a child of another: its last one, or in a fixed list at the first
+// free place. Both are added to the tree. O(1), or O(depth) for a child that has children itself.
+//
+// It returns ErrParent if the child already has a parent, a CycleError if it is the
+// parent or an ancestor of it, and ErrNoPlace if a fixed list is full.
+func (t *Tree) AddChild(parent, child handle.Handle) error {
+	return t.do(child, change{op: opAddChild, to: parent})
+}
+
+// AddChildAt is AddChild at a place, from 0 to the number of places. Children from there on move
+// back by one. O(later children). It returns ErrPlace for a place beyond, and ErrFixed for a fixed
+// list.
+func (t *Tree) AddChildAt(parent, child handle.Handle, place int) error {
+	return t.do(child, change{op: opAddChildAt, to: parent, place: clamp(place)})
+}
+
+// AddChildren is AddChild for each child in turn, with room made once. With an error it adds none.
+func (t *Tree) AddChildren(parent handle.Handle, children []handle.Handle) error {
+	if len(children) == 0 {
+		return nil
+	}
+	had := t.own(parent) != 0
+	if err := t.expect(parent, len(children)); err != nil {
+		return err
+	}
+	for i, child := range children {
+		if err := t.AddChild(parent, child); err != nil {
+			t.takeBack(parent, had, children[:i])
+			return err
+		}
+	}
+	return nil
+}
+
+// takeBack removes the children that were added last, and the parent's list, unless it had one
+// before.
+func (t *Tree) takeBack(parent handle.Handle, had bool, added []handle.Handle) {
+	for _, child := range slices.Backward(added) {
+		t.detach(child, Hole)
+	}
+	switch number := t.own(parent); {
+	case number == 0:
+	case had:
+		t.trimList(number)
+	default: // even a fixed one
+		t.dropList(number)
+	}
+}
+
+// RemoveChild removes a child from its parent. If the child has children, or
+// was added, it stays in the tree as a root. It returns ErrAbsent if the child has no
+// parent.
+func (t *Tree) RemoveChild(child handle.Handle, gap Gap) error {
+	if gap == Swap && t.swapRemove(child) || t.detach(child, gap) {
+		return nil
+	}
+	return ErrAbsent
+}
+
+// RemoveHoles closes the holes of a list, in order. In a fixed list the free
+// places are last then. It returns ErrAbsent if the entity has no list.
+func (t *Tree) RemoveHoles(parent handle.Handle) error {
+	number := t.listed(parent)
+	if number == 0 {
+		return ErrAbsent
+	}
+	t.close(number)
+	t.trimList(number)
+	return nil
+}
+
+// Move is Relation.Move, at once. gap says what becomes of the place that the child
+// leaves, if it has a parent. It returns the errors of AddChild except ErrParent.
+func (t *Tree) Move(child, parent handle.Handle, gap Gap) error {
+	return t.do(child, change{op: opMove, to: parent, gap: gap})
+}
+
+// MoveAt is Move to a place, as Relation.MoveAt. It returns the errors of AddChildAt except
+// ErrParent.
+func (t *Tree) MoveAt(child, parent handle.Handle, place int, gap Gap) error {
+	return t.do(child, change{op: opMoveAt, to: parent, place: clamp(place), gap: gap})
+}
+
+// MoveBefore is Move to the place of another child, as Relation.MoveBefore.
+func (t *Tree) MoveBefore(child, sibling handle.Handle, gap Gap) error {
+	return t.do(child, change{op: opMoveBefore, to: sibling, gap: gap})
+}
+
+// MoveAfter is Move to the place after another child, as Relation.MoveAfter.
+func (t *Tree) MoveAfter(child, sibling handle.Handle, gap Gap) error {
+	return t.do(child, change{op: opMoveAfter, to: sibling, gap: gap})
+}
+
+// Sort sorts the children of an entity. The sort is stable. Holes come last.
+// O(children · log children). It sorts a copy: until
+// all are compared, and if compare panics, the children are unchanged. It panics if
+// compare gives the entity other children.
+func (t *Tree) Sort(parent handle.Handle, compare func(a, b handle.Handle) int) error {
+	if t.listed(parent) == 0 {
+		return ErrAbsent
+	}
+	isHole := func(h handle.Handle) bool { return h == handle.None }
+	sorted := slices.DeleteFunc(slices.Clone(t.items(t.own(parent))), isHole)
+	slices.SortStableFunc(sorted, compare)
+	number := t.own(parent) // compare may have changed it
+	isOther := func(h handle.Handle) bool { return t.parent(h) != parent }
+	if t.list(number).children() != len(sorted) || slices.ContainsFunc(sorted, isOther) {
+		panic("hierarchy: Sort: the comparison has changed the children that it compares; change them after the Sort")
+	}
+	t.close(number)
+	copy(t.items(number), sorted)
+	t.renumber(number, 0)
+	return nil
+}
+
+// SwapPlaces exchanges the contents of two places of a list: children or nothing.
+func (t *Tree) SwapPlaces(parent handle.Handle, i, j int) error {
+	number := t.listed(parent)
+	if number == 0 {
+		return ErrAbsent
+	}
+	t.settled(number)
+	items := t.items(number)
+	if min(i, j) < 0 || max(i, j) >= len(items) {
+		return ErrPlace
+	}
+	items[i], items[j] = items[j], items[i]
+	t.touchPlaces(number, i, i+1)
+	t.touchPlaces(number, j, j+1)
+	for _, p := range [...]int{i, j} {
+		if items[p] != handle.None {
+			t.link(items[p], number, p)
+		}
+	}
+	t.trim(number)
+	return nil
+}
+
+// Swap exchanges the places of two children, as Relation.Swap.
+func (t *Tree) Swap(a, b handle.Handle) error { return t.do(a, change{op: opSwap, to: b}) }
+
+// SetPlaces makes the list of an entity a fixed one of n places, or with 0 one that
+// grows and shrinks, as Relation.SetPlaces does.
+func (t *Tree) SetPlaces(parent handle.Handle, n int) error {
+	if n < 0 || n > PlaceMax {
+		return ErrPlace
+	}
+	number, err := t.listOf(parent)
+	if err != nil {
+		return err
+	}
+	l := t.settled(number)
+	if n == 0 {
+		l.unset(fixed)
+		t.trim(number)
+		t.trimList(number)
+		return nil
+	}
+	was := min(l.places(), n)
+	t.steps += max(l.places(), n) - was
+	if slices.ContainsFunc(t.items(number)[was:], func(h handle.Handle) bool { return h != handle.None }) {
+		return ErrTaken
+	}
+	if err := t.makeRoom(number, n); err != nil {
+		t.trimList(number)
+		return err
+	}
+	l.setPlaces(n)
+	clear(t.items(number)[was:])
+	t.touchPlaces(number, was, n)
+	l.set(fixed)
+	return nil
+}
+
+// Put moves a child to a free place of a list, as Relation.Put: from the list of another
+// parent, where gap says what becomes of the place; from the same list, where it
+// leaves a hole; or from none. It can return a CycleError.
+func (t *Tree) Put(child, parent handle.Handle, place int, gap Gap) error {
+	return t.do(child, change{op: opPut, to: parent, place: clamp(place), gap: gap})
+}
+
+// PutFree is Put into the first free place, as Relation.PutFree.
+func (t *Tree) PutFree(child, parent handle.Handle, gap Gap) error {
+	return t.do(child, change{op: opPutFree, to: parent, gap: gap})
+}
+
+// Transfer is Put, or with a negative place PutFree, of a child that from must have, as
+// Relation.Transfer.
+func (t *Tree) Transfer(child, from, to handle.Handle, place int, gap Gap) error {
+	return t.do(child, change{op: opTransfer, to: to, from: from, place: clamp(place), gap: gap})
+}
+
+// clamp keeps a place within int32. A place out of range remains out of range.
+func clamp(place int) int32 { return int32(min(max(place, -1), PlaceMax+1)) }
+
 // change is a change of the entity that it is applied to or sent with.
 type change struct {
 	to    handle.Handle // the parent, the sibling or the partner
@@ -45,6 +294,17 @@ func (o op) String() string {
 		"AddChild", "AddChildAt", "Add", "Remove", "RemoveChild", "RemoveHoles", "Move", "MoveAt", "MoveBefore", "MoveAfter",
 		"Swap", "SwapPlaces", "Sort", "SetPlaces", "Put", "PutFree", "Transfer", "adopt",
 	}[o]
+}
+
+// do makes a change, for a call of the user's.
+func (t *Tree) do(h handle.Handle, c change) error { return t.named(t.change(h, &c)) }
+
+// named returns the error of a public call: for ErrCycle a CycleError with the path that was noted.
+func (t *Tree) named(err error) error {
+	if err == ErrCycle {
+		return &CycleError{slices.Clone(t.path), t.omitted}
+	}
+	return err
 }
 
 // change makes a change. The path of an ErrCycle is in t.path and t.omitted.
@@ -89,17 +349,6 @@ func (t *Tree) change(h handle.Handle, c *change) error {
 	default: // opRemoveHoles
 		return t.RemoveHoles(h)
 	}
-}
-
-// do makes a change, for a call of the user's.
-func (t *Tree) do(h handle.Handle, c change) error { return t.named(t.change(h, &c)) }
-
-// named returns the error of a public call: for ErrCycle a CycleError with the path that was noted.
-func (t *Tree) named(err error) error {
-	if err == ErrCycle {
-		return &CycleError{slices.Clone(t.path), t.omitted}
-	}
-	return err
 }
 
 // climb returns an error if child is parent or an ancestor of it: ErrCycle, and notes the path. It
@@ -162,4 +411,235 @@ func (t *Tree) swap(a, b handle.Handle) error {
 	t.link(a, t.number(lb), pb)
 	t.link(b, t.number(la), pa)
 	return nil
+}
+
+// insertMode says where a child is inserted into a list.
+type insertMode uint8
+
+const (
+	atEnd  insertMode = iota // after the last; in a fixed list, at the first free place
+	before                   // at a place; children from there on move back
+	beside                   // before another child, or with MoveAfter after it
+	into                     // into a free place
+	free                     // into the first free place
+)
+
+// insert makes an entity a child of c.to, or a sibling. The entity leaves its parent, except
+// that AddChild and AddChildAt refuse a child that has a parent.
+func (t *Tree) insert(child handle.Handle, c *change, where insertMode) error {
+	parent, gap, adds := c.to, c.gap, c.op <= opAddChildAt
+	if where == beside {
+		if parent = t.parent(c.to); parent == handle.None || child == c.to {
+			return ErrAbsent
+		}
+	}
+	if where == atEnd && (!adds && gap == Swap && t.moveAppend(child, parent) || t.append(parent, child)) {
+		return nil
+	}
+	switch n := t.look(child); {
+	case adds && t.linkOf(n) != 0:
+		return ErrParent
+	case c.op != opAdopt && (child == parent || n.hasList()):
+		if err := t.climb(child, parent); err != nil {
+			return err
+		}
+	}
+	if _, err := t.node(child); err != nil {
+		return err
+	}
+	number, err := t.listOf(parent) // may change all links
+	if err != nil {
+		return err
+	}
+	l, from := t.list(number), t.number(t.linkOf(t.look(child)))
+	inside := from == number
+	if inside {
+		if where == atEnd && l.is(fixed) {
+			where = free
+		}
+		if where != atEnd {
+			t.settled(number)
+		}
+		if where == free || where == into { // no other child moves
+			if where == free && l.children() == l.places() || where == into && int(c.place) == t.placeOf(child) {
+				return nil
+			}
+			gap = Hole
+		}
+	}
+	place, err := t.prepare(number, where, int(c.place), inside && gap != Hole)
+	if err != nil {
+		t.trimList(number)
+		return err
+	}
+	if from != 0 {
+		t.leave(child, t.linkOf(t.look(child)), gap)
+		t.unlink(child)
+	}
+	switch {
+	case !inside:
+	case where == atEnd:
+		place = l.places()
+	default:
+		t.settled(number)
+	}
+	if where == beside {
+		if where, place = before, t.placeOf(c.to); c.op == opMoveAfter {
+			place++
+		}
+	}
+	t.enter(number, child, where, place)
+	if from != 0 && !inside {
+		t.trimList(from)
+	}
+	return nil
+}
+
+// prepare checks that a child can be inserted into a list, makes room, and returns
+// the place. After it, enter cannot fail. With leaves, the child first leaves a place of the same
+// list, whose gap is closed.
+func (t *Tree) prepare(number uint32, where insertMode, place int, leaves bool) (int, error) {
+	l := t.list(number)
+	if where != atEnd || l.is(fixed) {
+		t.settled(number)
+	}
+	n := l.places()
+	switch {
+	case where == before || where == beside:
+		if leaves {
+			n--
+		}
+		if l.is(fixed) {
+			return 0, ErrFixed
+		}
+		if where == before && (place < 0 || place > n) {
+			return 0, ErrPlace
+		}
+		return place, t.makeRoom(number, n+1)
+	case where == into:
+		if place < 0 || l.is(fixed) && place >= n || place > PlaceMax {
+			return 0, ErrPlace
+		}
+		if place >= n {
+			return place, t.makeRoom(number, place+1)
+		}
+		if t.items(number)[place] != handle.None {
+			return 0, ErrTaken
+		}
+		return place, nil
+	case (where == free || l.is(fixed)) && l.children() < n:
+		return t.firstFree(number), nil
+	case l.is(fixed):
+		return 0, ErrNoPlace
+	}
+	return n, t.makeRoom(number, n+1)
+}
+
+// firstFree returns the first free place of a list that has one.
+func (t *Tree) firstFree(number uint32) int {
+	place := slices.Index(t.items(number), handle.None)
+	t.steps += place
+	return place
+}
+
+// enter inserts a child without a parent at the place that prepare returned.
+func (t *Tree) enter(number uint32, child handle.Handle, where insertMode, place int) {
+	l := t.list(number)
+	n := l.places()
+	words := t.bucket(l.start(), t.classes.size(l.class()))
+	t.touchPlaces(number, place, place+1)
+	l[listState] += childOne
+	t.links++
+	switch {
+	case place >= n:
+		t.touchPlaces(number, n, place)
+		t.steps += place - n
+		clear(words[n:place])
+		l.setPlaces(place + 1)
+	case where == before:
+		t.touchPlaces(number, place, n+1)
+		copy(words[place+1:n+1], words[place:n])
+		l.setPlaces(n + 1)
+		t.shift(number, place+1)
+	}
+	words[place] = child
+	t.link(child, number, place)
+}
+
+// bequest is what an entity leaves that dies or is removed: the children that live on, at the
+// beginning of its list's bucket, and to whom. The bucket is taken from the list, so that children
+// are neither copied nor noted, and each is linked once, to its new parent.
+//
+//	passOn   while all links are there: who lives on, and the heir
+//	take     the bucket; the children that die are unlinked. The link of the others is out of date
+//	adopt    when all who die are gone: the children go behind the heir's own
+type bequest struct {
+	to    handle.Handle
+	list  uint32
+	class int // of the bucket
+	start int
+	n     int // children
+}
+
+// adopt gives the children to a parent whose list has, or gets, room for all of them. It reports
+// false if it has done nothing. An empty list gets the bucket, unless a sweep empties its arena.
+func (t *Tree) adopt(b *bequest) bool {
+	number, err := t.listOf(b.to)
+	if err != nil {
+		return false
+	}
+	l := t.list(number)
+	place, children := l.places(), t.bucket(b.start, b.n)
+	switch {
+	case l.is(fixed):
+		return false
+	case place == 0 && !t.shrinks(b.class, b.n) && !t.arenaAt(b.start).old:
+		t.freeBucket(l)
+		l.setBucket(b.start, b.class)
+		b.class = noBucket
+	case t.makeRoom(number, place+b.n) != nil:
+		return false
+	default:
+		copy(t.bucket(l.start(), place+b.n)[place:], children)
+	}
+	t.touchPlaces(number, place, place+b.n)
+	for i, child := range children {
+		t.link(child, number, place+i)
+	}
+	l.setPlaces(place + b.n)
+	l[listState] += word(b.n) * childOne
+	t.links += b.n
+	return true
+}
+
+// unlinkChildren makes the children of a list roots, and appends those that have children
+// to parents, unless that is nil.
+func (t *Tree) unlinkChildren(number uint32, parents *[]handle.Handle) {
+	for _, child := range t.items(number) {
+		if child == handle.None {
+			continue
+		}
+		at := t.dir.place(child)
+		if n := node(*at); !n.hasList() {
+			t.touchNode(child)
+			*at = 0
+			continue
+		}
+		t.unlink(child)
+		if parents != nil {
+			*parents = append(*parents, child)
+		}
+	}
+	t.empty(number)
+}
+
+// empty says that a list has no places. Its children have no links to it, or will have others.
+func (t *Tree) empty(number uint32) {
+	l := t.list(number)
+	t.touchList(number)
+	t.links -= l.children()
+	l.setPlaces(0)
+	l[listState] &= childOne - 1
+	l.unset(fixed)
+	l.unsetOpen()
 }

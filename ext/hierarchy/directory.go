@@ -6,6 +6,50 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
+// word is the unit of a tree's memory: a child's handle, or fields packed in 64
+// bits. As everything has one type, one allocation can hold it all.
+type word = handle.Handle
+
+// node is what a tree knows of one entity:
+//
+//	63        36 35                 1   0
+//	┌───────────┬─────────┬──────────┬─────┐
+//	│ version   │ place   │ list     │ own │
+//	└───────────┴─────────┴──────────┴─────┘
+//
+// Without own, list is the list of the parent, and place has the
+// low bits of the place in it. With own, list is the list of the entity's own children, which
+// has the link to the parent. The zero node is that of no entity: versions start at 1.
+// The tree's split says how many bits list has.
+//
+// With the wide layout of handles the version has 26 bits, and the rest 38.
+//
+// The version makes a node match one handle only, without a second load to
+// check it.
+type node word
+
+// The fields of a node. Those below the version are a link.
+const (
+	versionShift = 64 - handle.VersionBits
+	linkMask     = 1<<versionShift - 1
+
+	hasListBit = 1
+	listShift  = 1
+
+	placeBitsMin = 11
+	listBitsMax  = versionShift - listShift - placeBitsMin
+	listBitsMin  = 16
+)
+
+// ParentsMax is how many entities of a tree can have children, or have
+// been added, at a time.
+const ParentsMax = 1<<listBitsMax - 1
+
+func (n node) hasList() bool { return n&hasListBit != 0 }
+
+// owning is the link part of the node of a list's owner.
+func owning(list uint32) node { return node(list)<<listShift | hasListBit }
+
 const (
 	pageBits  = 10
 	pageSize  = 1 << pageBits
@@ -81,18 +125,20 @@ func (d *directory) place(h handle.Handle) *word {
 	return nil
 }
 
-// look returns the node of h, or 0 if the tree does not have h. It is small enough
-// to be inlined.
-func (t *Tree) look(h handle.Handle) node {
-	if home := h >> homeShift; home < handle.Handle(len(t.dir.homes)) {
-		table := t.dir.homes[home]
-		if i := h >> pageShift % homePages; i < handle.Handle(len(table)) {
-			if n := node(table[i][h>>handle.VersionBits%pageSize]); n>>versionShift == node(h&handle.VersionMax) {
-				return n
-			}
-		}
+// pagesOf returns how many pages a home has, and a function that returns them; a missing page is an
+// empty one.
+func (d *directory) pagesOf(home int) int {
+	if home < len(d.homes) {
+		return len(d.homes[home])
 	}
 	return 0
+}
+
+func (d *directory) page(home, i int) *page {
+	if i < d.pagesOf(home) {
+		return d.homes[home][i]
+	}
+	return &noPage
 }
 
 // handleAt returns the handle of a node, by the first handle of its page.

@@ -63,20 +63,20 @@ type CycleError struct {
 const pathEnds = 8
 
 // Error names the path.
-func (e *CycleError) Error() string {
+func (c *CycleError) Error() string {
 	var b strings.Builder
 	b.WriteString(ErrCycle.Error())
 	b.WriteString(": ")
-	for i, h := range e.Path {
-		if e.Omitted > 0 && i == pathEnds {
-			fmt.Fprintf(&b, "%d others → ", e.Omitted)
+	for i, h := range c.Path {
+		if c.Omitted > 0 && i == pathEnds {
+			fmt.Fprintf(&b, "%d others → ", c.Omitted)
 		}
 		b.WriteString(h.String())
 		b.WriteString(" → ")
 	}
-	b.WriteString(e.Path[0].String())
+	b.WriteString(c.Path[0].String())
 	return b.String()
 }
 
 // Unwrap returns ErrCycle.
-func (e *CycleError) Unwrap() error { return ErrCycle }
+func (c *CycleError) Unwrap() error { return ErrCycle }

@@ -36,20 +36,6 @@ func (t *Tree) SaveSize() int {
 	return (imageHead + len(t.classes) + len(t.free) + t.dir.pages*(1+pageSize) + len(t.records) + len(t.owners) + 2*arenas + words + 1) * wordBytes
 }
 
-// finish makes the tree ready to be saved.
-func (t *Tree) finish() {
-	t.Settle()
-	t.sweepSome(math.MaxInt)
-}
-
-// countArenas returns how many arenas there are, and how many words in all buckets.
-func (t *Tree) countArenas() (n, words int) {
-	for _, s := range t.eachArena {
-		n, words = n+1, words+len(s.words)
-	}
-	return n, words
-}
-
 // Save appends an image of the tree to dst: its memory copied as it is, and a
 // checksum. The same changes in the same order give the same image.
 func (t *Tree) Save(dst []byte) []byte {
@@ -81,6 +67,20 @@ func (t *Tree) Save(dst []byte) []byte {
 	}
 	put(word(crc32.Checksum(dst[from:], castagnoli)))
 	return dst
+}
+
+// finish makes the tree ready to be saved.
+func (t *Tree) finish() {
+	t.Settle()
+	t.sweepSome(math.MaxInt)
+}
+
+// countArenas returns how many arenas there are, and how many words in all buckets.
+func (t *Tree) countArenas() (n, words int) {
+	for _, s := range t.eachArena {
+		n, words = n+1, words+len(s.words)
+	}
+	return n, words
 }
 
 // Load makes a tree of an image. It returns ErrImage with the reason for bytes that are
@@ -201,4 +201,114 @@ func (t *Tree) countLive() {
 			t.sectors[t.sectors[i].head].live += size
 		}
 	}
+}
+
+// appendState appends the lists in the order of their owners' handles: owner, flags of
+// the list, its length, and the children with the holes. It leaves out lists that exist
+// only to keep their capacity.
+func (t *Tree) appendState(dst []byte) []byte {
+	t.Settle()
+	for first, p := range t.dir.each {
+		for i, w := range p {
+			n := node(w)
+			if !n.hasList() {
+				continue
+			}
+			l := t.list(t.number(n))
+			if kept := l[listState] & (added | fixed); kept != 0 || l.places() > 0 {
+				dst = appendWords(dst, []word{handleAt(first, i, n), kept, word(l.places())})
+				dst = appendWords(dst, t.items(t.number(n)))
+			}
+		}
+	}
+	return dst
+}
+
+// room returns the capacity of each part of the tree. With ManualGrowth it decides what is refused.
+func (t *Tree) room() []int {
+	return []int{cap(t.sectors[t.current].words), cap(t.records), cap(t.owners), len(t.block)}
+}
+
+// restoreRoom gives the tree room that another had.
+func (t *Tree) restoreRoom(room []int) {
+	fit := func(part []word, n int) []word { return append(make([]word, 0, max(n, len(part))), part...) }
+	t.restoreArena(room[0])
+	t.records, t.block = fit(t.records, room[1]), make([]word, room[3])
+	t.owners = append(make([]handle.Handle, 0, max(room[2], len(t.owners))), t.owners...)
+}
+
+// restoreArena gives the current arena so much memory, as far as its sectors are free.
+func (t *Tree) restoreArena(n int) {
+	first, was := t.current, t.sectors[t.current]
+	if first == 0 || n <= len(was.words) {
+		return
+	}
+	t.growTo(min(first+sectorsOf(n), sectorsMax))
+	free := first + sectorsOf(len(was.words))
+	for free < len(t.sectors) && t.sectors[free].head == 0 {
+		free++
+	}
+	if was.head != 0 {
+		t.dropArena(first)
+	}
+	n = max(len(was.words), min(n, (free-first)<<sectorBits))
+	t.setArena(first, append(make([]word, 0, n), was.words...))
+	t.sectors[first].live, t.current = was.live, first
+}
+
+// excerpt is a part of a relation, to be inserted into one of another world.
+type excerpt struct {
+	policies []int
+	lists    []listExcerpt
+}
+
+// listExcerpt is the list of an entity.
+type listExcerpt struct {
+	owner  handle.Handle
+	kept   word            // added, fixed
+	places []handle.Handle // including holes
+}
+
+// insertLists adds lists of entities that the tree does not have.
+func (t *Tree) insertLists(lists []listExcerpt) {
+	manual := t.manual
+	t.manual, t.still = false, true
+	defer func() { t.manual, t.still = manual, false }()
+	for i := range lists {
+		if err := t.insertList(&lists[i]); err != nil {
+			panic(fmt.Sprintf("hierarchy: the list of %v was looked at, and cannot be added: %v", lists[i].owner, err))
+		}
+	}
+}
+
+// insertList gives an entity the list of an excerpt: its children, its holes and its fixed places.
+// On an error the list may be there in part.
+func (t *Tree) insertList(x *listExcerpt) error {
+	number, err := t.listOf(x.owner)
+	if err != nil {
+		return err
+	}
+	if len(x.places) > 0 {
+		if err := t.makeRoom(number, len(x.places)); err != nil {
+			return err
+		}
+	}
+	for place, child := range x.places {
+		if child == handle.None {
+			continue
+		}
+		if _, err := t.node(child); err != nil {
+			return err
+		}
+		t.enter(number, child, into, place)
+	}
+	l := t.list(number)
+	if n := l.places(); n < len(x.places) { // a fixed list ends in free places
+		l.setPlaces(len(x.places))
+		clear(t.items(number)[n:])
+		t.touchPlaces(number, n, len(x.places))
+	}
+	t.touchList(number)
+	l.set(x.kept)
+	return nil
 }

@@ -32,11 +32,11 @@ const (
 )
 
 // String returns the policy as a lower-case word.
-func (p OnParentDeath) String() string {
-	if p > Refuse {
+func (o OnParentDeath) String() string {
+	if o > Refuse {
 		return "unknown"
 	}
-	return [...]string{"destroy", "orphan", "grandparent", "refuse"}[p]
+	return [...]string{"destroy", "orphan", "grandparent", "refuse"}[o]
 }
 
 // Options shape a relation. The zero value means the defaults.
@@ -117,6 +117,23 @@ type Relation struct {
 // part makes a Relation something that a view can have.
 type part = world.Viewable
 
+// Refusal is a request of a system or a port that the last refresh refused.
+type Refusal struct {
+	// Change is the method of Relation that was called, or "Destroy" for a parent that was
+	// spared because of its children.
+	Change string
+	// Entity is the entity to be changed: the child, or the parent that owns the list.
+	Entity handle.Handle
+	// Other is the parent, sibling or partner, if there was one.
+	Other handle.Handle
+	// Err is the reason.
+	Err error
+	// Path and Omitted are what a CycleError has, from the entity down. Path is valid until the
+	// next refresh.
+	Path    []handle.Handle
+	Omitted int
+}
+
 // numberMax is the largest number of the options: what a snapshot can have.
 const numberMax = math.MaxInt32 - 1
 
@@ -172,22 +189,6 @@ func (r *Relation) Read(a world.Binder) *Reader {
 	return &Reader{tree: r.tree, relation: r, refused: &r.refused}
 }
 
-// mustIdle panics while a tick runs, and in a closed world.
-func (r *Relation) mustIdle(call string) {
-	if err := r.w.Err(); err != nil {
-		panic(fmt.Sprintf("hierarchy: Relation.%s of %q in a world that is closed (%v); make another with world.New", call, r.name, err))
-	}
-	if !r.driver.Idle() {
-		panic(fmt.Sprintf("hierarchy: Relation.%s of %q by the World while a tick runs; within a system use its Context, elsewhere a Port", call, r.name))
-	}
-}
-
-// forCall returns the tree for a call that only an idle world may make.
-func (r *Relation) forCall(call string) *Tree {
-	r.mustIdle(call)
-	return r.tree
-}
-
 // Links returns the number of children: entities that have a parent. For an idle
 // world.
 func (r *Relation) Links() int { return r.forCall("Links").Links() }
@@ -241,4 +242,26 @@ func (r *Relation) Load(image []byte) error {
 	r.driver.Touched()
 	r.tree.become(next)
 	return nil
+}
+
+// mustIdle panics while a tick runs, and in a closed world.
+func (r *Relation) mustIdle(call string) {
+	if err := r.w.Err(); err != nil {
+		panic(fmt.Sprintf("hierarchy: Relation.%s of %q in a world that is closed (%v); make another with world.New", call, r.name, err))
+	}
+	if !r.driver.Idle() {
+		panic(fmt.Sprintf("hierarchy: Relation.%s of %q by the World while a tick runs; within a system use its Context, elsewhere a Port", call, r.name))
+	}
+}
+
+// forCall returns the tree for a call that only an idle world may make.
+func (r *Relation) forCall(call string) *Tree {
+	r.mustIdle(call)
+	return r.tree
+}
+
+// policies are the options that decide what the relation does.
+func (r *Relation) policies() []int {
+	o := r.options
+	return []int{int(o.OnParentDeath), int(o.OnChildDeath), o.Places, o.PlacesMax, o.Refusals, o.StepsMax}
 }

@@ -2,58 +2,204 @@ package hierarchy
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Refusal is a request of a system or a port that the last refresh refused.
-type Refusal struct {
-	// Change is the method of Relation that was called, or "Destroy" for a parent that was
-	// spared because of its children.
-	Change string
-	// Entity is the entity to be changed: the child, or the parent that owns the list.
-	Entity handle.Handle
-	// Other is the parent, sibling or partner, if there was one.
-	Other handle.Handle
-	// Err is the reason.
-	Err error
-	// Path and Omitted are what a CycleError has, from the entity down. Path is valid until the
-	// next refresh.
-	Path    []handle.Handle
-	Omitted int
+// Add puts an entity in the relation, as a root. It stays there until it is removed
+// or dies. An entity need not be added before it gets children or a parent.
+func (r *Relation) Add(by world.Actor, h handle.Handle) error {
+	return r.do(by, h, change{op: opAdd})
 }
 
-// Refused returns the requests that the last refresh refused, in order, up to
-// Options.Refusals.
-func (r *Reader) Refused() []Refusal {
-	if r.refused == nil {
+// Remove removes an entity from its parent and from the relation. If it has children it
+// is refused with ErrChildren, unless the policy is Orphan or Grandparent, which then
+// applies to them.
+func (r *Relation) Remove(by world.Actor, h handle.Handle) error {
+	return r.do(by, h, change{op: opRemove})
+}
+
+// AddChild makes an entity that has no parent a child of another: its last one, or in a fixed list
+// at the first free place. It is refused with ErrParent if child has a parent, and with a
+// CycleError if child is parent or an ancestor of it.
+func (r *Relation) AddChild(by world.Actor, parent, child handle.Handle) error {
+	if r.options.Places == 0 && r.mayAtOnce(by) && r.w.Locate(child) != 0 && r.tree.append(parent, child) {
+		r.driver.Touched()
 		return nil
 	}
-	return *r.refused
+	return r.do(by, child, change{op: opAddChild, to: parent})
 }
 
-// forget drops what earlier refreshes refused.
-func (r *Relation) forget() {
-	if r.stale {
-		r.retold = r.retold || len(r.refused) > 0
-		clear(r.refused)
-		r.refused, r.paths, r.stale = r.refused[:0], r.paths[:0], false
-	}
+// AddChildAt is AddChild at a place; children from there on move back.
+func (r *Relation) AddChildAt(by world.Actor, parent, child handle.Handle, place int) error {
+	return r.do(by, child, change{op: opAddChildAt, to: parent, place: clamp(place)})
 }
 
-// refuse remembers a refused request.
-func (r *Relation) refuse(f Refusal) {
-	if len(r.refused) == r.options.Refusals {
-		return
+// AddChildren is AddChild for each child in turn. A *World adds all of them or, with an error, none.
+// Other actors send a request for each child: all are sent or, with an error, none. The refresh then
+// applies or refuses each on its own. A Completion of Port.Notify gets the outcome of the first.
+func (r *Relation) AddChildren(by world.Actor, parent handle.Handle, children ...handle.Handle) error {
+	w, ok := by.(*world.World)
+	if !ok {
+		return r.requests.SendN(by, children, change{op: opAddChild, to: parent})
 	}
-	if f.Err == ErrCycle {
-		from := len(r.paths)
-		r.paths = append(r.paths, r.tree.path...)
-		f.Path, f.Omitted = r.paths[from:len(r.paths):len(r.paths)], r.tree.omitted
+	r.requests.Check(by)
+	if err := w.Err(); err != nil {
+		return err
 	}
-	r.refused, r.retold = append(r.refused, f), true
+	r.mustIdle("AddChildren")
+	r.mustNotCompare("AddChildren")
+	if len(children) == 0 {
+		return nil
+	}
+	had := r.tree.own(parent) != 0
+	if r.options.Places == 0 && w.Locate(parent) != 0 {
+		if err := r.tree.expect(parent, len(children)); err != nil {
+			return err
+		}
+	}
+	for i, child := range children {
+		if err := r.AddChild(by, parent, child); err != nil {
+			r.tree.takeBack(parent, had, children[:i])
+			return fmt.Errorf("%w (child %d of %d; none is added)", err, i+1, len(children))
+		}
+	}
+	return nil
+}
+
+// RemoveChild removes a child from its parent; gap says what becomes of the place.
+func (r *Relation) RemoveChild(by world.Actor, child handle.Handle, gap Gap) error {
+	if gap == Swap && r.mayAtOnce(by) && r.tree.swapRemove(child) {
+		r.driver.Touched()
+		return nil
+	}
+	return r.do(by, child, change{op: opRemoveChild, gap: gap})
+}
+
+// RemoveHoles closes the holes among an entity's children, in order. In a fixed list
+// the free places are last then.
+func (r *Relation) RemoveHoles(by world.Actor, parent handle.Handle) error {
+	return r.do(by, parent, change{op: opRemoveHoles})
+}
+
+// Move makes an entity a child of another, whatever its parent is: the last child, or in a
+// fixed list at the first free place.
+func (r *Relation) Move(by world.Actor, child, parent handle.Handle) error {
+	if r.options.OnChildDeath == Swap && r.mayAtOnce(by) && r.tree.moveAppend(child, parent) {
+		r.driver.Touched()
+		return nil
+	}
+	return r.do(by, child, change{op: opMove, to: parent})
+}
+
+// MoveAt is Move to a place; children from there on move back. Places are counted after the child
+// has left its old one.
+func (r *Relation) MoveAt(by world.Actor, child, parent handle.Handle, place int) error {
+	return r.do(by, child, change{op: opMoveAt, to: parent, place: clamp(place)})
+}
+
+// MoveBefore is Move to the place of another child, which moves back by one with those after it. It
+// is refused with ErrAbsent if that child has no parent.
+func (r *Relation) MoveBefore(by world.Actor, child, sibling handle.Handle) error {
+	return r.do(by, child, change{op: opMoveBefore, to: sibling})
+}
+
+// MoveAfter is Move to the place after another child.
+func (r *Relation) MoveAfter(by world.Actor, child, sibling handle.Handle) error {
+	return r.do(by, child, change{op: opMoveAfter, to: sibling})
+}
+
+// Swap exchanges the places of two children, of one parent or of two: a trade, in
+// one step. It is refused with ErrAbsent if one of them has no parent, and with a CycleError
+// if one is an ancestor of the other.
+func (r *Relation) Swap(by world.Actor, a, b handle.Handle) error {
+	return r.do(by, a, change{op: opSwap, to: b})
+}
+
+// SwapPlaces exchanges the contents of two places of an entity's list: children or
+// nothing.
+func (r *Relation) SwapPlaces(by world.Actor, parent handle.Handle, i, j int) error {
+	return r.do(by, parent, change{op: opSwapPlaces, place: clamp(i), from: handle.Handle(clamp(j))})
+}
+
+// Sort sorts the children of an entity, holes last. With an idle *World, compare
+// sees the relation as it was before the Sort, and so does a frame captured within it. compare
+// must not change the relation, nor call what moves rows, such as World.Refresh: that panics.
+// If compare panics, nothing has changed. With a *Context, compare is called at once with the
+// present children, and Sort sends a request for each child. A child that has
+// left the parent by then is skipped. A *Port cannot read children: ErrPort.
+func (r *Relation) Sort(by world.Actor, parent handle.Handle, compare func(a, b handle.Handle) int) error {
+	switch by := by.(type) {
+	case *world.World:
+		r.requests.Check(by)
+		if err := by.Err(); err != nil {
+			return err
+		}
+		r.mustIdle("Sort")
+		defer r.driver.Hold("the comparison of Relation.Sort")()
+		outer := r.comparing
+		r.comparing = true
+		r.driver.Touched()
+		defer func() { r.comparing = outer }()
+		return r.tree.Sort(parent, compare)
+	case *world.Context:
+		r.requests.Check(by)
+		buffer := &r.sorting[by.Shard()+1] // global systems use the first
+		sorted := (*buffer)[:0]
+		*buffer = nil // compare may call Sort, too
+		for child := range (&Reader{tree: r.tree}).Each(parent) {
+			sorted = append(sorted, child)
+		}
+		slices.SortStableFunc(sorted, compare)
+		*buffer = sorted
+		for i, child := range sorted {
+			if err := r.requests.Send(by, child, change{op: opSort, from: parent, place: int32(i)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return r.requests.Refuse(by, ErrPort)
+}
+
+// SetPlaces makes an entity's list a fixed one of n places, whose indexes have a meaning:
+// children that leave make holes, and the list does not grow. With 0 the list
+// grows and shrinks again. It is refused with ErrTaken if a child is at a place beyond n, and with
+// ErrPlace if n exceeds Options.PlacesMax.
+func (r *Relation) SetPlaces(by world.Actor, parent handle.Handle, n int) error {
+	return r.do(by, parent, change{op: opSetPlaces, place: r.limit(n)})
+}
+
+// Put moves an entity to a free place of a parent, whatever its parent is, in one step:
+// at no time is it in two places, or in none. A list that is not fixed grows as far as
+// needed. It is refused with ErrTaken, or with ErrPlace for a place that does not
+// exist or exceeds Options.PlacesMax.
+func (r *Relation) Put(by world.Actor, child, parent handle.Handle, place int) error {
+	return r.do(by, child, change{op: opPut, to: parent, place: r.limit(place)})
+}
+
+// PutFree is Put into the first free place: in a list that is not fixed a hole or the
+// end. An entity that is in this list already stays at its place if no other is free. It is refused
+// with ErrNoPlace if a fixed list is full.
+func (r *Relation) PutFree(by world.Actor, child, parent handle.Handle) error {
+	return r.do(by, child, change{op: opPutFree, to: parent})
+}
+
+// Transfer is Put, or with a negative place PutFree, of an entity that must be a
+// child of from, or a root if from is None. Of two requests for the same item the first is
+// done; the other is refused with ErrElsewhere.
+func (r *Relation) Transfer(by world.Actor, child, from, to handle.Handle, place int) error {
+	return r.do(by, child, change{op: opTransfer, to: to, from: from, place: r.limit(place)})
+}
+
+// mayAtOnce reports whether by is the idle world. Then the usual case of a change
+// can be tried first, without the checks of other cases: every entity in the relation is alive.
+func (r *Relation) mayAtOnce(by world.Actor) bool {
+	w, ok := by.(*world.World)
+	return ok && w == r.w && r.driver.Idle() && !r.comparing
 }
 
 // do makes a change: at once with an idle world, otherwise by a request.
@@ -196,3 +342,123 @@ func (r *Relation) limit(place int) int32 {
 	}
 	return clamp(place)
 }
+
+// refuse remembers a refused request.
+func (r *Relation) refuse(f Refusal) {
+	if len(r.refused) == r.options.Refusals {
+		return
+	}
+	if f.Err == ErrCycle {
+		from := len(r.paths)
+		r.paths = append(r.paths, r.tree.path...)
+		f.Path, f.Omitted = r.paths[from:len(r.paths):len(r.paths)], r.tree.omitted
+	}
+	r.refused, r.retold = append(r.refused, f), true
+}
+
+// forget drops what earlier refreshes refused.
+func (r *Relation) forget() {
+	if r.stale {
+		r.retold = r.retold || len(r.refused) > 0
+		clear(r.refused)
+		r.refused, r.paths, r.stale = r.refused[:0], r.paths[:0], false
+	}
+}
+
+// passOn notes, in r.bequests, that the children of h that do not die go to the nearest ancestor of
+// h that does not die either.
+func (r *Relation) passOn(h handle.Handle, dies func(handle.Handle) bool) {
+	t, to, n := r.tree, handle.None, 0
+	number := t.own(h)
+	items := t.items(number)
+	for i, child := range items {
+		if child == handle.None || dies(child) {
+			continue
+		}
+		if n == 0 {
+			if to = r.heir(h, dies); to == handle.None {
+				return
+			}
+		}
+		items[n], items[i] = child, items[n] // the links of those who die are not read before take
+		n++
+	}
+	if n > 0 {
+		r.bequests = append(r.bequests, bequest{to: to, list: number, n: n})
+	}
+}
+
+// heir returns the nearest ancestor of h that does not die, or None.
+func (r *Relation) heir(h handle.Handle, dies func(handle.Handle) bool) handle.Handle {
+	t, n := r.tree, 0
+	up := t.parent(h)
+	for ; up != handle.None && dies(up); up = t.parent(up) {
+		if n++; n < heirsEvery {
+			continue
+		}
+		if to, known := r.heirs[up]; known {
+			up = to
+			break
+		}
+		if n%heirsEvery == 0 {
+			r.climbed = append(r.climbed, up)
+		}
+	}
+	if len(r.climbed) > 0 && r.heirs == nil {
+		r.heirs = map[handle.Handle]handle.Handle{}
+	}
+	for _, far := range r.climbed {
+		r.heirs[far] = up
+	}
+	r.climbed = r.climbed[:0]
+	return up
+}
+
+// heirsEvery is at which of the dying ancestors that are climbed their heir is remembered.
+const heirsEvery = 16
+
+// takeBequests takes the buckets from the lists.
+func (r *Relation) takeBequests() {
+	t := r.tree
+	for i := range r.bequests {
+		b := &r.bequests[i]
+		for _, child := range t.items(b.list)[b.n:] {
+			if child != handle.None {
+				t.unlink(child)
+			}
+		}
+		l := t.list(b.list)
+		b.start, b.class = l.start(), l.class()
+		t.empty(b.list)
+		l.setBucket(0, noBucket)
+	}
+}
+
+// adoptBequests gives the children to their new parents.
+func (r *Relation) adoptBequests() {
+	for i := range r.bequests {
+		b := &r.bequests[i]
+		if !r.tree.adopt(b) {
+			for _, child := range r.tree.bucket(b.start, b.n) {
+				r.tree.unlink(child)
+				// A fixed list may be full, or memory short. Then the child becomes an orphan.
+				_ = r.tree.change(child, &change{op: opAdopt, to: b.to})
+			}
+		}
+		if b.class != noBucket {
+			r.tree.chain(b.start, b.class)
+		}
+	}
+	r.bequests = r.bequests[:0]
+}
+
+// forgetHeirs forgets what heir has remembered.
+func (r *Relation) forgetHeirs() {
+	if len(r.heirs) > heirsKept {
+		r.heirs, r.climbed = nil, nil
+	}
+	clear(r.heirs)
+}
+
+// heirsKept is up to how many the memory is kept for the next.
+const heirsKept = 1 << 10

@@ -1,7 +1,9 @@
 package hierarchy
 
 import (
-	"slices"
+	"fmt"
+	"math"
+	"math/bits"
 
 	"github.com/atoll-sim/atoll/handle"
 )
@@ -77,40 +79,106 @@ func NewTree(o TreeOptions) *Tree {
 	return t
 }
 
+// SizeNeeded returns how many bytes a tree with these options takes for that much
+// room.
+func (t TreeOptions) SizeNeeded(r Room) int {
+	return (r.pages()*pageSize + max(r.Parents, 0)*(listWords+1) + r.bucketWords(t.classes())) * wordBytes
+}
+
+// Room is an amount of memory of a tree.
+type Room struct {
+	Entities int // entities that are parents or children, with handles in a row
+	Parents  int // of these, the ones that have children or were added
+	// Buckets is how many buckets of each size there are to be, in the order of
+	// TreeOptions.Buckets. While a list grows, it keeps its bucket until it
+	// has the next.
+	Buckets []int
+	// Homes is over how many homes the entities are evenly spread, from 0 on. Default:
+	// 1.
+	Homes int
+}
+
+// WordsMax is the number of words in the buckets of a tree: 3<<29-1, or 1<<28-1 where an
+// int has 32 bits. A bucket of more than 4,096 counts for up to four times as many.
+const WordsMax = min(3<<29-1, math.MaxInt/wordBytes)
+
+const wordBytes = 8
+
+func (r Room) homes() int { return max(r.Homes, 1) }
+
+// pages is the number of pages of nodes: a home's last one may be part full.
+func (r Room) pages() int {
+	if r.Entities <= 0 {
+		return 0
+	}
+	return (r.Entities+pageSize-1)/pageSize + r.homes() - 1
+}
+
+// bucketWords is the words in buckets.
+func (r Room) bucketWords(c classes) int {
+	words := 0
+	for class, n := range r.Buckets {
+		words += n * c.size(class)
+	}
+	return words
+}
+
+// Reserve makes room for that much more, in one allocation and one for the directory: what fits in
+// it allocates nothing. Existing lists move to the new memory.
+func (t *Tree) Reserve(r Room) {
+	if r.Entities <= 0 && r.Parents <= 0 && len(r.Buckets) == 0 {
+		return
+	}
+	lists := max(cap(t.owners), len(t.owners)+r.Parents)
+	words, pages := t.live+r.bucketWords(t.classes), r.pages()
+	if words > WordsMax {
+		panic(fmt.Sprintf("hierarchy: Reserve of %d words in buckets; a tree has WordsMax, %d", words, WordsMax))
+	}
+	memory := make([]word, len(t.block)+pages*pageSize+lists*(listWords+1)+words)
+	cut := func(n int) []word {
+		part := memory[:0:n]
+		memory = memory[n:]
+		return part
+	}
+	t.move(cut(words))
+	t.records = append(cut(lists*listWords), t.records...)
+	t.owners = append(cut(lists), t.owners...)
+	t.block = memory
+	t.dir.reserve(r.homes(), (pages+r.homes()-1)/r.homes())
+}
+
+// NeedsGrowth reports whether adding that many more children to an entity would allocate, if each
+// is new to the tree and its handle is next to those in the tree.
+func (t *Tree) NeedsGrowth(parent handle.Handle, children int) bool {
+	number := t.own(parent)
+	if number == 0 && (t.dir.place(parent) == nil && len(t.block) == 0 || t.freeList == 0 && t.recordsFull()) {
+		return true
+	}
+	l := t.list(number)
+	places := l.places() + children
+	if class := l.class(); class != noBucket && places <= t.classes.size(class) {
+		return false
+	}
+	class := t.classes.fit(places)
+	return t.sweep != 0 || t.free[class] == 0 && !t.fits(t.classes.size(class))
+}
+
+// Bytes returns the memory that a tree takes, including unused room.
+func (t *Tree) Bytes() int {
+	words := len(t.block) + cap(t.owners) + cap(t.records) + cap(t.sectors) + t.held + t.dir.pages*pageSize
+	refs := 3*cap(t.dir.homes) + 4*cap(t.sectors) + cap(t.firsts) // a slice for each home, for example
+	for _, table := range t.dir.homes {
+		refs += cap(table)
+	}
+	return words*wordBytes + refs*bits.UintSize/8
+}
+
 // Links returns the number of children: entities that have a parent.
 func (t *Tree) Links() int { return t.links }
 
-// node returns where to write the node of h.
-func (t *Tree) node(h handle.Handle) (*word, error) {
-	if h.Version() == 0 {
-		return nil, ErrAbsent // None, and values that were never a handle
-	}
-	at := t.dir.place(h)
-	if at == nil {
-		if len(t.block) == 0 {
-			if t.manual {
-				return nil, ErrRoom
-			}
-			t.block = make([]word, pageSize)
-		}
-		t.dir.add(h, (*page)(t.block))
-		t.block = t.block[pageSize:]
-		at = t.dir.place(h)
-	}
-	if n := node(*at); n != 0 && n>>versionShift != node(h&handle.VersionMax) {
-		return nil, ErrVersion
-	}
-	return at, nil
-}
-
-// listed returns the list of an entity, or 0 if it has none, or one that only keeps capacity.
-func (t *Tree) listed(h handle.Handle) uint32 {
-	number := t.own(h)
-	if l := t.list(number); l.children() == 0 && !l.is(added|fixed) {
-		return 0
-	}
-	return number
-}
+// Read returns the tree's own reader. Reading closes gaps that were put off, so it
+// counts as using the tree.
+func (t *Tree) Read() *Reader { return &t.reader }
 
 // has reports whether an entity is in the tree. An entity with a list that only keeps capacity is
 // not.
@@ -142,251 +210,141 @@ func (t *Tree) entities(yield func(handle.Handle) bool) {
 	}
 }
 
-// Add puts an entity in the tree, as a root. It stays until it is removed, with
-// or without children. An entity that was not added is in the tree only while
-// it has a parent or children. Adding an entity again is no error.
-func (t *Tree) Add(h handle.Handle) error {
-	n, err := t.listOf(h)
-	if err == nil {
-		t.touchList(n)
-		t.list(n).set(added)
-	}
-	return err
-}
-
-// Remove removes an entity from its parent and from the tree. gap says what becomes of its
-// place. It returns ErrChildren if the entity has children, and ErrAbsent
-// if it is not in the tree.
-func (t *Tree) Remove(h handle.Handle, gap Gap) error {
-	if t.list(t.own(h)).children() > 0 {
-		return ErrChildren
-	}
-	return t.RemoveBranch(h, gap)
-}
-
-// RemoveBranch removes an entity and all of its descendants from the tree. It
-// returns ErrAbsent if the entity is not in the tree.
-func (t *Tree) RemoveBranch(h handle.Handle, gap Gap) error {
-	had := t.has(h)
-	for at := h; ; {
-		number, up := t.own(at), t.parent(at)
-		switch l := t.list(number); {
-		case l.children() > 0:
-			l.unset(fixed)
-			t.trim(number)
-			at = t.items(number)[l.places()-1]
-		case at != h:
-			t.erase(at, Hole)
-			at = up
-		default:
-			t.erase(h, gap)
-			if !had {
-				return ErrAbsent
-			}
-			return nil
+// isAncestor reports whether a is an ancestor of h, or h itself.
+func (t *Tree) isAncestor(a, h handle.Handle) bool {
+	for h != a {
+		if h = t.parent(h); h == handle.None {
+			return false
 		}
 	}
+	return true
 }
 
-// erase forgets an entity without children.
-func (t *Tree) erase(h handle.Handle, gap Gap) {
-	t.detach(h, gap)
-	if number := t.own(h); number != 0 {
-		t.dropList(number)
+// Gap is what becomes of the place that a child leaves.
+type Gap uint8
+
+// The kinds of gap. In a fixed list every gap stays a hole.
+const (
+	// Close moves later children up, in order. O(children), once for any number of children that
+	// leave before the list is read.
+	Close Gap = iota
+	// Hole leaves the place empty: no other child moves. O(1).
+	Hole
+	// Swap moves the last child in. O(1).
+	Swap
+)
+
+// String returns the kind as a lower-case word.
+func (g Gap) String() string {
+	if g > Swap {
+		return "unknown"
 	}
+	return [...]string{"close", "hole", "swap"}[g]
 }
 
-// AddChild makes an entity a child of another: its last one, or in a fixed list at the first
-// free place. Both are added to the tree. O(1), or O(depth) for a child that has children itself.
+// PlaceMax is the highest place that a child can have.
+const PlaceMax = 1<<31 - 2
+
+// changes notes which parts of a tree have changed, and when, so that a copy is updated
+// by copying only these. Times are numbers of copies: what has changed since a copy was begun has
+// a higher one.
 //
-// It returns ErrParent if the child already has a parent, a CycleError if it is the
-// parent or an ancestor of it, and ErrNoPlace if a fixed list is full.
-func (t *Tree) AddChild(parent, child handle.Handle) error {
-	return t.do(child, change{op: opAddChild, to: parent})
+// Ownership: as that of the tree.
+type changes struct {
+	now   uint64     // the number of the next copy
+	last  uint64     // when anything changed
+	nodes uint64     // when all nodes changed
+	lists uint64     // when all records of lists changed
+	words uint64     // when all words of buckets changed
+	pages [][]uint64 // when a page of nodes changed, by home and number
+	runs  []uint64   // when a run of lists changed
+	spans []uint64   // when a span of words in buckets changed
 }
 
-// AddChildAt is AddChild at a place, from 0 to the number of places. Children from there on move
-// back by one. O(later children). It returns ErrPlace for a place beyond, and ErrFixed for a fixed
-// list.
-func (t *Tree) AddChildAt(parent, child handle.Handle, place int) error {
-	return t.do(child, change{op: opAddChildAt, to: parent, place: clamp(place)})
+const (
+	runBits  = 6 // lists in a run
+	spanBits = 9 // words in a span
+)
+
+// since returns when something changed, if that is noted.
+func since(times []uint64, i int) uint64 {
+	if i < len(times) {
+		return times[i]
+	}
+	return 0
 }
 
-// AddChildren is AddChild for each child in turn, with room made once. With an error it adds none.
-func (t *Tree) AddChildren(parent handle.Handle, children []handle.Handle) error {
-	if len(children) == 0 {
-		return nil
+// note notes that something changes now.
+func (c *changes) note(times *[]uint64, i int) {
+	for i >= len(*times) {
+		*times = append(*times, 0)
 	}
-	had := t.own(parent) != 0
-	if err := t.expect(parent, len(children)); err != nil {
-		return err
+	(*times)[i], c.last = c.now, c.now
+}
+
+func (c *changes) touchNode(h handle.Handle) {
+	home := int(h >> homeShift)
+	for home >= len(c.pages) {
+		c.pages = append(c.pages, nil)
 	}
-	for i, child := range children {
-		if err := t.AddChild(parent, child); err != nil {
-			t.takeBack(parent, had, children[:i])
-			return err
+	c.note(&c.pages[home], int(h>>pageShift%homePages))
+}
+
+// timesOf returns when the pages of a home changed.
+func (c *changes) timesOf(home int) []uint64 {
+	if home < len(c.pages) {
+		return c.pages[home]
+	}
+	return nil
+}
+
+// follow takes over the times of nodes and lists.
+func (c *changes) follow(from *changes) {
+	c.nodes, c.lists = from.nodes, from.lists
+	c.runs = append(c.runs[:0], from.runs...)
+	for home, times := range from.pages {
+		if home == len(c.pages) {
+			c.pages = append(c.pages, nil)
+		}
+		c.pages[home] = append(c.pages[home][:0], times...)
+	}
+}
+
+// touchNode notes that the node of h changes.
+func (t *Tree) touchNode(h handle.Handle) {
+	if t.changes != nil {
+		t.changes.touchNode(h)
+	}
+}
+
+// touchList notes that the record or the owner of a list changes.
+func (t *Tree) touchList(number uint32) {
+	if c := t.changes; c != nil {
+		c.note(&c.runs, int(number>>runBits))
+	}
+}
+
+// touchPlaces notes that a list, and its places from one to before another, change.
+func (t *Tree) touchPlaces(number uint32, from, to int) {
+	if t.changes != nil {
+		t.touchList(number)
+		start := t.list(number).start()
+		for i := (start + from) >> spanBits; i<<spanBits < start+to; i++ {
+			t.changes.note(&t.changes.spans, i)
 		}
 	}
-	return nil
 }
 
-// takeBack removes the children that were added last, and the parent's list, unless it had one
-// before.
-func (t *Tree) takeBack(parent handle.Handle, had bool, added []handle.Handle) {
-	for _, child := range slices.Backward(added) {
-		t.detach(child, Hole)
-	}
-	switch number := t.own(parent); {
-	case number == 0:
-	case had:
-		t.trimList(number)
-	default: // even a fixed one
-		t.dropList(number)
+// touchLinks notes that all nodes and records change.
+func (t *Tree) touchLinks() {
+	if c := t.changes; c != nil {
+		c.nodes, c.lists, c.last = c.now, c.now, c.now
 	}
 }
 
-// RemoveChild removes a child from its parent. If the child has children, or
-// was added, it stays in the tree as a root. It returns ErrAbsent if the child has no
-// parent.
-func (t *Tree) RemoveChild(child handle.Handle, gap Gap) error {
-	if gap == Swap && t.swapRemove(child) || t.detach(child, gap) {
-		return nil
+// touchBuckets notes that all records and buckets change.
+func (t *Tree) touchBuckets() {
+	if c := t.changes; c != nil {
+		c.lists, c.words, c.last = c.now, c.now, c.now
 	}
-	return ErrAbsent
 }
-
-// RemoveHoles closes the holes of a list, in order. In a fixed list the free
-// places are last then. It returns ErrAbsent if the entity has no list.
-func (t *Tree) RemoveHoles(parent handle.Handle) error {
-	number := t.listed(parent)
-	if number == 0 {
-		return ErrAbsent
-	}
-	t.close(number)
-	t.trimList(number)
-	return nil
-}
-
-// Move is Relation.Move, at once. gap says what becomes of the place that the child
-// leaves, if it has a parent. It returns the errors of AddChild except ErrParent.
-func (t *Tree) Move(child, parent handle.Handle, gap Gap) error {
-	return t.do(child, change{op: opMove, to: parent, gap: gap})
-}
-
-// MoveAt is Move to a place, as Relation.MoveAt. It returns the errors of AddChildAt except
-// ErrParent.
-func (t *Tree) MoveAt(child, parent handle.Handle, place int, gap Gap) error {
-	return t.do(child, change{op: opMoveAt, to: parent, place: clamp(place), gap: gap})
-}
-
-// MoveBefore is Move to the place of another child, as Relation.MoveBefore.
-func (t *Tree) MoveBefore(child, sibling handle.Handle, gap Gap) error {
-	return t.do(child, change{op: opMoveBefore, to: sibling, gap: gap})
-}
-
-// MoveAfter is Move to the place after another child, as Relation.MoveAfter.
-func (t *Tree) MoveAfter(child, sibling handle.Handle, gap Gap) error {
-	return t.do(child, change{op: opMoveAfter, to: sibling, gap: gap})
-}
-
-// Sort sorts the children of an entity. The sort is stable. Holes come last.
-// O(children · log children). It sorts a copy: until
-// all are compared, and if compare panics, the children are unchanged. It panics if
-// compare gives the entity other children.
-func (t *Tree) Sort(parent handle.Handle, compare func(a, b handle.Handle) int) error {
-	if t.listed(parent) == 0 {
-		return ErrAbsent
-	}
-	isHole := func(h handle.Handle) bool { return h == handle.None }
-	sorted := slices.DeleteFunc(slices.Clone(t.items(t.own(parent))), isHole)
-	slices.SortStableFunc(sorted, compare)
-	number := t.own(parent) // compare may have changed it
-	isOther := func(h handle.Handle) bool { return t.parent(h) != parent }
-	if t.list(number).children() != len(sorted) || slices.ContainsFunc(sorted, isOther) {
-		panic("hierarchy: Sort: the comparison has changed the children that it compares; change them after the Sort")
-	}
-	t.close(number)
-	copy(t.items(number), sorted)
-	t.renumber(number, 0)
-	return nil
-}
-
-// SwapPlaces exchanges the contents of two places of a list: children or nothing.
-func (t *Tree) SwapPlaces(parent handle.Handle, i, j int) error {
-	number := t.listed(parent)
-	if number == 0 {
-		return ErrAbsent
-	}
-	t.settled(number)
-	items := t.items(number)
-	if min(i, j) < 0 || max(i, j) >= len(items) {
-		return ErrPlace
-	}
-	items[i], items[j] = items[j], items[i]
-	t.touchPlaces(number, i, i+1)
-	t.touchPlaces(number, j, j+1)
-	for _, p := range [...]int{i, j} {
-		if items[p] != handle.None {
-			t.link(items[p], number, p)
-		}
-	}
-	t.trim(number)
-	return nil
-}
-
-// Swap exchanges the places of two children, as Relation.Swap.
-func (t *Tree) Swap(a, b handle.Handle) error { return t.do(a, change{op: opSwap, to: b}) }
-
-// SetPlaces makes the list of an entity a fixed one of n places, or with 0 one that
-// grows and shrinks, as Relation.SetPlaces does.
-func (t *Tree) SetPlaces(parent handle.Handle, n int) error {
-	if n < 0 || n > PlaceMax {
-		return ErrPlace
-	}
-	number, err := t.listOf(parent)
-	if err != nil {
-		return err
-	}
-	l := t.settled(number)
-	if n == 0 {
-		l.unset(fixed)
-		t.trim(number)
-		t.trimList(number)
-		return nil
-	}
-	was := min(l.places(), n)
-	t.steps += max(l.places(), n) - was
-	if slices.ContainsFunc(t.items(number)[was:], func(h handle.Handle) bool { return h != handle.None }) {
-		return ErrTaken
-	}
-	if err := t.makeRoom(number, n); err != nil {
-		t.trimList(number)
-		return err
-	}
-	l.setPlaces(n)
-	clear(t.items(number)[was:])
-	t.touchPlaces(number, was, n)
-	l.set(fixed)
-	return nil
-}
-
-// Put moves a child to a free place of a list, as Relation.Put: from the list of another
-// parent, where gap says what becomes of the place; from the same list, where it
-// leaves a hole; or from none. It can return a CycleError.
-func (t *Tree) Put(child, parent handle.Handle, place int, gap Gap) error {
-	return t.do(child, change{op: opPut, to: parent, place: clamp(place), gap: gap})
-}
-
-// PutFree is Put into the first free place, as Relation.PutFree.
-func (t *Tree) PutFree(child, parent handle.Handle, gap Gap) error {
-	return t.do(child, change{op: opPutFree, to: parent, gap: gap})
-}
-
-// Transfer is Put, or with a negative place PutFree, of a child that from must have, as
-// Relation.Transfer.
-func (t *Tree) Transfer(child, from, to handle.Handle, place int, gap Gap) error {
-	return t.do(child, change{op: opTransfer, to: to, from: from, place: clamp(place), gap: gap})
-}
-
-// clamp keeps a place within int32. A place out of range remains out of range.
-func clamp(place int) int32 { return int32(min(max(place, -1), PlaceMax+1)) }

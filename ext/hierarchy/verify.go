@@ -120,6 +120,24 @@ func (t *Tree) verifyList(number uint32, buckets *buckets) error {
 	return nil
 }
 
+// verifyRoots checks that there is no cycle: every way up must end.
+func (t *Tree) verifyRoots() error {
+	from := make([]uint32, len(t.owners)) // the list from which a way up first came here
+	for n := range uint32(len(t.owners)) {
+		if t.owners[n] == handle.None {
+			continue
+		}
+		up := n
+		for ; up != 0 && from[up] == 0; up = t.number(t.list(up).link()) {
+			from[up] = n
+		}
+		if up != 0 && from[up] == n {
+			return fmt.Errorf("%v is its own ancestor", t.owners[up])
+		}
+	}
+	return nil
+}
+
 // buckets are those of lists and of the chains of free ones.
 type buckets struct {
 	tree  *Tree
@@ -178,24 +196,6 @@ func (b *buckets) verify() error {
 	}
 	if b.n != 0 {
 		return fmt.Errorf("buckets overlap")
-	}
-	return nil
-}
-
-// verifyRoots checks that there is no cycle: every way up must end.
-func (t *Tree) verifyRoots() error {
-	from := make([]uint32, len(t.owners)) // the list from which a way up first came here
-	for n := range uint32(len(t.owners)) {
-		if t.owners[n] == handle.None {
-			continue
-		}
-		up := n
-		for ; up != 0 && from[up] == 0; up = t.number(t.list(up).link()) {
-			from[up] = n
-		}
-		if up != 0 && from[up] == n {
-			return fmt.Errorf("%v is its own ancestor", t.owners[up])
-		}
 	}
 	return nil
 }

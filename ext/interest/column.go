@@ -44,19 +44,20 @@ type end struct {
 
 type columnOf[C any] func(dst []byte, v *C) []byte
 
-func (encode columnOf[C]) component() reflect.Type { return reflect.TypeFor[C]() }
+func (c columnOf[C]) component() reflect.Type { return reflect.TypeFor[C]() }
 
-func (encode columnOf[C]) touch(v store.View, rows []slots.Loc) uint64 {
+func (c columnOf[C]) touch(v store.View, rows []slots.Loc) uint64 {
 	return store.Touch[C](&v, rows)
 }
 
-func (encode columnOf[C]) append(dst []byte, v store.View, rows []slots.Loc, ends []end) []byte {
+// append encodes the rows one after the other. It panics if the function of Encode did not append.
+func (c columnOf[C]) append(dst []byte, v store.View, rows []slots.Loc, ends []end) []byte {
 	for i, l := range rows {
 		row := store.At[C](&v, l)
 		if row != nil {
 			was := dst
-			if dst = encode(dst, row); len(dst) < len(was) || cap(dst) != cap(was) && !grown(dst, was) {
-				panic(fmt.Sprintf("interest: the function of Encode of %v did not append to dst; return dst with the bytes of the value behind it", encode.component()))
+			if dst = c(dst, row); len(dst) < len(was) || cap(dst) != cap(was) && !grown(dst, was) {
+				panic(fmt.Sprintf("interest: the function of Encode of %v did not append to dst; return dst with the bytes of the value behind it", c.component()))
 			}
 		}
 		ends[i] = end{uint32(len(dst)), row == nil}

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/nearby"
 )
 
 // row is an entity that is seen in an Update. Rows are about in the order in which they were first
@@ -71,80 +70,7 @@ func (r *rows) valuesOf(number uint32, columns int) []value {
 	return r.chunks[number>>chunkBits].values[int(number%chunkRows)*columns:][:columns]
 }
 
-// rows returns the rows of this Update, and last returns those of the one before.
-func (s *Set) rows() *rows { return &s.both[s.now%2] }
-func (s *Set) last() *rows { return &s.both[(s.now+1)%2] }
-
 const none = 1<<32 - 1
-
-// What is known of an entity is a number: in the upper half 1 + that of its row, or 0 if no view
-// has seen it in this Update; in the lower half that of its row in the last one, or none.
-
-// knownAt finds what is known of a hit by its handle.
-func (w *worker) knownAt(hit *nearby.Hit) uint64 {
-	known := w.known(hit.Handle)
-	if known>>32 != 0 {
-		w.publish(hit.Place, known)
-	}
-	return known
-}
-
-// known returns what is known of an entity.
-func (w *worker) known(h handle.Handle) uint64 {
-	was := w.marks.of(h).Load()
-	switch uint32(was >> 32) {
-	case w.now:
-		return (was&none+1)<<32 | uint64(w.rows().at(uint32(was)).before)
-	case w.now - 1:
-		return was & none
-	}
-	return none
-}
-
-// publish notes what is known of the entity at a place, so that others need not look for its mark.
-func (w *worker) publish(place uint32, known uint64) {
-	if w.use == 1 {
-		w.places[place] = known
-		return
-	}
-	atomic.StoreUint64(&w.places[place], known)
-}
-
-// rowOf returns the number of an entity's row. If no view has seen the entity in this Update the
-// worker gets the row, to encode it.
-func (w *worker) rowOf(h handle.Handle, place uint32, known uint64) uint32 {
-	if known>>32 != 0 {
-		return uint32(known>>32) - 1
-	}
-	return w.claim(h, place, uint32(known))
-}
-
-func (w *worker) claim(h handle.Handle, place, before uint32) uint32 {
-	rows := w.rows()
-	if w.chunk == nil || w.chunkUsed == chunkRows {
-		w.chunkNumber, w.chunkUsed = uint32(rows.used.Add(1)-1), 0
-		at := &rows.chunks[w.chunkNumber]
-		if *at == nil {
-			*at = &chunk{values: make([]value, chunkRows*len(w.columns))}
-		}
-		w.chunk = *at
-	}
-	number := w.chunkNumber<<chunkBits | w.chunkUsed
-	r := &w.chunk.rows[w.chunkUsed]
-	r.handle, r.before = h, before
-	r.done.Store(false)
-	mark := w.marks.of(h)
-	was := mark.Load()
-	if uint32(was>>32) == w.now || !mark.CompareAndSwap(was, uint64(w.now)<<32|uint64(number)) {
-		return uint32(mark.Load())
-	}
-	w.chunkUsed++
-	w.claims = append(w.claims, number)
-	if place != none {
-		w.publish(place, uint64(number+1)<<32|uint64(before))
-	}
-	return number
-}
 
 // span returns where some of a row's columns are in its bytes, and whether no others lie between
 // them.

@@ -2,6 +2,8 @@ package interest
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -163,6 +165,67 @@ func (s *Set) Update(f *world.Frame, workers int, sink func(*View, *Packet)) {
 	s.parallel()
 }
 
+// Run calls Update with frames that the view captures, every so often, until the context ends, and
+// then returns nil. Every 0 is as often as the world ticks: with a frame of each tick, but for
+// ticks that end during an Update. Run releases the frames. It is for a goroutine of its own,
+// beside the one of Scheduler.Run.
+//
+// While too many frames are held, as by other parts of the program, there is none for Run, and
+// views get nothing. Run tries again a tick later, or after every. If that goes on for Patience, it
+// returns the error of View.Capture, which wraps world.ErrFrames: frames are not released, or the
+// limits are too low for one.
+//
+// Run returns why the world was closed or is broken, too. It panics if every is negative, during
+// another Run, and as View.Capture and Update do.
+func (s *Set) Run(ctx context.Context, view *world.View, every time.Duration, workers int, sink func(*View, *Packet)) error {
+	switch {
+	case every < 0:
+		panic(fmt.Sprintf("interest: Set.Run every %v; want 0 or more", every))
+	case !s.loops.CompareAndSwap(false, true):
+		panic("interest: Set.Run during another one; call one at a time")
+	}
+	defer s.loops.Store(false)
+	due := time.NewTimer(every)
+	defer due.Stop()
+	var without time.Time // since when too many frames are held
+	for {
+		err := s.capture(ctx, view, workers, sink)
+		switch {
+		case err == nil:
+			without = time.Time{}
+		case ctx.Err() != nil:
+			return nil
+		case !errors.Is(err, world.ErrFrames) || !without.IsZero() && time.Since(without) >= Patience:
+			return err
+		default:
+			if without.IsZero() {
+				without = time.Now()
+			}
+			due.Reset(max(every, s.rest)) // Capture fails at once, whatever time the next tick needs
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-due.C:
+			due.Reset(every)
+		}
+	}
+}
+
+// capture makes an Update of the next frame.
+func (s *Set) capture(ctx context.Context, view *world.View, workers int, sink func(*View, *Packet)) error {
+	frame, err := view.Capture(ctx)
+	if err != nil {
+		return err
+	}
+	defer frame.Release()
+	s.Update(frame, workers, sink)
+	return nil
+}
+
+// Patience is for how long Set.Run goes on without a frame while too many are held.
+const Patience = 10 * time.Second
+
 // begin prepares a frame for the workers.
 func (s *Set) begin(f *world.Frame) {
 	rows, ok := s.driver.Frame(f, "Set.Update")
@@ -252,3 +315,49 @@ func (s *Set) renumber() {
 		}
 	}
 }
+
+// orderOf returns the place of a point on a Morton curve, so that points next to each other in the
+// order are near each other. The bits of x, y and z take turns in it.
+func (s *Set) orderOf(p near.Point) uint64 {
+	o := s.index.Options()
+	each := 1 / o.Cell
+	return spread((p.X-o.Min.X)*each) | spread((p.Y-o.Min.Y)*each)<<1 | spread((p.Z-o.Min.Z)*each)<<2
+}
+
+// grow makes n workers ready.
+func (s *Set) grow(n int) {
+	for len(s.workers) < n {
+		w := &worker{Set: s, number: len(s.workers)}
+		w.run = func() {
+			defer s.group.Done()
+			w.work()
+		}
+		s.workers = append(s.workers, w)
+	}
+	s.use = n
+	last := int(s.last().used.Load()) * chunkRows
+	for _, w := range s.workers {
+		w.joined, w.claims, w.chunk = w.joined[:0], w.claims[:0], nil
+		w.bytes[s.now%2].empty()
+		w.slots = sized(w.slots, last)
+	}
+}
+
+// parallel has the workers make the Update.
+func (s *Set) parallel() {
+	s.next.Store(0)
+	for _, w := range s.workers[1:s.use] {
+		s.group.Add(1)
+		go w.run()
+	}
+	defer s.group.Wait() // even if the next line ends the goroutine
+	s.workers[0].work()
+	s.group.Wait()
+	if f := s.failure.Load(); f != nil {
+		panic(f)
+	}
+}
+
+// rows returns the rows of this Update, and last returns those of the one before.
+func (s *Set) rows() *rows { return &s.both[s.now%2] }
+func (s *Set) last() *rows { return &s.both[(s.now+1)%2] }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/near"
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/aside"
 )
 
 // Viewer says what a View shows. Lengths are in the units of the index.
@@ -47,6 +48,7 @@ type Viewer struct {
 // UnackedMax bounds Viewer.Unacked.
 const UnackedMax = 1024
 
+// check panics if a number of the viewer is out of range; call is the name of the call for messages.
 func (v *Viewer) check(call string) {
 	bad := func(what string, x any, want string) {
 		panic(fmt.Sprintf("interest: %s with Viewer.%s of %v; want %s", call, what, x, want))
@@ -179,4 +181,56 @@ func (v *View) class(square float64) uint8 {
 		return uint8(part)
 	}
 	return classes - 1
+}
+
+// place finds where the viewer is.
+func (v *View) place(s *Set) {
+	p := v.viewer.At
+	v.from, v.placed = p, (p.X-p.X)+(p.Y-p.Y)+(p.Z-p.Z) == 0
+	if h := v.viewer.Entity; h != handle.None {
+		v.from, v.placed = s.index.Where(s.frame, h)
+	}
+}
+
+// classes is how many parts the radius is divided into.
+const classes = 32
+
+// writer gives the packets of a view to Viewer.Write.
+//
+// Ownership: the worker's that makes the view's packet; while writes is set, the goroutine of run.
+type writer struct {
+	packet []byte
+	writes atomic.Bool
+	run    func() // bound once
+}
+
+// newWriter makes the writer of a view. If Write panics, it closes the view.
+func newWriter(v *View, write func(packet []byte)) *writer {
+	w := &writer{}
+	w.run = func() {
+		returned := false
+		defer func() {
+			if !returned {
+				v.Close() // the client may lack the packet, on which the next ones build
+				aside.Report(aside.Recovered(fmt.Sprintf("interest: Viewer.Write of client %v", v.client), recover()))
+			}
+			w.writes.Store(false)
+		}()
+		write(w.packet)
+		returned = true
+		if cap(w.packet) > 8*len(w.packet)+blockBytes {
+			w.packet = nil // the one before was far larger
+		}
+	}
+	return w
+}
+
+// waits reports whether a packet is still being written.
+func (w *writer) waits() bool { return w != nil && w.writes.Load() }
+
+// begin begins to write a packet.
+func (w *writer) begin(p *Packet) {
+	w.packet = p.AppendTo(w.packet[:0])
+	w.writes.Store(true)
+	go w.run()
 }

@@ -1,6 +1,8 @@
 package names
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"iter"
@@ -32,6 +34,27 @@ const (
 	defaultLengthMax = 256
 	defaultRefusals  = 1024
 )
+
+// Errors of refused calls, for errors.Is. A refused call changes nothing.
+var (
+	// ErrTaken is returned for a name that another entity has.
+	ErrTaken = errors.New("names: another entity has that name")
+	// ErrUnnamed is returned by Unbind for an entity without a name.
+	ErrUnnamed = errors.New("names: entity has no name")
+	// ErrLength is returned for a string that is longer than Options.LengthMax.
+	ErrLength = errors.New("names: name is longer than LengthMax")
+)
+
+// Refusal is a request of a system or a port that the last refresh refused, because
+// the name was taken.
+type Refusal[K Name] struct {
+	// Entity is the entity that was to get the name.
+	Entity handle.Handle
+	// Name is the name that was refused.
+	Name K
+	// Holder is the entity that had the name at that time.
+	Holder handle.Handle
+}
 
 // Names gives entities of a world a name each, under which they are found. A world may have any
 // number of Names: characters by name, and by their id in a database. Changes take an actor. With
@@ -119,6 +142,19 @@ func (n *Names[K]) NameOf(h handle.Handle) (K, bool) {
 // Len returns the number of names. Safe from any goroutine at any time.
 func (n *Names[K]) Len() int { return int(n.count.Load()) }
 
+// Read returns a Reader: given a World or a Build, of the names now, by the calls of Names; given a
+// Frame, of the names as they were then. It panics if the frame's view does not have the names.
+func (n *Names[K]) Read(a world.Binder) *Reader[K] {
+	of, c := n.driver.Binds(a, n.part, "Names.Read")
+	if !of {
+		panic(fmt.Sprintf("names: Names.Read of %q, which belong to another world than the reader; use that world's own", n.label))
+	}
+	if x, ok := c.(*frozen[K]); ok {
+		return &Reader[K]{names: n, frozen: x, frame: a}
+	}
+	return &Reader[K]{names: n}
+}
+
 // Bind gives an entity a name, and removes the one that it had. If the new name is refused, the
 // entity keeps the old one. It returns world.ErrStale if the entity is known not to be alive, and
 // ErrLength. An idle *World also gets ErrTaken if another entity has the name; other actors get
@@ -141,6 +177,7 @@ func (n *Names[K]) Unbind(by world.Actor, h handle.Handle) error {
 // names. For an idle world. It sorts them, O(n log n). The loop does not see changes that it makes.
 func (n *Names[K]) All() iter.Seq2[handle.Handle, K] { return n.all("Names.All") }
 
+// all yields the entities and their names, by handle; call is the name of the call for messages.
 func (n *Names[K]) all(call string) iter.Seq2[handle.Handle, K] {
 	n.mustIdle(call)
 	return func(yield func(handle.Handle, K) bool) {
@@ -168,6 +205,121 @@ func (n *Names[K]) mustIdle(call string) {
 	}
 }
 
+// change is a request: that an entity has a name, or none.
+type change[K Name] struct {
+	name K
+	bind bool
+}
+
+// do makes a change: at once with an idle world, otherwise by a request.
+func (n *Names[K]) do(by world.Actor, h handle.Handle, c change[K]) error {
+	w, ok := by.(*world.World)
+	if !ok {
+		return n.requests.Send(by, h, c)
+	}
+	n.requests.Check(by)
+	if err := w.Err(); err != nil {
+		return err
+	}
+	if c.bind {
+		n.mustIdle("Names.Bind")
+	} else {
+		n.mustIdle("Names.Unbind")
+	}
+	var err error
+	switch {
+	case w.Locate(h) == 0:
+		return world.ErrStale
+	case !c.bind:
+		err = n.unbind(h)
+	default:
+		_, err = n.bind(h, c.name)
+	}
+	if err == nil {
+		n.driver.Touched()
+	}
+	return err
+}
+
+// apply is what a request does at the refresh. Its entity is alive and not dying.
+func (n *Names[K]) apply(h handle.Handle, c *change[K]) world.Outcome {
+	n.forget()
+	if !c.bind {
+		if n.unbind(h) != nil {
+			return world.Missing
+		}
+		return world.Applied
+	}
+	holder, err := n.bind(h, c.name)
+	if err == nil {
+		return world.Applied
+	}
+	if len(n.refused) < n.options.Refusals {
+		n.refused = append(n.refused, Refusal[K]{Entity: h, Name: c.name, Holder: holder})
+	}
+	return world.Refused
+}
+
+// bind gives a living entity a name. If another entity has the name, bind returns that.
+func (n *Names[K]) bind(h handle.Handle, name K) (holder handle.Handle, err error) {
+	b := &binding[K]{hash: maphash.Comparable(n.seed, name), name: name, handle: h}
+	had, other := n.byHandle.of(h), n.byName.named(b.hash, name)
+	switch {
+	case had != nil && had == other:
+		return h, nil
+	case other != nil && !n.driver.IsDying(other.handle):
+		return other.handle, ErrTaken
+	case other != nil:
+		n.byHandle.remove(other)
+		n.byName.replace(other, b)
+		n.count.Add(-1)
+	default:
+		n.byName.put(b)
+	}
+	if had == nil {
+		n.byHandle.put(b)
+		n.count.Add(1)
+		return h, nil
+	}
+	n.byHandle.replace(had, b)
+	n.byName.remove(had) // last, so that a reader that looks for either name meanwhile finds one
+	return h, nil
+}
+
+// unbind takes the name of an entity away.
+func (n *Names[K]) unbind(h handle.Handle) error {
+	b := n.byHandle.of(h)
+	if b == nil {
+		return ErrUnnamed
+	}
+	n.byName.remove(b)
+	n.byHandle.remove(b)
+	n.count.Add(-1)
+	return nil
+}
+
+// forget drops what earlier refreshes refused.
+func (n *Names[K]) forget() {
+	if n.stale {
+		clear(n.refused)
+		n.refused, n.stale = n.refused[:0], false
+	}
+}
+
+// bindings returns all names with their entities, in order. It encodes them again if any has
+// changed.
+func (n *Names[K]) bindings() []byte {
+	if !n.byHandle.changed {
+		return n.encoded
+	}
+	n.encoded, n.byHandle.changed = n.encoded[:0], false
+	for _, b := range n.byHandle.ordered(n.Len()) {
+		n.encoded = binary.LittleEndian.AppendUint64(n.encoded, uint64(b.handle))
+		n.encoded = appendName(n.encoded, &b.name)
+	}
+	return n.encoded
+}
+
 // length returns the number of bytes of a name, if it is a string, or 0.
 func length[K Name](name *K) int {
 	if s, ok := any(name).(*string); ok {
@@ -178,15 +330,3 @@ func length[K Name](name *K) int {
 	}
 	return 0
 }
-
-// TextOf returns the name of an entity as text; 16 bytes in hexadecimal, unless their type has a
-// text.
-func (k adapter[K]) TextOf(h handle.Handle) (string, bool) {
-	name, ok := k.NameOf(h)
-	if v := reflect.ValueOf(name); v.Kind() == reflect.Array && !v.Type().Implements(stringer) {
-		return fmt.Sprintf("%x", name), ok
-	}
-	return fmt.Sprint(name), ok
-}
-
-var stringer = reflect.TypeFor[fmt.Stringer]()

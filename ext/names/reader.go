@@ -8,7 +8,6 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -19,19 +18,6 @@ type Reader[K Name] struct {
 	names  *Names[K]
 	frozen *frozen[K]   // nil but for a frame
 	frame  world.Binder // nil but for a frame
-}
-
-// Read returns a Reader: given a World or a Build, of the names now, by the calls of Names; given a
-// Frame, of the names as they were then. It panics if the frame's view does not have the names.
-func (n *Names[K]) Read(a world.Binder) *Reader[K] {
-	of, c := n.driver.Binds(a, n.part, "Names.Read")
-	if !of {
-		panic(fmt.Sprintf("names: Names.Read of %q, which belong to another world than the reader; use that world's own", n.label))
-	}
-	if x, ok := c.(*frozen[K]); ok {
-		return &Reader[K]{names: n, frozen: x, frame: a}
-	}
-	return &Reader[K]{names: n}
 }
 
 // guard panics if the frame is released.
@@ -84,81 +70,53 @@ func (r *Reader[K]) All() iter.Seq2[handle.Handle, K] {
 	}
 }
 
-// ordered returns the bindings, about n, in the order of their handles.
-func (x *index[K]) ordered(n int) []*binding[K] {
-	all := make([]*binding[K], 0, n)
-	x.all(func(b *binding[K]) { all = append(all, b) })
-	slices.SortFunc(all, func(a, b *binding[K]) int { return a.handle.Compare(b.handle) })
-	return all
+// Renamed is an entity that has another name in one frame than in another.
+type Renamed[K Name] struct {
+	Entity   handle.Handle
+	From, To K
+	// Was says whether it had a name, which is From; Is says whether it has one, which is To. An
+	// entity that was bound has Is alone, one that was unbound or died has Was alone.
+	Was, Is bool
 }
 
-// frozen is a copy of names. Bindings are never changed, so it shares them.
-//
-// Ownership: as that of drive.Copy.
-type frozen[K Name] struct {
-	byName   index[K]
-	byHandle index[K]
-	count    int
-	at       uint64 // which copy it is
-	runs     drive.Runs[slot[K]]
-}
-
-// Changed reports whether the names differ from those in the newest copy.
-func (k adapter[K]) Changed() bool { return k.byHandle.last == k.byHandle.now }
-
-// CopySize returns how many bytes a copy takes.
-func (k adapter[K]) CopySize() uint64 { return k.byName.bytes() + k.byHandle.bytes() }
-
-// Copy begins a copy: of the stripes that have changed since the old one was begun.
-func (k adapter[K]) Copy(old drive.Copy) (drive.Copy, int, int) {
-	x, _ := old.(*frozen[K])
-	if x == nil {
-		x = new(frozen[K])
+// Diff returns the entities whose name differs from that in an earlier frame, or that have one in
+// only one of the frames, in the order of their handles. It looks only at the stripes that changed
+// in between, each with a 64th of the names. It panics if one of the Readers is not of a frame, if
+// they are of two Names, and if a frame was released. Any number of goroutines may call it.
+func (r *Reader[K]) Diff(before *Reader[K]) []Renamed[K] {
+	for _, x := range []*Reader[K]{r, before} {
+		if x.frozen == nil {
+			panic("names: Reader.Diff needs two Readers of frames; pass a world.Frame to Names.Read")
+		}
+		x.names.driver.Binds(x.frame, x.names.part, "Reader.Diff")
 	}
-	x.runs.Reset()
-	x.byName.follow(k.byName, x.at, &x.runs)
-	x.byHandle.follow(k.byHandle, x.at, &x.runs)
-	x.count, x.at = k.Len(), k.byHandle.now
-	k.byName.now++
-	k.byHandle.now++
-	parts, slots := x.runs.Parts()
-	return x, parts, slots * slotBytes
-}
-
-// follow prepares the index to become a copy of another, and finds what must be copied.
-func (x *index[K]) follow(from *index[K], at uint64, runs *drive.Runs[slot[K]]) {
-	x.removed = from.removed
-	for i := range from.stripes {
-		s, to := &from.stripes[i], &x.stripes[i]
-		t := s.table.Load()
-		to.changed = s.changed
-		if t == nil || at > 0 && s.changed <= at {
+	if r.names != before.names {
+		panic(fmt.Sprintf("names: Reader.Diff of %q and %q; compare frames of one", r.names.label, before.names.label))
+	}
+	was, is := &before.frozen.byHandle, &r.frozen.byHandle
+	older, newer := before.frozen, r.frozen
+	if older.at > newer.at {
+		older, newer = newer, older
+	}
+	var all []Renamed[K]
+	for i := range newer.byHandle.stripes {
+		if newer.byHandle.stripes[i].changed <= older.at {
 			continue
 		}
-		own := to.table.Load()
-		if own == nil || len(own.slots) != len(t.slots) {
-			own = &table[K]{slots: make([]slot[K], len(t.slots))}
-			to.table.Store(own)
-		}
-		runs.Add(own.slots, t.slots)
+		is.each(i, func(b *binding[K]) {
+			switch had := was.of(b.handle); {
+			case had == nil:
+				all = append(all, Renamed[K]{Entity: b.handle, To: b.name, Is: true})
+			case had.name != b.name:
+				all = append(all, Renamed[K]{b.handle, had.name, b.name, true, true})
+			}
+		})
+		was.each(i, func(b *binding[K]) {
+			if is.of(b.handle) == nil {
+				all = append(all, Renamed[K]{Entity: b.handle, From: b.name, Was: true})
+			}
+		})
 	}
+	slices.SortFunc(all, func(a, b Renamed[K]) int { return a.Entity.Compare(b.Entity) })
+	return all
 }
-
-// bytes returns the memory of the tables.
-func (x *index[K]) bytes() (n uint64) {
-	for i := range x.stripes {
-		if t := x.stripes[i].table.Load(); t != nil {
-			n += uint64(len(t.slots)) * slotBytes
-		}
-	}
-	return n
-}
-
-// Part does a part of the copying.
-func (x *frozen[K]) Part(i int) { x.runs.Part(i) }
-
-// Bytes returns the memory of the copy, without that of the bindings.
-func (x *frozen[K]) Bytes() uint64 { return x.byName.bytes() + x.byHandle.bytes() }
-
-// Forget has nothing to do: each stripe keeps when it last changed.
-func (k adapter[K]) Forget() {}

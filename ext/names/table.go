@@ -2,9 +2,11 @@ package names
 
 import (
 	"math/bits"
+	"slices"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
 )
 
 // binding says that an entity has a name. It is never changed.
@@ -64,21 +66,21 @@ func hashHandle(h handle.Handle) uint64 {
 	return high ^ low
 }
 
-func (x *index[K]) stripe(hash uint64) *stripe[K] { return &x.stripes[hash>>(64-stripeBits)] }
+func (i *index[K]) stripe(hash uint64) *stripe[K] { return &i.stripes[hash>>(64-stripeBits)] }
 
 // named returns the binding of a name, or nil. Safe from any goroutine; it looks at
 // each slot once at most.
-func (x *index[K]) named(hash uint64, name K) *binding[K] {
-	t := x.stripe(hash).table.Load()
+func (i *index[K]) named(hash uint64, name K) *binding[K] {
+	t := i.stripe(hash).table.Load()
 	if t == nil {
 		return nil
 	}
-	for i, n := hash, len(t.slots); n > 0; i, n = i+1, n-1 {
-		b := t.slots[i&uint64(len(t.slots)-1)].Load()
+	for k, n := hash, len(t.slots); n > 0; k, n = k+1, n-1 {
+		b := t.slots[k&uint64(len(t.slots)-1)].Load()
 		if b == nil {
 			return nil
 		}
-		if b.hash == hash && b.name == name && b != x.removed {
+		if b.hash == hash && b.name == name && b != i.removed {
 			return b
 		}
 	}
@@ -86,18 +88,18 @@ func (x *index[K]) named(hash uint64, name K) *binding[K] {
 }
 
 // of returns the binding of an entity, or nil. As named.
-func (x *index[K]) of(h handle.Handle) *binding[K] {
+func (i *index[K]) of(h handle.Handle) *binding[K] {
 	hash := hashHandle(h)
-	t := x.stripe(hash).table.Load()
+	t := i.stripe(hash).table.Load()
 	if t == nil {
 		return nil
 	}
-	for i, n := hash, len(t.slots); n > 0; i, n = i+1, n-1 {
-		b := t.slots[i&uint64(len(t.slots)-1)].Load()
+	for k, n := hash, len(t.slots); n > 0; k, n = k+1, n-1 {
+		b := t.slots[k&uint64(len(t.slots)-1)].Load()
 		if b == nil {
 			return nil
 		}
-		if b.handle == h && b != x.removed {
+		if b.handle == h && b != i.removed {
 			return b
 		}
 	}
@@ -105,28 +107,28 @@ func (x *index[K]) of(h handle.Handle) *binding[K] {
 }
 
 // lookup returns the entity that has a name, and whether there is one.
-func (x *index[K]) lookup(hash uint64, name K) (handle.Handle, bool) {
-	if b := x.named(hash, name); b != nil {
+func (i *index[K]) lookup(hash uint64, name K) (handle.Handle, bool) {
+	if b := i.named(hash, name); b != nil {
 		return b.handle, true
 	}
 	return handle.None, false
 }
 
 // nameOf returns the name of an entity, and whether it has one.
-func (x *index[K]) nameOf(h handle.Handle) (K, bool) {
-	if b := x.of(h); b != nil {
+func (i *index[K]) nameOf(h handle.Handle) (K, bool) {
+	if b := i.of(h); b != nil {
 		return b.name, true
 	}
 	return *new(K), false
 }
 
 // touch notes that a stripe changes.
-func (x *index[K]) touch(s *stripe[K]) { x.changed, x.last, s.changed = true, x.now, x.now }
+func (i *index[K]) touch(s *stripe[K]) { i.changed, i.last, s.changed = true, i.now, i.now }
 
 // put adds a binding whose name or handle is not in the index.
-func (x *index[K]) put(b *binding[K]) {
-	s := x.stripe(x.hash(b))
-	x.touch(s)
+func (i *index[K]) put(b *binding[K]) {
+	s := i.stripe(i.hash(b))
+	i.touch(s)
 	t := s.table.Load()
 	if t == nil || 2*(s.used+1) > len(t.slots) {
 		n := slotsMin
@@ -135,19 +137,19 @@ func (x *index[K]) put(b *binding[K]) {
 				n *= 2
 			}
 		}
-		t = x.rebuild(s, t, n)
+		t = i.rebuild(s, t, n)
 	}
-	if x.fill(t, b) {
+	if i.fill(t, b) {
 		s.used++
 	}
 	s.live++
 }
 
 // fill puts a binding in the first slot that is free, and reports whether it was nil.
-func (x *index[K]) fill(t *table[K], b *binding[K]) bool {
-	for i := x.hash(b); ; i++ {
-		slot := &t.slots[i&uint64(len(t.slots)-1)]
-		if was := slot.Load(); was == nil || was == x.removed {
+func (i *index[K]) fill(t *table[K], b *binding[K]) bool {
+	for k := i.hash(b); ; k++ {
+		slot := &t.slots[k&uint64(len(t.slots)-1)]
+		if was := slot.Load(); was == nil || was == i.removed {
 			slot.Store(b) // publishes the binding
 			return was == nil
 		}
@@ -156,12 +158,12 @@ func (x *index[K]) fill(t *table[K], b *binding[K]) bool {
 
 // rebuild gives a stripe a table of n slots, without removed bindings. A reader of the old table
 // finds what was there.
-func (x *index[K]) rebuild(s *stripe[K], old *table[K], n int) *table[K] {
+func (i *index[K]) rebuild(s *stripe[K], old *table[K], n int) *table[K] {
 	next := &table[K]{slots: make([]slot[K], n)}
 	if old != nil {
-		for i := range old.slots {
-			if b := old.slots[i].Load(); b != nil && b != x.removed {
-				x.fill(next, b)
+		for k := range old.slots {
+			if b := old.slots[k].Load(); b != nil && b != i.removed {
+				i.fill(next, b)
 			}
 		}
 	}
@@ -171,45 +173,45 @@ func (x *index[K]) rebuild(s *stripe[K], old *table[K], n int) *table[K] {
 }
 
 // replace puts a binding in the place of another with the same name or handle.
-func (x *index[K]) replace(old, b *binding[K]) {
-	x.touch(x.stripe(x.hash(old)))
-	slots, i := x.find(old)
-	slots[i].Store(b) // publishes the binding
+func (i *index[K]) replace(old, b *binding[K]) {
+	i.touch(i.stripe(i.hash(old)))
+	slots, at := i.find(old)
+	slots[at].Store(b) // publishes the binding
 }
 
 // remove removes a binding. A table that uses only a sixteenth of its slots gives back
 // three quarters of them.
-func (x *index[K]) remove(b *binding[K]) {
-	x.touch(x.stripe(x.hash(b)))
-	x.clear(b)
-	if s := x.stripe(x.hash(b)); len(s.table.Load().slots) > max(slotsKept, 16*s.live) {
+func (i *index[K]) remove(b *binding[K]) {
+	i.touch(i.stripe(i.hash(b)))
+	i.clear(b)
+	if s := i.stripe(i.hash(b)); len(s.table.Load().slots) > max(slotsKept, 16*s.live) {
 		t := s.table.Load()
-		x.rebuild(s, t, max(slotsKept, len(t.slots)/4))
+		i.rebuild(s, t, max(slotsKept, len(t.slots)/4))
 	}
 }
 
 // clear empties the slot of a binding.
-func (x *index[K]) clear(b *binding[K]) {
-	s := x.stripe(x.hash(b))
-	slots, i := x.find(b)
+func (i *index[K]) clear(b *binding[K]) {
+	s := i.stripe(i.hash(b))
+	slots, at := i.find(b)
 	s.live--
 	mask := uint64(len(slots) - 1)
-	slots[i].Store(x.removed)
-	if slots[(i+1)&mask].Load() != nil {
+	slots[at].Store(i.removed)
+	if slots[(at+1)&mask].Load() != nil {
 		return // a binding that follows is found by way of this slot
 	}
-	for slots[i].Load() == x.removed {
-		slots[i].Store(nil)
+	for slots[at].Load() == i.removed {
+		slots[at].Store(nil)
 		s.used--
-		i = (i - 1) & mask
+		at = (at - 1) & mask
 	}
 }
 
 // empty removes all bindings.
-func (x *index[K]) empty() {
-	for i := range x.stripes {
-		if s := &x.stripes[i]; s.table.Load() != nil {
-			x.touch(s)
+func (i *index[K]) empty() {
+	for k := range i.stripes {
+		if s := &i.stripes[k]; s.table.Load() != nil {
+			i.touch(s)
 			s.table.Store(nil)
 			s.used, s.live = 0, 0
 		}
@@ -217,30 +219,84 @@ func (x *index[K]) empty() {
 }
 
 // find returns the slot of a binding that is in the index.
-func (x *index[K]) find(b *binding[K]) (slots []slot[K], at uint64) {
-	slots = x.stripe(x.hash(b)).table.Load().slots
+func (i *index[K]) find(b *binding[K]) (slots []slot[K], at uint64) {
+	slots = i.stripe(i.hash(b)).table.Load().slots
 	mask := uint64(len(slots) - 1)
-	for at = x.hash(b) & mask; slots[at].Load() != b; at = (at + 1) & mask {
+	for at = i.hash(b) & mask; slots[at].Load() != b; at = (at + 1) & mask {
 	}
 	return slots, at
 }
 
 // all calls f with all bindings, in any order.
-func (x *index[K]) all(f func(*binding[K])) {
-	for i := range x.stripes {
-		x.each(i, f)
+func (i *index[K]) all(f func(*binding[K])) {
+	for k := range i.stripes {
+		i.each(k, f)
 	}
 }
 
 // each calls f with the bindings of a stripe, in any order.
-func (x *index[K]) each(i int, f func(*binding[K])) {
-	t := x.stripes[i].table.Load()
+func (i *index[K]) each(n int, f func(*binding[K])) {
+	t := i.stripes[n].table.Load()
 	if t == nil {
 		return
 	}
 	for k := range t.slots {
-		if b := t.slots[k].Load(); b != nil && b != x.removed {
+		if b := t.slots[k].Load(); b != nil && b != i.removed {
 			f(b)
 		}
 	}
 }
+
+// ordered returns the bindings, about n, in the order of their handles.
+func (i *index[K]) ordered(n int) []*binding[K] {
+	all := make([]*binding[K], 0, n)
+	i.all(func(b *binding[K]) { all = append(all, b) })
+	slices.SortFunc(all, func(a, b *binding[K]) int { return a.handle.Compare(b.handle) })
+	return all
+}
+
+// frozen is a copy of names. Bindings are never changed, so it shares them.
+//
+// Ownership: as that of drive.Copy.
+type frozen[K Name] struct {
+	byName   index[K]
+	byHandle index[K]
+	count    int
+	at       uint64 // which copy it is
+	runs     drive.Runs[slot[K]]
+}
+
+// follow prepares the index to become a copy of another, and finds what must be copied.
+func (i *index[K]) follow(from *index[K], at uint64, runs *drive.Runs[slot[K]]) {
+	i.removed = from.removed
+	for k := range from.stripes {
+		s, to := &from.stripes[k], &i.stripes[k]
+		t := s.table.Load()
+		to.changed = s.changed
+		if t == nil || at > 0 && s.changed <= at {
+			continue
+		}
+		own := to.table.Load()
+		if own == nil || len(own.slots) != len(t.slots) {
+			own = &table[K]{slots: make([]slot[K], len(t.slots))}
+			to.table.Store(own)
+		}
+		runs.Add(own.slots, t.slots)
+	}
+}
+
+// bytes returns the memory of the tables.
+func (i *index[K]) bytes() (n uint64) {
+	for k := range i.stripes {
+		if t := i.stripes[k].table.Load(); t != nil {
+			n += uint64(len(t.slots)) * slotBytes
+		}
+	}
+	return n
+}
+
+// Part does a part of the copying.
+func (f *frozen[K]) Part(i int) { f.runs.Part(i) }
+
+// Bytes returns the memory of the copy, without that of the bindings.
+func (f *frozen[K]) Bytes() uint64 { return f.byName.bytes() + f.byHandle.bytes() }

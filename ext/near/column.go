@@ -20,21 +20,22 @@ type column interface {
 // columnOf is the column of a component.
 type columnOf[P any] func(P) Point
 
-func (at columnOf[P]) points(first mem.Address, rows []uint32, from int, to []Point) {
+// points fills to with the places of rows from rows[from] on, or from row from on if rows is nil.
+func (c columnOf[P]) points(first mem.Address, rows []uint32, from int, to []Point) {
 	if rows != nil {
 		for i, row := range rows[from : from+len(to)] {
-			to[i] = at(mem.Slice[P](first, int(row)+1)[row])
+			to[i] = c(mem.Slice[P](first, int(row)+1)[row])
 		}
 		return
 	}
 	for i, v := range mem.Slice[P](first, from+len(to))[from:] {
-		to[i] = at(v)
+		to[i] = c(v)
 	}
 }
 
-func (at columnOf[P]) where(v store.View, l slots.Loc) (Point, bool) {
+func (c columnOf[P]) where(v store.View, l slots.Loc) (Point, bool) {
 	if row := store.At[P](&v, l); row != nil {
-		p := at(*row)
+		p := c(*row)
 		return p, p.finite()
 	}
 	return Point{}, false

@@ -1,8 +1,6 @@
 package near
 
-import (
-	"math"
-)
+import "math"
 
 // Point is a place. Where there are only two axes, Z is 0.
 type Point struct{ X, Y, Z float64 }

@@ -101,12 +101,12 @@ func gridOf(o Options) grid {
 }
 
 // Options returns the options.
-func (x *Index) Options() Options { return x.options }
+func (i *Index) Options() Options { return i.options }
 
 // Cell returns the number of the cell that a point is in. A query finds more in the cache if the
 // one before was in the same cell or the one next to it, so order queries by cell. Safe from any
 // goroutine.
-func (x *Index) Cell(p Point) int { return x.grid.cell(&p) }
+func (i *Index) Cell(p Point) int { return i.grid.cell(&p) }
 
 // Read returns a Reader of the index: given a Build, for systems; given a World, for use between
 // ticks; given a Frame, of the index as it was then. It panics if the frame's view does not have
@@ -115,32 +115,42 @@ func (x *Index) Cell(p Point) int { return x.grid.cell(&p) }
 // Systems find entities where they were when the tick began. Between ticks, entities are found
 // where they were at the last refresh or the last Read: Read of a World updates the index if
 // something has changed.
-func (x *Index) Read(b world.Binder) *Reader {
-	of, c := x.driver.Binds(b, x.viewable, "Index.Read")
+func (i *Index) Read(b world.Binder) *Reader {
+	of, c := i.driver.Binds(b, i.viewable, "Index.Read")
 	if !of {
-		panic(fmt.Sprintf("near: the %s belongs to another world than the reader; use that world's own", x.name))
+		panic(fmt.Sprintf("near: the %s belongs to another world than the reader; use that world's own", i.name))
 	}
 	if _, idle := b.(*world.World); idle {
-		x.driver.MustBeWhole("Index.Read")
-		x.upkeep.update(x.w.Tick(), drive.Alone)
-		return &Reader{index: x, idle: true}
+		i.driver.MustBeWhole("Index.Read")
+		i.upkeep.update(i.w.Tick(), drive.Alone)
+		return &Reader{index: i, idle: true}
 	}
 	if v, ok := c.(*version); ok {
 		return &v.reader
 	}
-	return &Reader{index: x}
+	return &Reader{index: i}
 }
 
 // Where returns where an entity was in a frame, whether it matched the terms or not. It returns
 // false if the entity was dead, or at a place that is infinite or not a number. It panics if the
 // frame is of another world, or if its view does not have the component. Safe from any goroutine
 // while the frame is held.
-func (x *Index) Where(f *world.Frame, h handle.Handle) (Point, bool) {
-	rows, ok := x.driver.Frame(f, "Index.Where")
+func (i *Index) Where(f *world.Frame, h handle.Handle) (Point, bool) {
+	rows, ok := i.driver.Frame(f, "Index.Where")
 	if !ok {
-		panic(fmt.Sprintf("near: the %s belongs to another world than the frame; use that world's own", x.name))
+		panic(fmt.Sprintf("near: the %s belongs to another world than the frame; use that world's own", i.name))
 	}
-	return x.column.where(rows.View(x.of, "near.Index.Where"), rows.Lookup().Locate(h))
+	return i.column.where(rows.View(i.of, "near.Index.Where"), rows.Lookup().Locate(h))
+}
+
+// columnIn returns which of a table's columns the component is.
+func (i *Index) columnIn(t *store.Table) int {
+	for k, id := range t.Components() {
+		if id == i.of {
+			return k
+		}
+	}
+	panic(fmt.Sprintf("near: a table without the component of the %s", i.name))
 }
 
 // adapter is an Index as the world sees it. It keeps its methods out of the exported ones of Index.
@@ -151,12 +161,27 @@ func (a adapter) Name() string { return a.name }
 // Update brings the index up to date.
 func (a adapter) Update(tick uint64, step drive.Step) { a.upkeep.update(tick, step) }
 
-// columnIn returns which of a table's columns the component is.
-func (x *Index) columnIn(t *store.Table) int {
-	for i, id := range t.Components() {
-		if id == x.of {
-			return i
-		}
+// Changed reports whether the newest version is not one that frames have.
+func (a adapter) Changed() bool { return a.current != a.upkeep.newest }
+
+// CopySize returns how many bytes the newest version takes.
+func (a adapter) CopySize() uint64 { return a.current.Bytes() }
+
+// Copy gives frames the newest version, and takes back the memory of one that they no longer need.
+func (a adapter) Copy(old drive.Copy) (c drive.Copy, parts, bytes int) {
+	if was, ok := old.(*version); ok && was != a.current {
+		was.copied = false
+		was.base.copies--
+		a.upkeep.recycle(was)
 	}
-	panic(fmt.Sprintf("near: a table without the component of the %s", x.name))
+	if a.current.copied { // an unknown frame may have it: its memory is never reused
+		a.upkeep.rebuild(drive.Alone)
+	}
+	a.current.copied = true
+	a.current.base.copies++
+	a.upkeep.newest = a.current
+	return a.current, 0, 0
 }
+
+// Forget forgets the versions that frames have, which are left to the collector.
+func (a adapter) Forget() { a.upkeep.newest = nil }

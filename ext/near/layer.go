@@ -15,6 +15,13 @@ type entry struct {
 	handle handle.Handle
 }
 
+// is reports whether an entry is of an entity at a place. 0 and -0 differ, because readers can tell
+// them apart.
+func (e *entry) is(h handle.Handle, p *Point) bool {
+	return e.handle == h && math.Float64bits(e.X) == math.Float64bits(p.X) &&
+		math.Float64bits(e.Y) == math.Float64bits(p.Y) && math.Float64bits(e.Z) == math.Float64bits(p.Z)
+}
+
 // layer is some entities by cell: those of cell k are entries[starts[k]:starts[k+1]]. Their order
 // in a cell has no meaning.
 type layer struct {
@@ -189,6 +196,21 @@ func (b *builder) prefix() {
 func (b *builder) points(s *source, from int, to []Point) []Point {
 	b.column.points(s.chunk.Column(s.column), s.rows, from, to)
 	return to
+}
+
+// read reads where up to 64 rows of a source are, from one row on. It returns which of them do not
+// match.
+func (b *builder) read(s *source, from int, to []Point) (out uint64) {
+	b.column.points(s.chunk.Column(s.column), nil, from, to)
+	if !b.filter.All() {
+		out = s.chunk.Unmatched(&b.filter, from/64)
+	}
+	for i := range to {
+		if !to[i].finite() {
+			out |= 1 << i
+		}
+	}
+	return out
 }
 
 // put copies a part's rows to their entries.

@@ -45,6 +45,7 @@ func (s *shape) shrink(to Point, radius float64) {
 	s.kind, s.small = wide, &small
 }
 
+// lineOf makes the shape of all points within a radius of the line between two points.
 func lineOf(from, to Point, radius float64) shape {
 	s := shape{kind: line, at: from, to: to, square: radius * radius}
 	s.dir = Point{to.X - from.X, to.Y - from.Y, to.Z - from.Z}

@@ -1,9 +1,6 @@
 package near
 
 import (
-	"math"
-
-	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -235,24 +232,72 @@ func (u *upkeep) diff(part int) {
 	}
 }
 
-// read reads where up to 64 rows of a source are, from one row on. It returns which of them do not
-// match.
-func (b *builder) read(s *source, from int, to []Point) (out uint64) {
-	b.column.points(s.chunk.Column(s.column), nil, from, to)
-	if !b.filter.All() {
-		out = s.chunk.Unmatched(&b.filter, from/64)
-	}
-	for i := range to {
-		if !to[i].finite() {
-			out |= 1 << i
-		}
-	}
-	return out
+// pool keeps the memory of versions that nobody reads.
+type pool struct {
+	free   []*version
+	bases  []*layer
+	newest *version // of those that frames have
 }
 
-// is reports whether an entry is of an entity at a place. 0 and -0 differ, because readers can tell
-// them apart.
-func (e *entry) is(h handle.Handle, p *Point) bool {
-	return e.handle == h && math.Float64bits(e.X) == math.Float64bits(p.X) &&
-		math.Float64bits(e.Y) == math.Float64bits(p.Y) && math.Float64bits(e.Z) == math.Float64bits(p.Z)
+// spareMax is how many layers or versions are kept; others are left to the collector.
+const spareMax = 2
+
+// takeBase returns a layer that no version has.
+func (p *pool) takeBase() *layer {
+	if n := len(p.bases); n > 0 {
+		l := p.bases[n-1]
+		p.bases = p.bases[:n-1]
+		return l
+	}
+	return new(layer)
+}
+
+// take returns a version with a base. Its delta and dead are empty.
+func (u *upkeep) take(base *layer) *version {
+	var v *version
+	if n := len(u.free); n > 0 {
+		v, u.free = u.free[n-1], u.free[:n-1]
+	} else {
+		v = new(version)
+	}
+	v.grid, v.base = u.grid, base
+	v.reader = Reader{index: u.Index, frozen: v}
+	base.users++
+	v.delta.entries, v.dead = v.delta.entries[:0], v.dead[:0]
+	return v
+}
+
+// publish makes a version the current one.
+func (u *upkeep) publish(v *version) {
+	if was := u.current; was != nil && !was.copied {
+		u.recycle(was)
+	}
+	u.current = v
+}
+
+// recycle takes the memory of a version that nobody reads any more.
+func (u *upkeep) recycle(v *version) {
+	fit := u.fit(cap(v.base.entries))
+	if v.base.users--; v.base.users == 0 && fit && len(u.bases) < spareMax {
+		u.bases = append(u.bases, v.base)
+	}
+	if v.base = nil; fit && len(u.free) < spareMax {
+		u.free = append(u.free, v)
+	}
+}
+
+// fit reports whether memory for so many rows is worth keeping: it is not if that is far more than
+// there are now.
+func (u *upkeep) fit(rows int) bool { return rows <= 8*u.rows+partRows }
+
+// trim leaves memory to the collector that is for far more rows than there are.
+func (u *upkeep) trim() {
+	if u.fit(cap(u.where)) {
+		return
+	}
+	u.where, u.cells, u.bases, u.free = nil, nil, nil, nil
+	for i := range u.chunks {
+		c := &u.chunks[i]
+		c.where, c.rows, c.dead = nil, nil, nil
+	}
 }

@@ -1,6 +1,11 @@
 package near
 
-import "github.com/atoll-sim/atoll/internal/drive"
+import (
+	"math"
+	"slices"
+
+	"github.com/atoll-sim/atoll/internal/nearby"
+)
 
 // version is an index as readers see it, from one update to the next, or as a frame has it.
 //
@@ -22,97 +27,134 @@ func (v *version) Bytes() uint64 {
 	return v.delta.bytes() + 8*uint64(cap(v.dead)) + v.base.bytes()/uint64(max(1, v.base.copies))
 }
 
-// pool keeps the memory of versions that nobody reads.
-type pool struct {
-	free   []*version
-	bases  []*layer
-	newest *version // of those that frames have
+// find appends the entities in a shape. All points of the shape are in the block b.
+func (v *version) find(dst []Hit, s *shape, b block) []Hit {
+	for z := b.z0; z <= b.z1; z++ {
+		for y := b.y0; y <= b.y1; y++ {
+			x0, x1 := b.x0, b.x1
+			if s.kind == line {
+				x0, x1 = s.clip(&v.grid, y, z, x0, x1)
+			}
+			if x0 <= x1 {
+				row := v.grid.row(y, z)
+				dst = v.findRun(dst, s, row+x0, row+x1)
+			}
+		}
+	}
+	return dst
 }
 
-// spareMax is how many layers or versions are kept; others are left to the collector.
-const spareMax = 2
-
-// takeBase returns a layer that no version has.
-func (p *pool) takeBase() *layer {
-	if n := len(p.bases); n > 0 {
-		l := p.bases[n-1]
-		p.bases = p.bases[:n-1]
-		return l
+// findRun appends the entities of a run of cells that are in a shape.
+func (v *version) findRun(dst []Hit, s *shape, first, last int) []Hit {
+	delta := v.delta.entries
+	if len(delta) > 0 {
+		if from, to := v.delta.run(first, last); from == to {
+			delta = nil
+		}
 	}
-	return new(layer)
+	base, starts := v.base.entries, v.base.starts[first:last+2]
+	from := int(starts[0])
+	for i, to := range starts[1:] {
+		n := len(dst)
+		if from < int(to) {
+			dst = s.collect(dst, base[from:to], v.dead, from)
+			from = int(to)
+		}
+		if len(delta) > 0 {
+			a, b := v.delta.run(first+i, first+i)
+			dst = s.collect(dst, delta[a:b], nil, 0)
+		}
+		if len(dst)-n > 1 {
+			byHandle(dst[n:])
+		}
+	}
+	return dst
 }
 
-// take returns a version with a base. Its delta and dead are empty.
-func (u *upkeep) take(base *layer) *version {
-	var v *version
-	if n := len(u.free); n > 0 {
-		v, u.free = u.free[n-1], u.free[:n-1]
-	} else {
-		v = new(version)
-	}
-	v.grid, v.base = u.grid, base
-	v.reader = Reader{index: u.Index, frozen: v}
-	base.users++
-	v.delta.entries, v.dead = v.delta.entries[:0], v.dead[:0]
-	return v
+func init() {
+	nearby.Register(func(reader any) nearby.Index { return reader.(*Reader).version("interest.Set.Update") })
 }
 
-// publish makes a version the current one.
-func (u *upkeep) publish(v *version) {
-	if was := u.current; was != nil && !was.copied {
-		u.recycle(was)
-	}
-	u.current = v
+// Places returns how many entries there are. Those of base come first.
+func (v *version) Places() int { return len(v.base.entries) + len(v.delta.entries) }
+
+// Cell returns the cell of an entry.
+func (v *version) Cell(place uint32) int {
+	return v.grid.cell(v.at(place))
 }
 
-// recycle takes the memory of a version that nobody reads any more.
-func (u *upkeep) recycle(v *version) {
-	fit := u.fit(cap(v.base.entries))
-	if v.base.users--; v.base.users == 0 && fit && len(u.bases) < spareMax {
-		u.bases = append(u.bases, v.base)
+// at returns where an entry is.
+func (v *version) at(place uint32) *Point {
+	if n := uint32(len(v.base.entries)); place >= n {
+		return &v.delta.entries[place-n].Point
 	}
-	if v.base = nil; fit && len(u.free) < spareMax {
-		u.free = append(u.free, v)
-	}
+	return &v.base.entries[place].Point
 }
 
-// fit reports whether memory for so many rows is worth keeping: it is not if that is far more than
-// there are now.
-func (u *upkeep) fit(rows int) bool { return rows <= 8*u.rows+partRows }
-
-// trim leaves memory to the collector that is for far more rows than there are.
-func (u *upkeep) trim() {
-	if u.fit(cap(u.where)) {
-		return
+// Within is AppendWithin with a radius and a margin, without the order in a cell.
+func (v *version) Within(dst []nearby.Hit, x, y, z, radius, margin float64) []nearby.Hit {
+	c, inner, first := Point{x, y, z}, radius, len(dst)
+	radius += margin
+	if !c.finite() || !(radius >= 0) {
+		return dst
 	}
-	u.where, u.cells, u.bases, u.free = nil, nil, nil, nil
-	for i := range u.chunks {
-		c := &u.chunks[i]
-		c.where, c.rows, c.dead = nil, nil, nil
+	b := v.grid.around(&c, radius)
+	for z := b.z0; z <= b.z1; z++ {
+		for y := b.y0; y <= b.y1; y++ {
+			row := v.grid.row(y, z)
+			from, to := v.base.run(row+b.x0, row+b.x1)
+			dst = within(dst, v.base.entries[from:to], uint32(from), &c, radius*radius, v.dead, uint32(from))
+			if len(v.delta.entries) > 0 {
+				from, to = v.delta.run(row+b.x0, row+b.x1)
+				dst = within(dst, v.delta.entries[from:to], uint32(len(v.base.entries)+from), &c, radius*radius, nil, 0)
+			}
+		}
 	}
+	if math.IsInf(radius*radius, 1) {
+		dst = v.sift(dst, first, &c, far(inner), far(radius))
+	}
+	return dst
 }
 
-// Changed reports whether the newest version is not one that frames have.
-func (a adapter) Changed() bool { return a.current != a.upkeep.newest }
-
-// CopySize returns how many bytes the newest version takes.
-func (a adapter) CopySize() uint64 { return a.current.Bytes() }
-
-// Copy gives frames the newest version, and takes back the memory of one that they no longer need.
-func (a adapter) Copy(old drive.Copy) (c drive.Copy, parts, bytes int) {
-	if was, ok := old.(*version); ok && was != a.current {
-		was.copied = false
-		was.base.copies--
-		a.upkeep.recycle(was)
+// sift looks again at hits, from one on, whose squared distances are infinite: some are beyond the
+// radius, and not hits; those that are within have another one.
+func (v *version) sift(hits []nearby.Hit, first int, c *Point, within, radius float64) []nearby.Hit {
+	n := first
+	for _, x := range hits[first:] {
+		if math.IsInf(x.Distance2, 1) {
+			switch d := v.at(x.Place).far(c); {
+			case d > radius:
+				continue
+			case d <= within:
+				x.Distance2 = math.MaxFloat64
+			}
+		}
+		hits[n] = x
+		n++
 	}
-	if a.current.copied { // an unknown frame may have it: its memory is never reused
-		a.upkeep.rebuild(drive.Alone)
-	}
-	a.current.copied = true
-	a.current.base.copies++
-	a.upkeep.newest = a.current
-	return a.current, 0, 0
+	return hits[:n]
 }
 
-// Forget forgets the versions that frames have, which are left to the collector.
-func (a adapter) Forget() { a.upkeep.newest = nil }
+// within appends the entries whose squared distance from a point is at most square, except dead
+// ones. place is that of the first. Whether an entry is within is unpredictable, so no branch
+// depends on it.
+func within(dst []nearby.Hit, entries []entry, place uint32, c *Point, square float64, dead []uint64, from uint32) []nearby.Hit {
+	n := len(dst)
+	dst = slices.Grow(dst, len(entries)+1)[:n+len(entries)+1]
+	at := *c
+	for i := range entries {
+		e := &entries[i]
+		x, y, z := e.X-at.X, e.Y-at.Y, e.Z-at.Z
+		d := float64(x*x) + float64(y*y) + float64(z*z)
+		dst[n] = nearby.Hit{Handle: e.handle, Distance2: d, Place: place + uint32(i)}
+		next := n + 1
+		if len(dead) > 0 && anyOf(dead, int(from)+i) {
+			next = n
+		}
+		if d > square {
+			next = n
+		}
+		n = next
+	}
+	return dst[:n]
+}

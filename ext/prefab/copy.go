@@ -95,123 +95,123 @@ type copiedType struct {
 }
 
 // reset empties it, so that it keeps no world alive.
-func (x *copier) reset() {
-	x.Reset()
-	clear(x.at)
-	clear(x.relations)
-	x.driver, x.by, x.relations = nil, nil, x.relations[:0]
+func (c *copier) reset() {
+	c.Reset()
+	clear(c.at)
+	clear(c.relations)
+	c.driver, c.by, c.relations = nil, nil, c.relations[:0]
 }
 
 // typeOf returns what is known of a component's type.
-func (x *copier) typeOf(component int) *copiedType {
-	for component >= len(x.types) {
-		x.types = append(x.types, copiedType{})
+func (c *copier) typeOf(component int) *copiedType {
+	for component >= len(c.types) {
+		c.types = append(c.types, copiedType{})
 	}
-	t := &x.types[component]
-	if of := x.driver.Space().TypeOf(component).Of; t.of != of {
-		*t = copiedType{of, remap.Holds(of, ownerType), x.mapper.Of(of)}
+	t := &c.types[component]
+	if of := c.driver.Space().TypeOf(component).Of; t.of != of {
+		*t = copiedType{of, remap.Holds(of, ownerType), c.mapper.Of(of)}
 	}
 	return t
 }
 
 // find lists the entities, and counts the requests.
-func (x *copier) find(by world.Actor, root handle.Handle, rs []*hierarchy.Relation) error {
+func (c *copier) find(by world.Actor, root handle.Handle, rs []*hierarchy.Relation) error {
 	for _, r := range rs {
 		if r == nil {
 			panic("prefab: Copy with a nil Relation; pass those of hierarchy.New")
 		}
-		f, ok := x.driver.Extension(r).(drive.Family)
+		f, ok := c.driver.Extension(r).(drive.Family)
 		if !ok {
 			panic(fmt.Sprintf("prefab: Copy with relation %q, which belongs to another world; use that world's own", r.Name()))
 		}
-		if one := (copiedRelation{r, f}); !slices.Contains(x.relations, one) {
-			x.relations = append(x.relations, one)
+		if one := (copiedRelation{r, f}); !slices.Contains(c.relations, one) {
+			c.relations = append(c.relations, one)
 		}
-		x.RequestSize = f.LinkSize()
+		c.RequestSize = f.LinkSize()
 	}
-	x.Of, x.at[root] = append(x.Of, root), 0
-	for i := 0; i < len(x.Of); i++ {
-		components, err := x.driver.MayCopy(by, "prefab.Copy", x.Of[i])
+	c.Of, c.at[root] = append(c.Of, root), 0
+	for i := 0; i < len(c.Of); i++ {
+		components, err := c.driver.MayCopy(by, "prefab.Copy", c.Of[i])
 		if err != nil {
 			return err
 		}
 		for id := range components.All {
-			t, space := x.typeOf(id), x.driver.Space()
+			t, space := c.typeOf(id), c.driver.Space()
 			if t.owner {
-				return fmt.Errorf("prefab: Copy of %v: component %q: %w", x.Of[i], x.driver.ComponentName(id), remap.ErrOwner)
+				return fmt.Errorf("prefab: Copy of %v: component %q: %w", c.Of[i], c.driver.ComponentName(id), remap.ErrOwner)
 			}
-			if err := x.driver.Shared(id, space.Columns[id].At(space.Locate(x.Of[i])), remap.HoldsHandles); err != nil {
-				return fmt.Errorf("prefab: Copy of %v: %w", x.Of[i], err)
+			if err := c.driver.Shared(id, space.Columns[id].At(space.Locate(c.Of[i])), remap.HoldsHandles); err != nil {
+				return fmt.Errorf("prefab: Copy of %v: %w", c.Of[i], err)
 			}
 		}
-		for _, r := range x.relations {
-			x.follow(r, x.Of[i])
+		for _, r := range c.relations {
+			c.follow(r, c.Of[i])
 		}
 	}
 	return nil
 }
 
 // follow lists the children of an entity.
-func (x *copier) follow(r copiedRelation, parent handle.Handle) {
+func (c *copier) follow(r copiedRelation, parent handle.Handle) {
 	all, fixed := r.family.Children(parent)
 	switch {
 	case len(all) == 0:
 	case fixed:
-		x.Requests++
+		c.Requests++
 	case r.Options().Places > 0:
-		x.Requests += 2
+		c.Requests += 2
 	}
 	for _, h := range all {
 		if h == handle.None {
 			continue
 		}
-		x.Requests++
-		if _, ok := x.at[h]; !ok {
-			x.at[h] = len(x.Of)
-			x.Of = append(x.Of, h)
+		c.Requests++
+		if _, ok := c.at[h]; !ok {
+			c.at[h] = len(c.Of)
+			c.Of = append(c.Of, h)
 		}
 	}
 }
 
 // complete gives the copies each other's handles, and their places.
-func (x *copier) complete(by world.Actor) (err error) {
-	space, done := x.driver.Space(), false
+func (c *copier) complete(by world.Actor) (err error) {
+	space, done := c.driver.Space(), false
 	defer func() {
 		if done {
 			return
 		}
-		for _, h := range x.Made {
+		for _, h := range c.Made {
 			space.Mark(space.Locate(h))
 		}
 		switch v := recover(); v {
 		case nil:
 		case remap.ErrDeep, remap.ErrOwner:
-			err = fmt.Errorf("prefab: Copy of %v: %w", x.Of[0], v.(error))
+			err = fmt.Errorf("prefab: Copy of %v: %w", c.Of[0], v.(error))
 		default:
 			panic(v)
 		}
 	}()
-	for _, h := range x.Made {
+	for _, h := range c.Made {
 		l := space.Locate(h)
 		for id := range space.Set(l).All {
-			if f := x.typeOf(id).remap; f != nil {
+			if f := c.typeOf(id).remap; f != nil {
 				f(space.Columns[id].AtWrite(l))
 			}
 		}
 	}
 	if _, atOnce := by.(*world.World); !atOnce {
-		err = x.placeAll(by)
+		err = c.placeAll(by)
 	}
 	done = err == nil
 	return err
 }
 
 // link gives the copies that the idle world is about to make their places, all or none.
-func (x *copier) link() error {
-	err := x.placeAll(x.by)
+func (c *copier) link() error {
+	err := c.placeAll(c.by)
 	if err != nil {
-		for _, h := range x.Made {
-			for _, r := range x.relations {
+		for _, h := range c.Made {
+			for _, r := range c.relations {
 				r.family.Unlink(h)
 			}
 		}
@@ -220,10 +220,10 @@ func (x *copier) link() error {
 }
 
 // placeAll gives the copies their places.
-func (x *copier) placeAll(by world.Actor) error {
-	for i := range x.Of {
-		for _, r := range x.relations {
-			if err := x.place(by, r, i); err != nil {
+func (c *copier) placeAll(by world.Actor) error {
+	for i := range c.Of {
+		for _, r := range c.relations {
+			if err := c.place(by, r, i); err != nil {
 				return err
 			}
 		}
@@ -232,8 +232,8 @@ func (x *copier) placeAll(by world.Actor) error {
 }
 
 // place gives the children of a copy their places.
-func (x *copier) place(by world.Actor, r copiedRelation, i int) error {
-	old, parent := x.Of[i], x.Made[i]
+func (c *copier) place(by world.Actor, r copiedRelation, i int) error {
+	old, parent := c.Of[i], c.Made[i]
 	all, fixed := r.family.Children(old)
 	if len(all) == 0 {
 		return nil
@@ -251,7 +251,7 @@ func (x *copier) place(by world.Actor, r copiedRelation, i int) error {
 			hole = true
 			continue
 		}
-		child, err := x.Made[x.at[all[at]]], error(nil)
+		child, err := c.Made[c.at[all[at]]], error(nil)
 		switch _, atOnce := by.(*world.World); {
 		case atOnce && hole:
 			err = r.family.Link(child, parent, at)

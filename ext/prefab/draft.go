@@ -50,23 +50,23 @@ func newDraft(d driver.World, o world.Options) *draft {
 var errNothing = errors.New("a part is nothing; pass what With, Child or Extends returned")
 
 // add adds parts to an entity.
-func (x *draft) add(entity int, parts []Part) error {
+func (d *draft) add(entity int, parts []Part) error {
 	for i, p := range parts {
 		var err error
 		switch {
 		case p.set != nil:
-			t := target{draft: x, entity: entity}
+			t := target{draft: d, entity: entity}
 			p.set(&t)
 			err = t.err
 		case p.child != nil:
 			c, at := p.child, 0
-			if at, err = x.addChild(entity, c.relation, c.place); err == nil {
-				err = x.add(at, c.parts)
+			if at, err = d.addChild(entity, c.relation, c.place); err == nil {
+				err = d.add(at, c.parts)
 			}
 		case p.base != nil && i > 0:
 			err = fmt.Errorf("Extends of %q is not the first part of its entity; put it before the others", p.base.name)
 		case p.base != nil:
-			err = x.extend(entity, p.base)
+			err = d.extend(entity, p.base)
 		case p.shard > 0:
 			err = errors.New("In is for calls that make an instance; pass it to Create")
 		default:
@@ -80,17 +80,17 @@ func (x *draft) add(entity int, parts []Part) error {
 }
 
 // addChild adds an entity below another, and returns its number.
-func (x *draft) addChild(parent int, r *hierarchy.Relation, place int) (int, error) {
+func (d *draft) addChild(parent int, r *hierarchy.Relation, place int) (int, error) {
 	switch {
 	case r == nil:
 		return 0, errors.New("Child with a nil Relation; pass one of hierarchy.New")
-	case x.driver.Extension(r) == nil:
+	case d.driver.Extension(r) == nil:
 		return 0, fmt.Errorf("relation %q belongs to another world; use that world's own", r.Name())
-	case len(x.nodes) == x.most:
-		return 0, x.tooMany()
+	case len(d.nodes) == d.most:
+		return 0, d.tooMany()
 	}
-	x.nodes = append(x.nodes, &draftNode{parent: parent, relation: r, place: place})
-	return len(x.nodes) - 1, nil
+	d.nodes = append(d.nodes, &draftNode{parent: parent, relation: r, place: place})
+	return len(d.nodes) - 1, nil
 }
 
 // entityError is an error about an entity.
@@ -104,28 +104,28 @@ func (e *entityError) Unwrap() error { return e.err }
 
 // tooMany is the error of a prefab that no port's queue can ever hold: it takes two requests for
 // each entity but the root. It is checked as entities are added, before the draft gets large.
-func (x *draft) tooMany() error {
-	return fmt.Errorf("%w: it has more than %d entities, with QueueRequests = %d", world.ErrTooLarge, x.most, x.queue)
+func (d *draft) tooMany() error {
+	return fmt.Errorf("%w: it has more than %d entities, with QueueRequests = %d", world.ErrTooLarge, d.most, d.queue)
 }
 
 // extend adds what the root of a prefab has to an entity, which has nothing yet.
-func (x *draft) extend(entity int, base *Prefab) error {
-	if base.driver != x.driver {
+func (d *draft) extend(entity int, base *Prefab) error {
+	if base.driver != d.driver {
 		return fmt.Errorf("prefab %q belongs to another world; use that world's own", base.name)
 	}
-	if len(x.nodes)+len(base.nodes)-1 > x.most {
-		return x.tooMany()
+	if len(d.nodes)+len(base.nodes)-1 > d.most {
+		return d.tooMany()
 	}
 	to := []int{entity}
 	for i := range base.nodes[1:] {
 		n := &base.nodes[i+1]
-		at, err := x.addChild(to[n.parent], n.relation, n.place)
+		at, err := d.addChild(to[n.parent], n.relation, n.place)
 		if err != nil {
 			return err
 		}
 		to = append(to, at)
 	}
-	m := x.mapper(func(h handle.Handle) handle.Handle {
+	m := d.mapper(func(h handle.Handle) handle.Handle {
 		if i, ok := localOf(h); ok {
 			return Local(to[i])
 		}
@@ -139,7 +139,7 @@ func (x *draft) extend(entity int, base *Prefab) error {
 			if f.handles {
 				m.Of(f.of.Of)(at)
 			}
-			x.nodes[to[i]].values = append(x.nodes[to[i]].values, draftValue{f.component, at})
+			d.nodes[to[i]].values = append(d.nodes[to[i]].values, draftValue{f.component, at})
 		}
 	}
 	return nil
@@ -149,18 +149,18 @@ func (x *draft) extend(entity int, base *Prefab) error {
 var ownerType = reflect.TypeFor[reference.Owner]()
 
 // mapper returns a mapper that replaces handles in values.
-func (x *draft) mapper(to func(handle.Handle) handle.Handle) *remap.Mapper {
-	return remap.New(x.driver.Liveness(), ownerType, func(h handle.Handle) (handle.Handle, bool) { return to(h), true })
+func (d *draft) mapper(to func(handle.Handle) handle.Handle) *remap.Mapper {
+	return remap.New(d.driver.Liveness(), ownerType, func(h handle.Handle) (handle.Handle, bool) { return to(h), true })
 }
 
 // value returns where an entity has a component. It adds the component if the entity lacks it.
-func (x *draft) value(entity, component int) (mem.Address, error) {
-	n, of := x.nodes[entity], x.driver.Space().TypeOf(component)
+func (d *draft) value(entity, component int) (mem.Address, error) {
+	n, of := d.nodes[entity], d.driver.Space().TypeOf(component)
 	if n.own.Has(component) {
-		return nil, fmt.Errorf("component %q is there twice; give it once", x.driver.ComponentName(component))
+		return nil, fmt.Errorf("component %q is there twice; give it once", d.driver.ComponentName(component))
 	}
 	if remap.Holds(of.Of, ownerType) {
-		return nil, fmt.Errorf("component %q: %w", x.driver.ComponentName(component), remap.ErrOwner)
+		return nil, fmt.Errorf("component %q: %w", d.driver.ComponentName(component), remap.ErrOwner)
 	}
 	n.own.Add(component)
 	i := slices.IndexFunc(n.values, func(v draftValue) bool { return v.component >= component })
@@ -176,68 +176,68 @@ func (x *draft) value(entity, component int) (mem.Address, error) {
 }
 
 // finish makes the prefab. Nothing of it is in the world until its group is ready.
-func (x *draft) finish(name string) (*Prefab, error) {
-	if err := x.places(); err != nil {
+func (d *draft) finish(name string) (*Prefab, error) {
+	if err := d.places(); err != nil {
 		return nil, err
 	}
-	p := &Prefab{driver: x.driver, name: name, names: x.names}
-	g := drive.Grouping{Name: name, Links: len(x.nodes) - 1, Fresh: x.fresh}
-	for _, n := range x.nodes {
+	p := &Prefab{driver: d.driver, name: name, names: d.names}
+	g := drive.Grouping{Name: name, Links: len(d.nodes) - 1, Fresh: d.fresh}
+	for _, n := range d.nodes {
 		var set store.Set
 		for _, v := range n.values {
 			set.Add(v.component)
 		}
 		g.Of = append(g.Of, set)
 		if n.relation != nil {
-			g.LinkSize = x.driver.Extension(n.relation).(drive.Family).LinkSize()
+			g.LinkSize = d.driver.Extension(n.relation).(drive.Family).LinkSize()
 		}
 	}
 	var err error
-	if p.group, err = x.driver.NewGroup(g); err != nil {
+	if p.group, err = d.driver.NewGroup(g); err != nil {
 		return nil, err
 	}
 	p.part = p.group.(world.ComponentSet)
-	for i, n := range x.nodes {
-		to, err := x.node(n, p.group.Rows(i))
+	for i, n := range d.nodes {
+		to, err := d.node(n, p.group.Rows(i))
 		if err != nil {
 			return nil, err
 		}
 		p.nodes = append(p.nodes, to)
 	}
-	p.kept = make([]kept, x.driver.Space().Homes())
+	p.kept = make([]kept, d.driver.Space().Homes())
 	return p, nil
 }
 
 // node makes an entity of the prefab.
-func (x *draft) node(n *draftNode, rows drive.Rows) (to node, err error) {
+func (d *draft) node(n *draftNode, rows drive.Rows) (to node, err error) {
 	to = node{parent: n.parent, relation: n.relation, place: n.place, rows: rows, value: rows.Type().New(1), copied: !rows.Type().Plain}
 	if n.relation != nil {
-		to.family = x.driver.Extension(n.relation).(drive.Family)
+		to.family = d.driver.Extension(n.relation).(drive.Family)
 	}
 	component := 0
 	defer func() {
 		switch v := recover(); v {
 		case nil:
 		case remap.ErrDeep, remap.ErrOwner:
-			err = fmt.Errorf("component %q: %w", x.driver.ComponentName(component), v.(error))
+			err = fmt.Errorf("component %q: %w", d.driver.ComponentName(component), v.(error))
 		default:
 			panic(v)
 		}
 	}()
-	m := x.mapper(func(h handle.Handle) handle.Handle {
+	m := d.mapper(func(h handle.Handle) handle.Handle {
 		i, ok := localOf(h)
 		to.local = to.local || ok
-		if ok && i >= len(x.nodes) {
-			err = fmt.Errorf("component %q has Local(%d), and there are %d entities", x.driver.ComponentName(component), i, len(x.nodes))
+		if ok && i >= len(d.nodes) {
+			err = fmt.Errorf("component %q has Local(%d), and there are %d entities", d.driver.ComponentName(component), i, len(d.nodes))
 		}
 		return h
 	})
 	for _, v := range n.values {
 		component = v.component
-		f := field{v.component, x.driver.Space().TypeOf(component), rows.Offset(component), false}
+		f := field{v.component, d.driver.Space().TypeOf(component), rows.Offset(component), false}
 		f.handles = remap.HoldsHandles(f.of.Of)
 		at := mem.Pointer{Address: to.value}.At(1, f.offset).Address
-		x.driver.Space().CopyValue(component, at, v.at)
+		d.driver.Space().CopyValue(component, at, v.at)
 		f.of.ClearSingles(at, 1)
 		if f.handles {
 			m.Of(f.of.Of)(at)
@@ -248,13 +248,13 @@ func (x *draft) node(n *draftNode, rows drive.Rows) (to node, err error) {
 }
 
 // places checks that each child can have its place. A place after all others becomes -1.
-func (x *draft) places() error {
+func (d *draft) places() error {
 	type list struct {
 		of     *hierarchy.Relation
 		parent int
 	}
 	taken, next := map[list]map[int]bool{}, map[list]int{}
-	for i, n := range x.nodes[1:] {
+	for i, n := range d.nodes[1:] {
 		l, o := list{n.relation, n.parent}, n.relation.Options()
 		if taken[l] == nil {
 			taken[l] = map[int]bool{}

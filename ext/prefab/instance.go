@@ -1,6 +1,7 @@
 package prefab
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -51,217 +52,230 @@ func (t *target) at(of world.ComponentSet) mem.Pointer {
 
 // Set gives values to components that an entity has. 0 is the root; the others have the numbers of
 // Local. In, for the root, makes the instance in a shard.
-func (x *Instance) Set(entity int, with ...Part) {
-	if x.call == "" {
-		panic(fmt.Sprintf("prefab: Instance.Set of %q after the function of CreateN returned; set it within", x.of.name))
+func (i *Instance) Set(entity int, with ...Part) {
+	if i.call == "" {
+		panic(fmt.Sprintf("prefab: Instance.Set of %q after the function of CreateN returned; set it within", i.of.name))
 	}
-	if entity < 0 || entity >= len(x.of.nodes) {
-		panic(fmt.Sprintf("prefab: Instance.Set of entity %d of %q; want 0 to %d", entity, x.of.name, len(x.of.nodes)-1))
+	if entity < 0 || entity >= len(i.of.nodes) {
+		panic(fmt.Sprintf("prefab: Instance.Set of entity %d of %q; want 0 to %d", entity, i.of.name, len(i.of.nodes)-1))
 	}
-	for i := range with {
-		x.set(entity, &with[i])
+	for k := range with {
+		i.set(entity, &with[k])
 	}
 }
 
-func (x *Instance) set(entity int, part *Part) {
+// set applies a Part to an entity: a value, or for the root a shard. It panics for any other part.
+func (i *Instance) set(entity int, part *Part) {
 	switch {
 	case part.set != nil:
-		x.target = target{instance: x, entity: entity}
-		part.set(&x.target)
+		i.target = target{instance: i, entity: entity}
+		part.set(&i.target)
 	case part.shard > 0 && entity == 0:
-		x.shard = part.shard - 1
+		i.shard = part.shard - 1
 	default:
-		panic(fmt.Sprintf("prefab: %s of %q: a part is neither With nor, for the root, In; pass Child and Extends to prefab.New", x.call, x.of.name))
+		panic(fmt.Sprintf("prefab: %s of %q: a part is neither With nor, for the root, In; pass Child and Extends to prefab.New", i.call, i.of.name))
 	}
 }
 
 // setAll gives the root values.
-func (x *Instance) setAll(by world.Actor, with []Part) {
+func (i *Instance) setAll(by world.Actor, with []Part) {
 	if len(with) == 0 {
 		return
 	}
 	done := false
-	defer x.of.refuseUnless(&done, by)
-	for i := range with {
-		x.set(0, &with[i])
+	defer i.of.refuseUnless(&done, by)
+	for k := range with {
+		i.set(0, &with[k])
 	}
 	done = true
 }
 
 // callEach calls the each of CreateN.
-func (x *Instance) callEach(by world.Actor, each func(i int, x *Instance), i int) {
+func (i *Instance) callEach(by world.Actor, each func(n int, i *Instance), n int) {
 	done := false
-	defer x.of.refuseUnless(&done, by)
-	each(i, x)
+	defer i.of.refuseUnless(&done, by)
+	each(n, i)
 	done = true
 }
 
 // at returns where an entity has a component.
-func (x *Instance) at(entity int, of world.ComponentSet) mem.Pointer {
-	p := x.of
+func (i *Instance) at(entity int, of world.ComponentSet) mem.Pointer {
+	p := i.of
 	set := p.driver.Components(of)
-	for i := range p.nodes[entity].fields {
-		if f := &p.nodes[entity].fields[i]; set.Has(f.component) {
-			return mem.Pointer{Address: x.own(entity)}.At(1, f.offset)
+	for k := range p.nodes[entity].fields {
+		if f := &p.nodes[entity].fields[k]; set.Has(f.component) {
+			return mem.Pointer{Address: i.own(entity)}.At(1, f.offset)
 		}
 	}
 	component := 0
 	for component = range set.All {
 	}
 	panic(fmt.Sprintf("prefab: %s of %q: entity %d lacks component %q; pass With to prefab.New, or add the component to the entity",
-		x.call, p.name, entity, p.driver.ComponentName(component)))
+		i.call, p.name, entity, p.driver.ComponentName(component)))
 }
 
 // own gives the instance its own copy of the values of an entity.
-func (x *Instance) own(entity int) mem.Address {
-	n := &x.of.nodes[entity]
-	if x.used[entity] {
-		return x.values[entity]
+func (i *Instance) own(entity int) mem.Address {
+	n := &i.of.nodes[entity]
+	if i.used[entity] {
+		return i.values[entity]
 	}
-	if x.values[entity] == nil {
-		x.values[entity] = n.rows.Type().New(1)
+	if i.values[entity] == nil {
+		i.values[entity] = n.rows.Type().New(1)
 	}
-	x.used[entity] = true
-	to, from := mem.Pointer{Address: x.values[entity]}, mem.Pointer{Address: n.value}
+	i.used[entity] = true
+	to, from := mem.Pointer{Address: i.values[entity]}, mem.Pointer{Address: n.value}
 	if !n.copied {
 		n.rows.Type().Copy(to.Address, from.Address, 1)
 		return to.Address
 	}
-	space := x.of.driver.Space()
-	for i := range n.fields {
-		at := n.fields[i].offset
-		space.CopyValue(n.fields[i].component, to.At(1, at).Address, from.At(1, at).Address)
+	space := i.of.driver.Space()
+	for k := range n.fields {
+		at := n.fields[k].offset
+		space.CopyValue(n.fields[k].component, to.At(1, at).Address, from.At(1, at).Address)
 	}
 	return to.Address
 }
 
+// create makes the instance.
+func (i *Instance) create(by world.Actor) (err error) {
+	p := i.of
+	m := &i.making
+	if err := p.mayShare(); err != nil {
+		return p.driver.Refuse(by, err)
+	}
+	i.cloneAll(by) // before handles are allocated: entities that a CloneBy creates must not get them
+	if *m, i.handles, err = p.group.Begin(by, i.call, i.shard, i.handles[:0]); err != nil {
+		return err
+	}
+	hs, made, done := i.handles, 0, false
+	defer func() {
+		if !done {
+			p.undo(by, hs[:made])
+			err = p.group.End(m, cmp.Or(err, errPanicked))
+		}
+	}()
+	i.complete()
+	_, atOnce := by.(*world.World)
+	if atOnce { // before anything is created, because a relation may have no room
+		if err = i.link(); err != nil {
+			return err
+		}
+	}
+	for k := range p.nodes {
+		p.group.Create(m, k, i.row(k))
+		made++
+	}
+	for k := range p.nodes[1:] {
+		if atOnce {
+			break
+		}
+		n := &p.nodes[k+1]
+		parent, child := hs[n.parent], hs[k+1]
+		if n.place < 0 {
+			err = n.relation.AddChild(by, parent, child)
+		} else {
+			err = n.relation.Put(by, child, parent, n.place)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	done = true
+	return p.group.End(m, nil)
+}
+
+// link gives the children their parents, all or none, before they are created.
+func (i *Instance) link() (err error) {
+	linked := 0
+	defer func() {
+		if linked == len(i.handles)-1 {
+			return
+		}
+		for k := linked; k > 0; k-- {
+			n := &i.of.nodes[k]
+			n.family.Unlink(i.handles[n.parent])
+		}
+	}()
+	for k := range i.of.nodes[1:] {
+		n := &i.of.nodes[k+1]
+		if err = n.family.Link(i.handles[k+1], i.handles[n.parent], n.place); err != nil {
+			return err
+		}
+		linked++
+	}
+	return nil
+}
+
 // complete replaces handles of Local by those of the instance.
-func (x *Instance) complete() {
+func (i *Instance) complete() {
 	component := 0
 	defer func() {
 		switch v := recover(); v {
 		case nil:
 		case remap.ErrDeep, remap.ErrOwner:
-			panic(fmt.Sprintf("prefab: %s of %q: component %q: %v", x.call, x.of.name, x.of.driver.ComponentName(component), v))
+			panic(fmt.Sprintf("prefab: %s of %q: component %q: %v", i.call, i.of.name, i.of.driver.ComponentName(component), v))
 		default:
 			panic(v)
 		}
 	}()
-	for i := range x.of.nodes {
-		n := &x.of.nodes[i]
-		if !x.used[i] && !n.local {
+	for entity := range i.of.nodes {
+		n := &i.of.nodes[entity]
+		if !i.used[entity] && !n.local {
 			continue
 		}
-		at := mem.Pointer{Address: x.own(i)}
+		at := mem.Pointer{Address: i.own(entity)}
 		for k := range n.fields {
 			if n.fields[k].handles {
 				component = n.fields[k].component
-				x.mapOf(i, k)(at.At(1, n.fields[k].offset).Address)
+				i.mapOf(entity, k)(at.At(1, n.fields[k].offset).Address)
 			}
 		}
 	}
 }
 
 // cloneAll calls the CloneBy of each value that was not set.
-func (x *Instance) cloneAll(by world.Actor) {
+func (i *Instance) cloneAll(by world.Actor) {
 	done := false
-	defer x.of.refuseUnless(&done, by)
-	for i := range x.of.nodes {
-		if n := &x.of.nodes[i]; n.copied && x.of.clones(n) {
-			x.own(i)
+	defer i.of.refuseUnless(&done, by)
+	for entity := range i.of.nodes {
+		if n := &i.of.nodes[entity]; n.copied && i.of.clones(n) {
+			i.own(entity)
 		}
 	}
 	done = true
 }
 
-// clones reports whether some component of an entity has a CloneBy.
-func (p *Prefab) clones(n *node) bool {
-	for i := range n.fields {
-		if p.driver.Space().Cloned(n.fields[i].component) {
-			return true
-		}
-	}
-	return false
-}
-
 // mapOf returns what maps the handles in a field.
-func (x *Instance) mapOf(entity, field int) remap.Map {
-	if x.maps[entity] == nil {
-		x.maps[entity] = make([]remap.Map, len(x.of.nodes[entity].fields))
+func (i *Instance) mapOf(entity, field int) remap.Map {
+	if i.maps[entity] == nil {
+		i.maps[entity] = make([]remap.Map, len(i.of.nodes[entity].fields))
 	}
-	if x.maps[entity][field] == nil {
-		if x.mapper == nil {
-			x.mapper = remap.New(x.of.driver.Liveness(), ownerType, x.now)
+	if i.maps[entity][field] == nil {
+		if i.mapper == nil {
+			i.mapper = remap.New(i.of.driver.Liveness(), ownerType, i.now)
 		}
-		x.maps[entity][field] = x.mapper.Of(x.of.nodes[entity].fields[field].of.Of)
+		i.maps[entity][field] = i.mapper.Of(i.of.nodes[entity].fields[field].of.Of)
 	}
-	return x.maps[entity][field]
+	return i.maps[entity][field]
 }
 
 // now returns the handle of the entity that a handle of Local stands for in this instance.
-func (x *Instance) now(h handle.Handle) (handle.Handle, bool) {
-	i, ok := localOf(h)
+func (i *Instance) now(h handle.Handle) (handle.Handle, bool) {
+	n, ok := localOf(h)
 	switch {
 	case !ok:
 		return h, true
-	case i >= len(x.handles):
-		panic(fmt.Sprintf("prefab: %s of %q: Local(%d) stands for none of its %d entities", x.call, x.of.name, i, len(x.handles)))
+	case n >= len(i.handles):
+		panic(fmt.Sprintf("prefab: %s of %q: Local(%d) stands for none of its %d entities", i.call, i.of.name, n, len(i.handles)))
 	}
-	return x.handles[i], true
+	return i.handles[n], true
 }
 
 // row returns the values of an entity.
-func (x *Instance) row(entity int) mem.Address {
-	if x.used[entity] {
-		return x.values[entity]
+func (i *Instance) row(entity int) mem.Address {
+	if i.used[entity] {
+		return i.values[entity]
 	}
-	return x.of.nodes[entity].value
-}
-
-// take returns an unused Instance.
-func (p *Prefab) take(by world.Actor, call string) (x *Instance) {
-	p.mustBe(call)
-	home := p.group.Home(by)
-	if home >= 0 {
-		x, p.kept[home].instance = p.kept[home].instance, nil
-	} else {
-		x = p.free.take()
-	}
-	if x == nil {
-		n := len(p.nodes)
-		x = &Instance{of: p, values: make([]mem.Address, n), used: make([]bool, n), maps: make([][]remap.Map, n)}
-	}
-	x.call, x.home, x.shard = call, home, -1
-	return x
-}
-
-// put keeps an Instance for the next time.
-func (p *Prefab) put(x *Instance) {
-	x.call, x.making = "", drive.Making{}
-	for i, used := range x.used {
-		if used && p.nodes[i].copied {
-			p.nodes[i].rows.Type().Clear(x.values[i], 1) // so that it keeps nothing alive
-		}
-		x.used[i] = false
-	}
-	if x.home >= 0 {
-		p.kept[x.home].instance = x
-	} else {
-		p.free.put(x)
-	}
-}
-
-func (l *pool) take() (x *Instance) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if n := len(l.all) - 1; n >= 0 {
-		x, l.all = l.all[n], l.all[:n]
-	}
-	return x
-}
-
-func (l *pool) put(x *Instance) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.all = append(l.all, x)
+	return i.of.nodes[entity].value
 }

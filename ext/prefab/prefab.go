@@ -2,11 +2,13 @@ package prefab
 
 import (
 	"fmt"
+	"reflect"
 	"sync"
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/drive/remap"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/world"
@@ -68,6 +70,21 @@ type kept struct {
 type pool struct {
 	mu  sync.Mutex
 	all []*Instance
+}
+
+func (p *pool) take() (x *Instance) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.all) - 1; n >= 0 {
+		x, p.all = p.all[n], p.all[:n]
+	}
+	return x
+}
+
+func (p *pool) put(x *Instance) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = append(p.all, x)
 }
 
 // Part is a part of a prefab, or a change to it in one call: With, Child, Extends or In.
@@ -179,4 +196,167 @@ func (p *Prefab) Len() int { return len(p.nodes) }
 func (p *Prefab) Entity(name string) (entity int, ok bool) {
 	entity, ok = p.names[name]
 	return entity, ok
+}
+
+// Create makes an instance, and returns the handle of its root. with may have values for components
+// of the root, and a shard.
+//
+// All entities are made in one shard. A *World, a *Context and an *EntityContext make them at once;
+// a *Port sends requests, in one batch or in the one that is under way. When the children get their
+// parents depends on the actor: at once with a *World, at the end of the tick in a system, at the
+// end of the next tick in a function or a hook, and as they are created with a port. A child whose
+// parent is gone by then has none. A system declares the prefab with Build.Creates.
+//
+// It returns ErrIndexes or ErrChunks if the world is full, and ErrFull if a port's queue, or the
+// outbox of a system, has no room for the whole instance. Only a *World gets the errors of
+// Relation.Put. With an error nothing is made. Port.Within waits for room; Port.Notify learns the
+// outcome of the root. An instance costs as much as creating its entities by Bundle.Create, and a
+// Relation.AddChild for each child.
+func (p *Prefab) Create(by world.Actor, with ...Part) (handle.Handle, error) {
+	x := p.take(by, "Prefab.Create")
+	x.setAll(by, with)
+	err := x.create(by)
+	h := handle.None
+	if err == nil {
+		h = x.handles[0]
+	}
+	p.put(x)
+	return h, err
+}
+
+// Append is Create that appends the handles of all entities of the instance to dst, by their
+// numbers.
+func (p *Prefab) Append(dst []handle.Handle, by world.Actor, with ...Part) ([]handle.Handle, error) {
+	x := p.take(by, "Prefab.Append")
+	x.setAll(by, with)
+	err := x.create(by)
+	if err == nil {
+		dst = append(dst, x.handles...)
+	}
+	p.put(x)
+	return dst, err
+}
+
+// CreateN makes n instances, each as Create does, and returns how many it made before an error.
+// Each is made whole or not at all. All together are not, because no queue has room for many. If
+// each is not nil, it may change an instance before it is made. With a *Port it waits for room for
+// each instance, until the context of Port.Within ends; within a Port.Batch all instances are part
+// of that. It panics if n is negative.
+func (p *Prefab) CreateN(by world.Actor, n int, each func(i int, x *Instance)) (made int, err error) {
+	const call = "Prefab.CreateN"
+	p.mustBe(call)
+	if n < 0 {
+		p.refuse(by)
+		panic(fmt.Sprintf("prefab: %s of %q: %d instances; want 0 or more", call, p.name, n))
+	}
+	if n == 0 {
+		return 0, p.group.Nothing(by, call)
+	}
+	ctx := p.group.Within(by)
+	for ; made < n; made++ {
+		x := p.take(by, call)
+		if each != nil {
+			x.callEach(by, each, made)
+		}
+		if ctx != nil && made > 0 {
+			by.(*world.Port).Within(ctx)
+		}
+		err := x.create(by)
+		p.put(x)
+		if err != nil {
+			return made, fmt.Errorf("%w (after %d of %d)", err, made, n)
+		}
+	}
+	return made, nil
+}
+
+// mayShare returns an error if instances would share something.
+func (p *Prefab) mayShare() error {
+	for i := range p.nodes {
+		n, copied := &p.nodes[i], func(reflect.Type) bool { return false }
+		if !n.copied {
+			continue
+		}
+		if n.local {
+			copied = remap.HoldsHandles
+		}
+		for _, f := range n.fields {
+			if err := p.driver.Shared(f.component, mem.Pointer{Address: n.value}.At(1, f.offset).Address, copied); err != nil {
+				return fmt.Errorf("prefab: an instance of %q: %w", p.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// undo destroys what was made at once.
+func (p *Prefab) undo(by world.Actor, made []handle.Handle) {
+	p.refuse(by)
+	space := p.driver.Space()
+	for _, h := range made {
+		if l := space.Locate(h); l != 0 {
+			space.Mark(l)
+		}
+	}
+}
+
+// refuseUnless refuses the batch if a call has not returned, because of a panic or Goexit in the
+// caller's code.
+func (p *Prefab) refuseUnless(done *bool, by world.Actor) {
+	if !*done {
+		p.refuse(by)
+	}
+}
+
+// refuse ends a port's call that is about to panic, and refuses the batch that the call is in.
+func (p *Prefab) refuse(by world.Actor) {
+	if port, ok := by.(*world.Port); ok && port != nil {
+		_ = p.driver.Refuse(port, errPanicked)
+	}
+}
+
+// errPanicked is what a port's batch returns if a call in it panicked and the caller recovered.
+var errPanicked = fmt.Errorf("%w: a call of a Prefab in the batch; so nothing of it is sent", world.ErrFailed)
+
+// take returns an unused Instance.
+func (p *Prefab) take(by world.Actor, call string) (x *Instance) {
+	p.mustBe(call)
+	home := p.group.Home(by)
+	if home >= 0 {
+		x, p.kept[home].instance = p.kept[home].instance, nil
+	} else {
+		x = p.free.take()
+	}
+	if x == nil {
+		n := len(p.nodes)
+		x = &Instance{of: p, values: make([]mem.Address, n), used: make([]bool, n), maps: make([][]remap.Map, n)}
+	}
+	x.call, x.home, x.shard = call, home, -1
+	return x
+}
+
+// put keeps an Instance for the next time.
+func (p *Prefab) put(x *Instance) {
+	x.call, x.making = "", drive.Making{}
+	for i, used := range x.used {
+		if used && p.nodes[i].copied {
+			p.nodes[i].rows.Type().Clear(x.values[i], 1) // so that it keeps nothing alive
+		}
+		x.used[i] = false
+	}
+	if x.home >= 0 {
+		p.kept[x.home].instance = x
+	} else {
+		p.free.put(x)
+	}
+}
+
+// clones reports whether some component of an entity has a CloneBy.
+func (p *Prefab) clones(n *node) bool {
+	for i := range n.fields {
+		if p.driver.Space().Cloned(n.fields[i].component) {
+			return true
+		}
+	}
+	return false
 }

@@ -52,117 +52,117 @@ func find(by world.Actor, h handle.Handle) (*drive.Liveness, bool) {
 }
 
 // Get returns the entity and whether it is alive. It costs what World.Alive does.
-func (r *Weak) Get() (handle.Handle, bool) {
-	if r.liveness != nil && r.liveness.Alive(r.handle) {
-		return r.handle, true
+func (w *Weak) Get() (handle.Handle, bool) {
+	if w.liveness != nil && w.liveness.Alive(w.handle) {
+		return w.handle, true
 	}
-	return r.lost()
+	return w.lost()
 }
 
 // lost empties a reference whose entity is gone. It keeps one that is not bound yet, and one
 // whose entity is pending.
-func (r *Weak) lost() (handle.Handle, bool) {
-	if r.liveness == nil {
+func (w *Weak) lost() (handle.Handle, bool) {
+	if w.liveness == nil {
 		return handle.None, false
 	}
-	switch state, ok := r.liveness.State(r.handle); {
+	switch state, ok := w.liveness.State(w.handle); {
 	case !ok:
-		*r = Weak{}
+		*w = Weak{}
 	case state == slots.StateAlive: // by now
-		return r.handle, true
+		return w.handle, true
 	}
 	return handle.None, false
 }
 
 // Alive reports whether there is an entity and it is alive.
-func (r *Weak) Alive() bool {
-	_, ok := r.Get()
+func (w *Weak) Alive() bool {
+	_, ok := w.Get()
 	return ok
 }
 
 // Clear empties the variable.
-func (r *Weak) Clear() { *r = Weak{} }
+func (w *Weak) Clear() { *w = Weak{} }
 
 // Destroy empties the variable at once. The next refresh destroys the
 // entity, or if it is still pending the refresh that creates it. It reports whether there
 // was an entity, alive or pending. Safe while a tick runs; it cannot be refused.
-func (r *Weak) Destroy() bool {
-	r.Get()
-	if r.liveness == nil {
+func (w *Weak) Destroy() bool {
+	w.Get()
+	if w.liveness == nil {
 		return false
 	}
-	r.liveness.Release(r.handle)
-	*r = Weak{}
+	w.liveness.Release(w.handle)
+	*w = Weak{}
 	return true
 }
 
 // Equal reports whether both refer to the same entity of the same world, which is alive or
 // not yet found to be dead. A reference that is empty, or whose world is gone,
 // equals nothing, not even itself.
-func (r Weak) Equal(s Weak) bool {
-	return r.liveness != nil && r == s && !r.liveness.Gone()
+func (w Weak) Equal(s Weak) bool {
+	return w.liveness != nil && w == s && !w.liveness.Gone()
 }
 
 // Bind makes a reference that was read from text or JSON refer to an entity of a
 // world. It reports whether the entity is alive; if To would return an empty reference, this one is
 // empty.
-func (r *Weak) Bind(by world.Actor) bool {
-	if r.handle == handle.None {
+func (w *Weak) Bind(by world.Actor) bool {
+	if w.handle == handle.None {
 		return false
 	}
-	*r = To(by, r.handle)
-	return r.Alive()
+	*w = To(by, w.handle)
+	return w.Alive()
 }
 
 // String returns the handle as text, or "none".
-func (r Weak) String() string {
-	if r.handle == handle.None {
+func (w Weak) String() string {
+	if w.handle == handle.None {
 		return "none"
 	}
-	return r.handle.String()
+	return w.handle.String()
 }
 
 // MarshalText writes the handle, or nothing for an empty reference.
-func (r Weak) MarshalText() ([]byte, error) {
-	if r.handle == handle.None {
+func (w Weak) MarshalText() ([]byte, error) {
+	if w.handle == handle.None {
 		return []byte{}, nil
 	}
-	return r.handle.MarshalText()
+	return w.handle.MarshalText()
 }
 
 // UnmarshalText reads what MarshalText wrote. Call Bind afterwards to give the reference its
 // world. On an error the reference is unchanged.
-func (r *Weak) UnmarshalText(text []byte) error {
+func (w *Weak) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
-		*r = Weak{}
+		*w = Weak{}
 		return nil
 	}
 	var h handle.Handle
 	if err := h.UnmarshalText(text); err != nil {
 		return err
 	}
-	*r = Weak{handle: h}
+	*w = Weak{handle: h}
 	return nil
 }
 
 // MarshalJSON writes the handle as JSON, or null for an empty reference.
-func (r Weak) MarshalJSON() ([]byte, error) {
-	if r.handle == handle.None {
+func (w Weak) MarshalJSON() ([]byte, error) {
+	if w.handle == handle.None {
 		return []byte("null"), nil
 	}
-	return json.Marshal(r.handle)
+	return json.Marshal(w.handle)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. As UnmarshalText.
-func (r *Weak) UnmarshalJSON(data []byte) error {
+func (w *Weak) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
-		*r = Weak{}
+		*w = Weak{}
 		return nil
 	}
 	var h handle.Handle
 	if err := json.Unmarshal(data, &h); err != nil {
 		return err
 	}
-	*r = Weak{handle: h}
+	*w = Weak{handle: h}
 	return nil
 }

@@ -93,7 +93,7 @@ const None ID = 0
 
 func init() { mem.Single[ID]() }
 
-func (id ID) home() int { return wheel.ID(id).Home() }
+func (i ID) home() int { return wheel.ID(i).Home() }
 
 // request is what a port sends.
 type request[M any] struct {

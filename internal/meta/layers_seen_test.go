@@ -112,8 +112,8 @@ func TestLayersSee(t *testing.T) {
 				"handle/handle.go": "package handle\n" + strings.Repeat("//\n", linesMax-1) + "// no newline",
 			},
 			want: map[string][]string{"length": {
-				"cmd/m/main.go has 401 lines, more than 400: split it by noun",
-				"handle/handle.go has 401 lines, more than 400: split it by noun",
+				"cmd/m/main.go has 801 lines, more than 800: if it has two duties, split it by noun",
+				"handle/handle.go has 801 lines, more than 800: if it has two duties, split it by noun",
 			}},
 		},
 		{

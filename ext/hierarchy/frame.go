@@ -5,7 +5,100 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
 )
+
+// frozen is a copy of a relation. Its tree has only what a Reader reads.
+//
+// Ownership: as that of drive.Copy.
+type frozen struct {
+	tree    Tree
+	refused []Refusal
+	paths   []handle.Handle // of the refusals
+	of      *changes        // from which it is updated
+	at      uint64          // which copy of the tree it is
+	times   changes         // when pages and runs had changed, for Reader.Diff
+	runs    drive.Runs[word]
+}
+
+// copyNodes finds the pages of nodes that must be copied.
+func (f *frozen) copyNodes(to, from *directory) {
+	to.addHomes(len(from.homes))
+	for home, table := range from.homes {
+		for i, p := range table {
+			if i == len(to.homes[home]) {
+				to.homes[home] = append(to.homes[home], &noPage)
+			}
+			own := &to.homes[home][i]
+			switch {
+			case p == &noPage:
+				continue
+			case *own == &noPage:
+				*own = new(page)
+				to.pages++
+			case f.at >= f.of.nodes && f.at >= since(f.of.timesOf(home), i):
+				continue
+			}
+			f.runs.Add((*own)[:], p[:])
+		}
+	}
+}
+
+// copyArenas finds what must be copied of buckets.
+func (f *frozen) copyArenas(to, from *Tree) {
+	if len(to.sectors) > len(from.sectors) {
+		to.arenas = noArenas(0)
+	}
+	to.growTo(len(from.sectors))
+	for i := 1; i < len(to.sectors); i++ {
+		s := &from.sectors[i]
+		if own := &to.sectors[i]; int(own.head) == i && (int(s.head) != i || cap(own.words) != cap(s.words)) {
+			to.dropArena(i)
+		}
+	}
+	c := f.of
+	for first, s := range from.eachArena {
+		own, all := &to.sectors[first], c.words
+		if own.head == 0 {
+			to.setArena(first, make([]word, 0, cap(s.words)))
+			all = c.now
+		}
+		own.words = own.words[:len(s.words)]
+		f.copyPieces(own.words, s.words, all, c.spans, 1<<spanBits, first<<sectorBits)
+	}
+}
+
+// copyWords finds what must be copied of some memory. all is when all of it changed, and times is
+// when each piece of a size did.
+func (f *frozen) copyWords(to *[]word, from []word, all uint64, times []uint64, size int) {
+	if len(from) > cap(*to) {
+		*to, all = make([]word, 0, len(from)+len(from)/4), f.of.now
+	}
+	*to = (*to)[:len(from)]
+	f.copyPieces(*to, from, all, times, size, 0)
+}
+
+// copyPieces is copyWords for memory of the same length, that begins at so many words.
+func (f *frozen) copyPieces(to, from []word, all uint64, times []uint64, size, begin int) {
+	if f.at == 0 || f.at < all {
+		f.runs.Add(to, from)
+		return
+	}
+	for at := 0; at < len(from); {
+		i := (begin + at) / size
+		end := min((i+1)*size-begin, len(from))
+		if f.at < since(times, i) {
+			f.runs.Add(to[at:end], from[at:end])
+		}
+		at = end
+	}
+}
+
+// Part does a part of the copying.
+func (f *frozen) Part(i int) { f.runs.Part(i) }
+
+// Bytes returns the memory of the copy, without some 8 bytes for each page and run.
+func (f *frozen) Bytes() uint64 { return uint64(f.tree.Bytes()) }
 
 // Position is where a child is: its parent, and its place among the parent's children. The zero
 // Position is that of an entity without a parent.
@@ -116,20 +209,4 @@ func (t *Tree) position(h handle.Handle) Position {
 		return Position{}
 	}
 	return Position{t.owners[number], t.placeOf(h)}
-}
-
-// pagesOf returns how many pages a home has, and a function that returns them; a missing page is an
-// empty one.
-func (d *directory) pagesOf(home int) int {
-	if home < len(d.homes) {
-		return len(d.homes[home])
-	}
-	return 0
-}
-
-func (d *directory) page(home, i int) *page {
-	if i < d.pagesOf(home) {
-		return d.homes[home][i]
-	}
-	return &noPage
 }

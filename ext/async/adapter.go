@@ -1,0 +1,240 @@
+package async
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"sort"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/wheel"
+)
+
+// home has the asks of a shard, or of global systems, each due when it times out.
+//
+// Invariants: between refreshes there are no results, and no tasks have ended.
+//
+// Ownership: as for the Wheel.
+type home[A, R any] struct {
+	wheel.Wheel
+	args  wheel.Bodies[A]
+	fresh []wheel.ID // asked since the last refresh
+	dead  []wheel.ID // those of fresh whose entity is dead: scratch
+	tasks []*task    // by index: what the Pool has of the asks
+	ended []*task    // of asks that have ended in this refresh
+
+	came    []result[R] // in this refresh
+	results []result[R] // to be delivered, by owner
+	away    bool        // some are for other shards
+	_       [64]byte
+}
+
+// result is a Result and its receiver.
+type result[R any] struct {
+	to    handle.Handle
+	owner int32 // of the entity; wheel.Gone if there is none
+	Result[R]
+}
+
+// answer is what a Pool sends as the end of an ask.
+type answer[R any] struct {
+	ID     wheel.ID
+	Status Status
+	Value  R
+}
+
+// end forgets an ask that is not in the wheel any more.
+func (h *home[A, R]) end(index int) {
+	*h.args.At(index) = *new(A)
+	if index < len(h.tasks) && h.tasks[index] != nil {
+		h.ended = append(h.ended, h.tasks[index])
+		h.tasks[index] = nil
+	}
+}
+
+// dropDead forgets asks since the last refresh whose entity is dead, so that they do not run.
+func (h *home[A, R]) dropDead(owner func(handle.Handle) int32) {
+	alive := h.fresh[:0]
+	for _, id := range h.fresh {
+		switch index, ok := h.Find(id); {
+		case !ok:
+		case owner(h.At(index).To) == wheel.Gone:
+			h.dead = append(h.dead, id)
+		default:
+			alive = append(alive, id)
+		}
+	}
+	h.fresh = alive
+	slices.Sort(h.dead) // a world that was loaded does not know the order in which they were asked
+	for _, id := range h.dead {
+		index := id.Index()
+		h.Unset(index)
+		h.Release(index)
+		h.end(index)
+	}
+	h.dead = h.dead[:0]
+}
+
+// adapter is a Call as the world sees it. It keeps its methods out of the exported ones of Call.
+type adapter[A, R any] struct{ *Call[A, R] }
+
+// Name returns the label.
+func (a adapter[A, R]) Name() string { return a.label }
+
+// attached returns the Pool of the Call.
+func (a adapter[A, R]) attached() *Pool { return a.pool }
+
+// attach sets the Pool, and gives it all asks except those that the next refresh hands over.
+func (a adapter[A, R]) attach(p *Pool) {
+	a.pool, a.free = p, nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range a.homes {
+		h := &a.homes[i]
+		h.tasks, h.ended = nil, nil
+		fresh := make(map[wheel.ID]bool, len(h.fresh))
+		for _, id := range h.fresh {
+			fresh[id] = true
+		}
+		h.Each(i, func(_ int, id wheel.ID) {
+			if !fresh[id] {
+				a.push(h, id, !a.options.Again)
+			}
+		})
+	}
+}
+
+// Due returns how much work there is at a tick.
+func (a adapter[A, R]) Due(tick uint64) (n int) {
+	for i := range a.homes {
+		h := &a.homes[i]
+		n += len(h.came) + len(h.fresh) + h.InSlot(tick)
+	}
+	return n
+}
+
+// Collect finds the receivers of a home's results, ends asks that have timed out, and hands the
+// changes to the Pool.
+func (a adapter[A, R]) Collect(at int) {
+	h := &a.homes[at]
+	h.results, h.came = h.came, h.results[:0]
+	for i := range h.results {
+		h.results[i].owner = a.owner(h.results[i].to)
+	}
+	h.dropDead(a.owner)
+	h.Wheel.Collect(at, a.w.Tick(), a.owner)
+	for _, x := range h.Fired {
+		h.end(x.ID.Index())
+		if x.Owner != wheel.Gone {
+			h.results = append(h.results, result[R]{x.To, x.Owner, Result[R]{ID: ID(x.ID), Status: TimedOut}})
+		}
+	}
+	if a.pool != nil {
+		a.tell(h)
+	}
+	h.fresh, h.ended = h.fresh[:0], h.ended[:0]
+	h.away = false
+	for i := range h.results {
+		x := &h.results[i]
+		if h.away = h.away || x.owner != int32(at); x.owner == wheel.Gone {
+			x.Result = Result[R]{}
+		}
+	}
+	if h.away {
+		slices.SortStableFunc(h.results, func(x, y result[R]) int { return cmp.Compare(x.owner, y.owner) })
+	}
+}
+
+// Deliver delivers the results for entities of a shard.
+func (a adapter[A, R]) Deliver(shard int) {
+	for i := range a.homes {
+		h := &a.homes[i]
+		if i != shard && !h.away {
+			continue
+		}
+		// Other shards take out their Results at the same time, so only owners are read.
+		from := sort.Search(len(h.results), func(k int) bool { return h.results[k].owner >= int32(shard) })
+		for k := from; k < len(h.results) && h.results[k].owner == int32(shard); k++ {
+			x := &h.results[k]
+			a.deliver(shard, x.to, mem.PointerTo(&x.Result))
+			x.Result = Result[R]{}
+		}
+	}
+}
+
+// Measure reports how many asks have no result yet.
+func (a adapter[A, R]) Measure(add func(drive.Measured)) {
+	add(drive.Measured{Name: "atoll_async_pending", Help: "Asks of work outside that have no result yet.", Of: a.label, Value: float64(a.Len())})
+}
+
+// coded shows the state of a Call.
+type coded[A, R any] struct {
+	*Call[A, R]
+	form drive.Form // of the arguments
+}
+
+// Coded returns what shows the state, with the arguments by a *state.Codecs.
+func (a adapter[A, R]) Coded(codecs any, toRead bool) (any, error) {
+	form, err := drive.FormOf(codecs, reflect.TypeFor[A](), toRead)
+	return coded[A, R]{a.Call, form}, err
+}
+
+// SavedOptions describes the limits, and the arguments, which must be the same.
+func (c coded[A, R]) SavedOptions() (all, same string) {
+	same = "asks with " + c.form.Shape()
+	return fmt.Sprintf("%s, Pending %d, Ticks %d", same, c.options.Pending, c.options.Ticks), same
+}
+
+// AppendState appends all asks that are under way, and what decides the next IDs.
+func (c coded[A, R]) AppendState(dst []byte) []byte {
+	dst = drive.AppendNumber(dst, len(c.homes))
+	for i := range c.homes {
+		h := &c.homes[i]
+		dst = h.AppendState(dst, func(dst []byte, index int) []byte {
+			return c.form.Append(dst, mem.CellOf(h.args.At(index)))
+		})
+	}
+	return dst
+}
+
+// AppendSaved appends the state for LoadSaved, after the shape of the arguments.
+func (c coded[A, R]) AppendSaved(dst []byte) []byte {
+	return c.AppendState(drive.AppendText(dst, c.form.Shape()))
+}
+
+// LoadSaved gives a new world's Call what AppendSaved wrote. The world must have no Pool, which
+// would not know of it.
+func (c coded[A, R]) LoadSaved(src []byte) error {
+	if c.pool != nil && !c.pool.isClosed() {
+		return fmt.Errorf("async: %q has a Pool already; close the Pool, and attach one after the load", c.label)
+	}
+	x := drive.Cursor{Rest: src}
+	if shape := x.Text(); x.Err == nil && shape != c.form.Shape() {
+		return fmt.Errorf("async: the arguments of %q were saved as %s, and are %s now; keep their type as it was", c.label, shape, c.form.Shape())
+	}
+	if homes := x.Int(); x.Err == nil && homes != len(c.homes) {
+		return fmt.Errorf("async: %q has %d wheels, and was saved with %d (%w)", c.label, len(c.homes), homes, drive.ErrImage)
+	}
+	for i := range c.homes {
+		h := &c.homes[i]
+		err := h.Load(&x, c.w.Tick(), func(src []byte, index int) ([]byte, error) {
+			return c.form.Read(src, mem.CellOf(h.args.At(index)))
+		})
+		if err != nil {
+			return fmt.Errorf("async: %q, wheel %d: %w", c.label, i, err)
+		}
+		h.fresh = h.fresh[:0]
+		h.Each(i, func(index int, id wheel.ID) {
+			if h.At(index).Armed() == c.w.Tick() { // asked by the idle world
+				h.fresh = append(h.fresh, id)
+			}
+			if h.At(index).Period != 0 {
+				x.Err = fmt.Errorf("async: %q, wheel %d: an ask is there that repeats (%w)", c.label, i, drive.ErrImage)
+			}
+		})
+	}
+	return x.End()
+}

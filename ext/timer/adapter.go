@@ -1,0 +1,167 @@
+package timer
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/wheel"
+)
+
+// adapter is Timers as the world sees them. It keeps its methods out of the exported ones of
+// Timers.
+type adapter[M any] struct{ *Timers[M] }
+
+// Name returns the label.
+func (a adapter[M]) Name() string { return a.label }
+
+// merged are a shard's timers that are due, of several wheels.
+//
+// Ownership: the shard's owner, in a refresh.
+type merged struct {
+	all []of
+	_   [64]byte
+}
+
+// of is a timer that is due, and its wheel.
+type of struct {
+	wheel.Fired
+	home int32
+}
+
+// Due returns how many timers are in the slots of a tick, and how many changes are to be made. It
+// hands each change to the wheel that it is about, in the order of the homes that asked.
+func (a adapter[M]) Due(tick uint64) (n int) {
+	for i := range a.wheels {
+		w := &a.wheels[i]
+		n += w.InSlot(tick) + len(w.changes)
+		for _, c := range w.changes {
+			if home := c.id.home(); home < len(a.wheels) {
+				a.wheels[home].asked = append(a.wheels[home].asked, c)
+			}
+		}
+		w.changes = w.changes[:0]
+	}
+	return n
+}
+
+// Collect makes the changes to a wheel that others have asked for, and finds the timers that are
+// due.
+func (a adapter[M]) Collect(home int) {
+	w := &a.wheels[home]
+	for _, c := range w.asked {
+		a.apply(c)
+	}
+	w.asked = w.asked[:0]
+	w.Collect(home, a.w.Tick(), a.owner)
+	away := false
+	for i := range w.Fired {
+		if x := &w.Fired[i]; x.Owner != int32(home) {
+			if away = true; x.Owner == wheel.Gone {
+				*a.bodies[home].At(x.ID.Index()) = *new(M)
+			}
+		}
+	}
+	a.away[home] = away
+	if away {
+		slices.SortStableFunc(w.Fired, func(x, y wheel.Fired) int { return cmp.Compare(x.Owner, y.Owner) })
+	}
+}
+
+// Deliver delivers the due timers of a shard's entities.
+func (a adapter[M]) Deliver(shard int) {
+	m := &a.merged[shard]
+	wheels := 0
+	for i, away := range a.away {
+		if i != shard && !away {
+			continue
+		}
+		all := a.wheels[i].Fired
+		from, _ := slices.BinarySearchFunc(all, int32(shard), func(x wheel.Fired, owner int32) int { return cmp.Compare(x.Owner, owner) })
+		before := len(m.all)
+		for _, x := range all[from:] {
+			if x.Owner != int32(shard) {
+				break
+			}
+			m.all = append(m.all, of{x, int32(i)})
+		}
+		if len(m.all) > before {
+			wheels++
+		}
+	}
+	if wheels > 1 {
+		slices.SortStableFunc(m.all, func(x, y of) int { return cmp.Compare(x.Armed, y.Armed) })
+	}
+	for _, x := range m.all {
+		body := a.bodies[x.home].At(x.ID.Index())
+		a.deliver(shard, x.To, mem.PointerTo(body))
+		if x.Last {
+			*body = *new(M)
+		}
+	}
+	m.all = m.all[:0]
+}
+
+// Measure reports how many timers are set.
+func (a adapter[M]) Measure(add func(drive.Measured)) {
+	add(drive.Measured{Name: "atoll_timers", Help: "Timers that are set.", Of: a.label, Value: float64(a.Len())})
+}
+
+// coded shows the state of Timers.
+type coded[M any] struct {
+	*Timers[M]
+	form drive.Form // of the messages
+}
+
+// Coded returns what shows the state, with the messages by a *state.Codecs.
+func (a adapter[M]) Coded(codecs any, toRead bool) (any, error) {
+	form, err := drive.FormOf(codecs, reflect.TypeFor[M](), toRead)
+	return coded[M]{a.Timers, form}, err
+}
+
+// SavedOptions describes the limit, and the messages, which must be the same.
+func (c coded[M]) SavedOptions() (all, same string) {
+	same = "timers of " + c.form.Shape()
+	return fmt.Sprintf("%s, Max %d", same, c.options.Max), same
+}
+
+// AppendState appends all that decides what the timers do next: of each wheel its generations, the
+// order of free places, and the timers that are set.
+func (c coded[M]) AppendState(dst []byte) []byte {
+	dst = drive.AppendNumber(dst, len(c.wheels))
+	for i := range c.wheels {
+		dst = c.wheels[i].AppendState(dst, func(dst []byte, index int) []byte {
+			return c.form.Append(dst, mem.CellOf(c.bodies[i].At(index)))
+		})
+	}
+	return dst
+}
+
+// AppendSaved appends the state for LoadSaved, after the shape of the messages.
+func (c coded[M]) AppendSaved(dst []byte) []byte {
+	shape := c.form.Shape()
+	return c.AppendState(append(drive.AppendNumber(dst, len(shape)), shape...))
+}
+
+// LoadSaved gives a new world's timers what AppendSaved wrote.
+func (c coded[M]) LoadSaved(src []byte) error {
+	from := drive.Cursor{Rest: src}
+	if shape := from.Text(); from.Err == nil && shape != c.form.Shape() {
+		return fmt.Errorf("timer: the messages of %q were saved as %s, and are %s now; keep their type as it was", c.label, shape, c.form.Shape())
+	}
+	if homes := from.Int(); from.Err == nil && homes != len(c.wheels) {
+		return fmt.Errorf("timer: %q has %d wheels, and was saved with %d (%w)", c.label, len(c.wheels), homes, drive.ErrImage)
+	}
+	for i := range c.wheels {
+		err := c.wheels[i].Load(&from, c.w.Tick(), func(src []byte, index int) ([]byte, error) {
+			return c.form.Read(src, mem.CellOf(c.bodies[i].At(index)))
+		})
+		if err != nil {
+			return fmt.Errorf("timer: %q, wheel %d: %w", c.label, i, err)
+		}
+	}
+	return from.End()
+}
