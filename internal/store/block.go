@@ -23,6 +23,7 @@ type block struct {
 	len   int         // rows of the block
 	free  int         // rows that are no part: in rest, and in the rests of strips
 	parts int         // how many parts chunks have, or are spare
+	wants int         // the sum of what its strips want
 	idle  int         // spare parts that were not used since the last trim; scratch of trim
 }
 
@@ -31,7 +32,7 @@ type blocks struct {
 	last   *block       // nil for none
 	next   []*nextBlock // the blocks after it, in order
 	rows   int          // of all blocks that are in use
-	wanted int          // rows of strips that tables will soon need; an estimate
+	wanted int          // the sum of what strips want, but for what was dropped unused
 }
 
 // blockBytesMax is the largest size of a block, unless one strip takes more.
@@ -46,7 +47,6 @@ func (c *Column) newStrip(rows, parts int) *strip {
 	n := min(parts, b.left/rows) * rows
 	s := &strip{rest: b.rest, left: n, len: n, block: b}
 	b.rest, b.left = c.behind(b.rest, n, b.left)
-	c.blocks.wanted = max(0, c.blocks.wanted-n)
 	return s
 }
 
@@ -96,6 +96,7 @@ const skewBytes = 17 * 64
 func (c *Column) forget(b *block) {
 	c.held -= b.free
 	c.blocks.rows -= b.len
+	c.blocks.wanted = max(0, c.blocks.wanted-b.wants)
 	if c.blocks.last == b {
 		c.blocks.last = nil
 	}
@@ -118,11 +119,14 @@ type nextBlock struct {
 // nextBytesMin is the size from which on a block is allocated ahead.
 const nextBytesMin = 64 << 10
 
-// prepare says that a table will soon need a strip of so many parts. Tables say so when half of a
-// strip is used, because several shards often come to the ends of theirs at the same time.
-func (c *Column) prepare(rows, parts int) {
+// prepare says that the table that has a strip will soon need one of so many parts. Tables say so
+// when half of a strip is used, because several shards often come to the ends of theirs at the same
+// time.
+func (c *Column) prepare(s *strip, rows, parts int) {
 	x := &c.blocks
-	x.wanted += rows * parts
+	s.wants = rows * parts
+	s.block.wants += s.wants
+	x.wanted += s.wants
 	there := 0
 	if x.last != nil {
 		there = x.last.left
@@ -142,6 +146,13 @@ func (c *Column) prepare(rows, parts int) {
 		c.space.spare.Store(true)
 		go next.reserve(c)
 	}
+}
+
+// unwant takes back what was said of a strip: its table goes on elsewhere, or not at all.
+func (c *Column) unwant(s *strip) {
+	c.blocks.wanted = max(0, c.blocks.wanted-s.wants)
+	s.block.wants -= s.wants
+	s.wants = 0
 }
 
 // reserve allocates the block if nobody has done that, and returns the address of its first row.

@@ -121,3 +121,22 @@ func TestRowsReady(t *testing.T) {
 		require.GreaterOrEqual(t, c.Ready(), len(c.Handles()))
 	}
 }
+
+// TestBlocksOfWaves lets a table come and go many times, alone or beside one that stays: what is
+// expected of the next growth does not add up.
+func TestBlocksOfWaves(t *testing.T) {
+	for _, n := range []int{0, 100 * 64} {
+		s := newStorage(t, 2, handle.IndexMax, handle.VersionMax)
+		sh, stays := s.shards[0], s.shards[1]
+		s.space.Growth.RowsMax = 64
+		s.mustCreate(stays, n)
+		expected := s.numbers.Wanted()
+		for wave := range 40 {
+			s.destroy(s.mustCreate(sh, []int{300, 3000}[wave%2])...)
+			s.refresh()
+			sh.ShrinkAll()
+			s.space.TrimAll()
+			require.LessOrEqual(t, s.numbers.Wanted(), expected+16*64, "%d rows stay, wave %d", n, wave)
+		}
+	}
+}

@@ -44,3 +44,6 @@ func (v *TypedView[T]) AtWrite(l slots.Loc) *T { return AtWrite[T](&v.View, l) }
 func (v *TypedView[T]) Slice(r Rows) []T { return Slice[T](&v.View, r) }
 
 func (v *TypedView[T]) SliceWrite(r Rows) []T { return SliceWrite[T](&v.View, r) }
+
+// Wanted returns how many rows the column expects its tables to need soon.
+func (c *Column) Wanted() int { return c.blocks.wanted }

@@ -69,3 +69,34 @@ func TestRetagNeeds(t *testing.T) {
 		}
 	}
 }
+
+// TestReserveLasts reserves room in tables of some sizes and creates as much, in two ticks: no
+// create needs another chunk, though the refreshes gather the rows of small chunks in what was
+// reserved, and give these up.
+func TestReserveLasts(t *testing.T) {
+	for _, had := range []int{0, 10, 16, 17, 81, 1000, 1361, 3*slots.RowsMax + 7} {
+		for _, n := range []int{1, 6, 54, 300, slots.RowsMax + 6, 3 * slots.RowsMax} {
+			for _, first := range []int{1, n / 2} {
+				for _, refreshed := range []bool{false, true} {
+					s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+					sh, table := s.shards[0], s.shards[0].Table(set(number))
+					s.mustCreate(sh, had)
+					if refreshed {
+						s.refresh()
+					}
+					require.NoError(t, sh.Reserve(table, n))
+					for _, part := range []int{min(first, n), n - min(first, n)} {
+						chunks := len(table.Chunks())
+						s.mustCreate(sh, part)
+						require.Len(t, table.Chunks(), chunks, "%d of %d after %d", part, n, had)
+						for tick := range uint32(2) {
+							s.space.SetTick(uint64(tick+1) * 200)
+							s.refresh()
+						}
+					}
+					require.Equal(t, had+n, table.Rows())
+				}
+			}
+		}
+	}
+}

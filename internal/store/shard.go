@@ -220,13 +220,16 @@ func (s *Shard) Prepare(t *Table, n int) error {
 	return t.reserve(n)
 }
 
-// Reserve is Prepare for atoms that may come at any time: the room stays until they do.
+// Reserve is Prepare for atoms that may come at any time: the room stays until they do, whatever
+// chunks refreshes give up before.
 func (s *Shard) Reserve(t *Table, n int) error {
-	if err := s.Prepare(t, n); err != nil {
+	if n == 0 {
+		return nil
+	}
+	if err := s.ReserveSlots(n); err != nil {
 		return err
 	}
-	t.keep(n)
-	return nil
+	return t.reserveLasting(n)
 }
 
 // Owner returns the number of the shard that owns the atom at l.

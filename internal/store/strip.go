@@ -23,6 +23,7 @@ type strip struct {
 	rest  mem.Address // not used by a chunk yet; for the chunk after the one that has the last part
 	left  int         // rows in rest
 	len   int         // rows of the strip
+	wants int         // rows of the strip after it that its table will soon need, while that is not there
 	block *block
 }
 
@@ -77,13 +78,16 @@ func (t *Table) limitParts(n, rows int) int {
 // take returns zeroed rows for a chunk: those after the rows of the chunk before it, spare ones, or
 // the first part of a new strip. The newest spare rows are used first.
 func (c *Column) take(rows, before int, plan stripPlan) part {
-	if s := c.dir.Load().strips[before]; s != nil && s.left >= rows {
-		half := s.left > s.len/2
-		p := c.cut(s, rows)
-		if half && s.left <= s.len/2 {
-			c.prepare(rows, min(plan.has+1+s.left/rows, plan.most))
+	if s := c.dir.Load().strips[before]; s != nil {
+		if s.left >= rows {
+			half := s.left > s.len/2
+			p := c.cut(s, rows)
+			if half && s.left <= s.len/2 {
+				c.prepare(s, rows, min(plan.has+1+s.left/rows, plan.most))
+			}
+			return p
 		}
-		return p
+		c.unwant(s)
 	}
 	for i := len(c.spare) - 1; i >= 0; i-- {
 		p := c.spare[i]
@@ -158,6 +162,7 @@ func (c *Column) releaseRests(chunks []*Chunk) (some bool) {
 		}
 		s.block.free -= s.left
 		s.rest, s.left, some = nil, 0, true
+		c.unwant(s)
 	}
 	return some
 }

@@ -256,15 +256,38 @@ func (t *Table) Needs(n int) (chunks int) {
 	return chunks
 }
 
-// keep makes those empty chunks stay that n more rows need.
-func (t *Table) keep(n int) {
-	for _, c := range t.chunks[max(t.cur.order, 0):] {
-		if n <= 0 {
-			return
-		}
-		c.reserved = c.n == 0
-		n -= c.Cap() - c.n
+// reserveLasting makes room for n more rows, and makes it stay. Only chunks of the largest size
+// count: a refresh may gather the rows of the smaller ones there, and give these up.
+func (t *Table) reserveLasting(n int) error {
+	total, most, have := t.Rows()+n, 0, 0
+	for _, c := range t.chunks {
+		most = min(max(most, c.Cap()), t.growth.RowsMax)
 	}
+	for _, c := range t.chunks {
+		if c.Cap() >= most {
+			have += c.Cap()
+		}
+	}
+	if have < total && most < t.growth.RowsMax { // the next is larger, and counts alone
+		most, have = max(t.growth.holding(total), t.nextCap()), 0
+	}
+	if missing := (total - have + most - 1) / most; missing > 0 {
+		if err := t.shard.space.CheckChunks(missing); err != nil {
+			return err
+		}
+	}
+	for left := total - have; left > 0; left -= most {
+		if err := t.add(most, left); err != nil {
+			return err
+		}
+	}
+	for _, c := range t.chunks {
+		if c.Cap() >= most && total > 0 {
+			c.reserved = c.n == 0
+			total -= c.Cap()
+		}
+	}
+	return nil
 }
 
 // touch records that a chunk has a marked row.
