@@ -10,13 +10,13 @@ import (
 var benchHandles = []handle.Handle{
 	handle.New(0, 0, 1),
 	handle.New(31, 104_729, 52),
-	handle.New(handle.ShardMax, handle.IndexMax, handle.VersionMax),
+	handle.New(handle.HomeMax, handle.IndexMax, handle.VersionMax),
 }
 
 func BenchmarkNew(b *testing.B) {
 	i := uint32(0)
 	for b.Loop() {
-		sinkHandle = handle.New(i&handle.ShardMax, i&handle.IndexMax, 1)
+		sinkHandle = handle.New(i&handle.HomeMax, i&handle.IndexMax, 1)
 		i++
 	}
 }
@@ -24,7 +24,7 @@ func BenchmarkNew(b *testing.B) {
 func BenchmarkFields(b *testing.B) {
 	h := benchHandles[1]
 	for b.Loop() {
-		sinkUint32 = h.Shard() + h.Index() + h.Version()
+		sinkUint32 = h.Home() + h.Index() + h.Version()
 		h++
 	}
 }

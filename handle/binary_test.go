@@ -19,7 +19,7 @@ func TestBinary(t *testing.T) {
 		{handle.None, []byte{0, 0, 0, 0, 0, 0, 0, 0}},
 		{handle.New(0, 0, 1), []byte{0, 0, 0, 0, 0, 0, 0, 1}},
 		{handle.New(3, 1047, 5), unhex(bits)},
-		{handle.New(handle.ShardMax, 0, 1), unhex(lastShard)},
+		{handle.New(handle.HomeMax, 0, 1), unhex(lastShard)},
 		{^handle.None, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}},
 	} {
 		t.Run(test.handle.String(), func(t *testing.T) { require.Equal(t, test.want, checkBinary(t, test.handle)) })

@@ -34,7 +34,7 @@ func TestInlines(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	h := handle.New(handle.ShardMax, handle.IndexMax, handle.VersionMax)
+	h := handle.New(handle.HomeMax, handle.IndexMax, handle.VersionMax)
 	text, err := h.MarshalText()
 	require.NoError(t, err)
 	quoted, err := h.MarshalJSON()

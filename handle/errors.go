@@ -25,8 +25,8 @@ type fieldError struct{ shard, index, version uint32 }
 // Error names the first field that is out of range, and its limit.
 func (e fieldError) Error() string {
 	switch {
-	case e.shard > ShardMax:
-		return fmt.Sprintf("handle: shard %d is out of range: the largest is ShardMax, %d", e.shard, ShardMax)
+	case e.shard > HomeMax:
+		return fmt.Sprintf("handle: shard %d is out of range: the largest is HomeMax, %d", e.shard, HomeMax)
 	case e.index > IndexMax:
 		return fmt.Sprintf("handle: index %d is out of range: the largest is IndexMax, %d", e.index, IndexMax)
 	case e.version > VersionMax:

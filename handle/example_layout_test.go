@@ -13,14 +13,14 @@ import (
 
 func ExampleNew() {
 	fmt.Println(handle.New(0, 0, 1))
-	fmt.Println(handle.New(handle.ShardMax, handle.IndexMax, handle.VersionMax))
+	fmt.Println(handle.New(handle.HomeMax, handle.IndexMax, handle.VersionMax))
 
 	defer func() { fmt.Println(recover()) }()
-	handle.New(handle.ShardMax+1, 0, 1)
+	handle.New(handle.HomeMax+1, 0, 1)
 	// Output:
 	// 0:0@1
 	// 4095:16777215@268435455
-	// handle: shard 4096 is out of range: the largest is ShardMax, 4095
+	// handle: shard 4096 is out of range: the largest is HomeMax, 4095
 }
 
 func ExampleParse() {

@@ -11,7 +11,7 @@ import (
 func Example() {
 	h := handle.New(3, 1047, 5)
 	fmt.Println(h)
-	fmt.Println("shard", h.Shard(), "index", h.Index(), "version", h.Version())
+	fmt.Println("shard", h.Home(), "index", h.Index(), "version", h.Version())
 
 	// A handle is a plain value: compare it, use it as a key, keep it.
 	seen := map[handle.Handle]string{h: "a creature"}

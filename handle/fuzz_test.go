@@ -57,7 +57,7 @@ func FuzzBinary(f *testing.F) {
 		require.Equal(t, data, checkBinary(t, h))
 		checkText(t, h, h.String())
 		if !h.IsNone() {
-			require.Equal(t, h, handle.New(h.Shard(), h.Index(), h.Version()))
+			require.Equal(t, h, handle.New(h.Home(), h.Index(), h.Version()))
 		}
 	})
 }

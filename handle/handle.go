@@ -43,7 +43,7 @@ import "cmp"
 // smallest version is 1. A world's options may lower these limits, never raise
 // them.
 const (
-	ShardMax   = 1<<ShardBits - 1
+	HomeMax   = 1<<HomeBits - 1
 	IndexMax   = 1<<IndexBits - 1
 	VersionMax = 1<<VersionBits - 1
 )
@@ -51,12 +51,12 @@ const (
 const (
 	versionShift = 0
 	indexShift   = versionShift + VersionBits
-	shardShift   = indexShift + IndexBits
+	homeShift   = indexShift + IndexBits
 )
 
 // The build fails here, with an index out of range, unless the widths add up to
 // 64 bits.
-var _ = [1]struct{}{}[ShardBits+IndexBits+VersionBits-64]
+var _ = [1]struct{}{}[HomeBits+IndexBits+VersionBits-64]
 
 // None names no entity. It is the zero Handle; because versions start at 1, no
 // entity ever has it.
@@ -74,7 +74,7 @@ type Handle uint64
 // that gives handles out; to read them from outside use [Parse] and the
 // Unmarshal methods.
 //
-// It panics when shard is above [ShardMax], index is above [IndexMax], or
+// It panics when shard is above [HomeMax], index is above [IndexMax], or
 // version is 0 or above [VersionMax]: such a handle would name another entity,
 // or none. The panic value is an error that names the field and its limit and
 // wraps [ErrRange]. For no entity write [None].
@@ -83,18 +83,18 @@ type Handle uint64
 // goroutine.
 func New(shard, index, version uint32) Handle {
 	// version-1 wraps for 0, so one comparison checks both of its ends.
-	if shard > ShardMax || index > IndexMax || version-1 >= VersionMax {
+	if shard > HomeMax || index > IndexMax || version-1 >= VersionMax {
 		panic(fieldError{shard, index, version})
 	}
-	return Handle(shard)<<shardShift | Handle(index)<<indexShift | Handle(version)
+	return Handle(shard)<<homeShift | Handle(index)<<indexShift | Handle(version)
 }
 
-// Shard returns the number of the entity's home, 0 to [ShardMax]: the shard that its slot is in for
+// Shard returns the number of the entity's home, 0 to [HomeMax]: the shard that its slot is in for
 // good. The entity itself may have moved to another shard. Do not use the number as an index of a
 // list with an element for each shard: the home of entities that ports create comes after the
 // shards, and its number is the number of shards. World.Owner and Context.Owner return the shard
 // that an entity is in now. Cost: it inlines to one shift. Safe from any goroutine.
-func (h Handle) Shard() uint32 { return uint32(h >> shardShift & ShardMax) }
+func (h Handle) Home() uint32 { return uint32(h >> homeShift & HomeMax) }
 
 // Index returns the index of the entity's slot in its home shard, 0 to
 // [IndexMax]. Cost: it inlines to a shift and a mask. Safe from any goroutine.
@@ -119,3 +119,6 @@ func (h Handle) Compare(other Handle) int { return cmp.Compare(h, other) }
 // isMalformed reports whether h is neither None nor a handle that New can return: its version is 0
 // but its other bits are not. Only a conversion from uint64 makes such a value.
 func (h Handle) isMalformed() bool { return h.Version() == 0 && h != None }
+
+// Shard is Home.
+func (h Handle) Shard() uint32 { return h.Home() }

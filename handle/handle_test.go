@@ -45,7 +45,7 @@ func (f fields) compare(other fields) int {
 
 // corners are all the tuples of extreme and middle fields.
 func corners() (all []fields) {
-	for _, shard := range []uint32{0, 1, 3, handle.ShardMax - 1, handle.ShardMax} {
+	for _, shard := range []uint32{0, 1, 3, handle.HomeMax - 1, handle.HomeMax} {
 		for _, index := range []uint32{0, 1, 1047, handle.IndexMax - 1, handle.IndexMax} {
 			for _, version := range []uint32{1, 2, 5, handle.VersionMax - 1, handle.VersionMax} {
 				all = append(all, fields{shard, index, version})
@@ -65,7 +65,7 @@ func forEachRandom(t *testing.T, n int, f func(r *rand.Rand, random func() field
 		if r.IntN(2) == 0 {
 			return fields{r.Uint32N(3), r.Uint32N(3), 1 + r.Uint32N(3)}
 		}
-		return fields{r.Uint32N(handle.ShardMax + 1), r.Uint32N(handle.IndexMax + 1), 1 + r.Uint32N(handle.VersionMax)}
+		return fields{r.Uint32N(handle.HomeMax + 1), r.Uint32N(handle.IndexMax + 1), 1 + r.Uint32N(handle.VersionMax)}
 	}
 	if testing.Short() {
 		n /= 10
@@ -78,7 +78,7 @@ func forEachRandom(t *testing.T, n int, f func(r *rand.Rand, random func() field
 func TestFields(t *testing.T) {
 	check := func(f fields) {
 		h := f.handle()
-		require.Equal(t, f, fields{h.Shard(), h.Index(), h.Version()})
+		require.Equal(t, f, fields{h.Home(), h.Index(), h.Version()})
 		require.False(t, h.IsNone(), "%v", f)
 	}
 	for _, f := range corners() {
@@ -91,7 +91,7 @@ func TestNone(t *testing.T) {
 	var zero handle.Handle
 	require.Equal(t, handle.None, zero)
 	require.True(t, zero.IsNone())
-	require.Equal(t, fields{}, fields{zero.Shard(), zero.Index(), zero.Version()})
+	require.Equal(t, fields{}, fields{zero.Home(), zero.Index(), zero.Version()})
 	require.False(t, malformed.IsNone())
 }
 
@@ -102,18 +102,18 @@ func TestNewPanics(t *testing.T) {
 		fields fields
 		want   string
 	}{
-		{"shard", fields{handle.ShardMax + 1, 0, 1}, "handle: shard " + shardBeyond + " is out of range: the largest is ShardMax, " + shardLimit},
-		{"shard largest", fields{largest, 0, 1}, "handle: shard 4294967295 is out of range: the largest is ShardMax, " + shardLimit},
+		{"shard", fields{handle.HomeMax + 1, 0, 1}, "handle: shard " + shardBeyond + " is out of range: the largest is HomeMax, " + shardLimit},
+		{"shard largest", fields{largest, 0, 1}, "handle: shard 4294967295 is out of range: the largest is HomeMax, " + shardLimit},
 		{"index", fields{0, handle.IndexMax + 1, 1}, "handle: index " + indexBeyond + " is out of range: the largest is IndexMax, " + indexLimit},
 		{"index largest", fields{0, largest, 1}, "handle: index 4294967295 is out of range: the largest is IndexMax, " + indexLimit},
 		{"version", fields{0, 0, handle.VersionMax + 1}, "handle: version " + versionBeyond + " is out of range: the largest is VersionMax, " + versionLimit},
 		{"version largest", fields{0, 0, largest}, "handle: version 4294967295 is out of range: the largest is VersionMax, " + versionLimit},
 		{"version 0", fields{3, 7, 0}, "handle: version 0 is out of range: versions start at 1; for no entity use None"},
 		{"all 0", fields{}, "handle: version 0 is out of range: versions start at 1; for no entity use None"},
-		{"index, all else largest", fields{handle.ShardMax, handle.IndexMax + 1, 1}, "handle: index " + indexBeyond + " is out of range: the largest is IndexMax, " + indexLimit},
-		{"version, all else largest", fields{handle.ShardMax, handle.IndexMax, handle.VersionMax + 1}, "handle: version " + versionBeyond + " is out of range: the largest is VersionMax, " + versionLimit},
-		{"version 0, all else largest", fields{handle.ShardMax, handle.IndexMax, 0}, "handle: version 0 is out of range: versions start at 1; for no entity use None"},
-		{"all, names the first", fields{largest, largest, largest}, "handle: shard 4294967295 is out of range: the largest is ShardMax, " + shardLimit},
+		{"index, all else largest", fields{handle.HomeMax, handle.IndexMax + 1, 1}, "handle: index " + indexBeyond + " is out of range: the largest is IndexMax, " + indexLimit},
+		{"version, all else largest", fields{handle.HomeMax, handle.IndexMax, handle.VersionMax + 1}, "handle: version " + versionBeyond + " is out of range: the largest is VersionMax, " + versionLimit},
+		{"version 0, all else largest", fields{handle.HomeMax, handle.IndexMax, 0}, "handle: version 0 is out of range: versions start at 1; for no entity use None"},
+		{"all, names the first", fields{largest, largest, largest}, "handle: shard 4294967295 is out of range: the largest is HomeMax, " + shardLimit},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			defer func() {

@@ -29,14 +29,14 @@ const (
 )
 
 func TestLayout(t *testing.T) {
-	require.Equal(t, 64, handle.ShardBits+handle.IndexBits+handle.VersionBits)
-	require.Equal(t, 4095, handle.ShardMax)
+	require.Equal(t, 64, handle.HomeBits+handle.IndexBits+handle.VersionBits)
+	require.Equal(t, 4095, handle.HomeMax)
 	require.Equal(t, 16777215, handle.IndexMax)
 	require.Equal(t, 268435455, handle.VersionMax)
 
 	require.Equal(t, handle.Handle(0x0030004170000005), handle.New(3, 1047, 5))
-	require.Equal(t, handle.Handle(0xfff0000000000001), handle.New(handle.ShardMax, 0, 1))
+	require.Equal(t, handle.Handle(0xfff0000000000001), handle.New(handle.HomeMax, 0, 1))
 	require.Equal(t, handle.Handle(0x000ffffff0000001), handle.New(0, handle.IndexMax, 1))
 	require.Equal(t, handle.Handle(0x000000000fffffff), handle.New(0, 0, handle.VersionMax))
-	require.Equal(t, ^handle.None, handle.New(handle.ShardMax, handle.IndexMax, handle.VersionMax))
+	require.Equal(t, ^handle.None, handle.New(handle.HomeMax, handle.IndexMax, handle.VersionMax))
 }

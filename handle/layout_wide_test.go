@@ -29,14 +29,14 @@ const (
 )
 
 func TestLayout(t *testing.T) {
-	require.Equal(t, 64, handle.ShardBits+handle.IndexBits+handle.VersionBits)
-	require.Equal(t, 255, handle.ShardMax)
+	require.Equal(t, 64, handle.HomeBits+handle.IndexBits+handle.VersionBits)
+	require.Equal(t, 255, handle.HomeMax)
 	require.Equal(t, 1073741823, handle.IndexMax)
 	require.Equal(t, 67108863, handle.VersionMax)
 
 	require.Equal(t, handle.Handle(0x030000105c000005), handle.New(3, 1047, 5))
-	require.Equal(t, handle.Handle(0xff00000000000001), handle.New(handle.ShardMax, 0, 1))
+	require.Equal(t, handle.Handle(0xff00000000000001), handle.New(handle.HomeMax, 0, 1))
 	require.Equal(t, handle.Handle(0x00fffffffc000001), handle.New(0, handle.IndexMax, 1))
 	require.Equal(t, handle.Handle(0x0000000003ffffff), handle.New(0, 0, handle.VersionMax))
-	require.Equal(t, ^handle.None, handle.New(handle.ShardMax, handle.IndexMax, handle.VersionMax))
+	require.Equal(t, ^handle.None, handle.New(handle.HomeMax, handle.IndexMax, handle.VersionMax))
 }

@@ -12,7 +12,7 @@ import (
 // It accepts the canonical form only, so two texts are equal when their handles
 // are: decimal ASCII digits without sign, space or leading zero, and nothing
 // before or after. A text of another form is refused with an error that wraps
-// [ErrSyntax]; a shard above [ShardMax], an index above [IndexMax], or a version
+// [ErrSyntax]; a shard above [HomeMax], an index above [IndexMax], or a version
 // that is 0 or above [VersionMax] with one that wraps [ErrRange]. The handle is
 // then None. When several things are wrong, the error names the first from the
 // left.
@@ -31,7 +31,7 @@ func parse[T string | []byte](text T) (Handle, error) {
 		r.end(textNone)
 		return None, r.err
 	}
-	shard := r.number("shard", ShardMax)
+	shard := r.number("shard", HomeMax)
 	r.separator(':', "shard")
 	index := r.number("index", IndexMax)
 	r.separator('@', "index")

@@ -66,7 +66,7 @@ func (h Handle) appendText(b []byte) []byte {
 	if h == None {
 		return append(b, textNone...)
 	}
-	b = strconv.AppendUint(b, uint64(h.Shard()), 10)
+	b = strconv.AppendUint(b, uint64(h.Home()), 10)
 	b = append(b, ':')
 	b = strconv.AppendUint(b, uint64(h.Index()), 10)
 	b = append(b, '@')

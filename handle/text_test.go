@@ -24,10 +24,10 @@ var textCases = []textCase{
 	{handle.New(3, 1047, 5), "3:1047@5"},
 	{handle.New(0, 0, 1), "0:0@1"},
 	{handle.New(10, 100, 1000), "10:100@1000"},
-	{handle.New(handle.ShardMax, 0, 1), shardLimit + ":0@1"},
+	{handle.New(handle.HomeMax, 0, 1), shardLimit + ":0@1"},
 	{handle.New(0, handle.IndexMax, 1), "0:" + indexLimit + "@1"},
 	{handle.New(0, 0, handle.VersionMax), "0:0@" + versionLimit},
-	{handle.New(handle.ShardMax, handle.IndexMax, handle.VersionMax), shardLimit + ":" + indexLimit + "@" + versionLimit},
+	{handle.New(handle.HomeMax, handle.IndexMax, handle.VersionMax), shardLimit + ":" + indexLimit + "@" + versionLimit},
 }
 
 // refusal is a text that is no handle, and what must be said about it.

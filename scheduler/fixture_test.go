@@ -72,7 +72,7 @@ func (f *fixture) mark() []handle.Handle {
 	for i := range all {
 		h, err := f.markers.Create(f.w, Marker{Value{uint64(i)}})
 		require.NoError(f.t, err)
-		require.Equal(f.t, uint32(i), h.Shard())
+		require.Equal(f.t, uint32(i), h.Home())
 		all[i] = h
 	}
 	return all

@@ -92,7 +92,7 @@ func TestWaits(t *testing.T) {
 
 // TestWaitsOfMany tells nothing for a world of too many shards.
 func TestWaitsOfMany(t *testing.T) {
-	if handle.ShardMax <= scheduler.WaitShardsMax {
+	if handle.HomeMax <= scheduler.WaitShardsMax {
 		t.Skip("no world has as many shards in this layout of handles")
 	}
 	f := newFixture(t, scheduler.WaitShardsMax+1, 2)

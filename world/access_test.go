@@ -48,8 +48,8 @@ func TestAccessOutsideTheConstructor(t *testing.T) {
 func TestAccessUndeclared(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
 	mine, other := f.newUnit(1), handle.None
-	require.Equal(t, uint32(0), mine.Shard())
-	for other.Shard() != 1 {
+	require.Equal(t, uint32(0), mine.Home())
+	for other.Home() != 1 {
 		other = f.newUnit(1)
 	}
 	n := f.Count()
@@ -144,7 +144,7 @@ func TestAccessContext(t *testing.T) {
 			require.InDelta(t, 0.25, c.Delta(), 0)
 			require.Equal(t, perShard[c.Shard()], c.Count())
 			for i, h := range all {
-				mine := h.Shard() == uint32(c.Shard())
+				mine := h.Home() == uint32(c.Shard())
 				require.Equal(t, mine, c.Owns(h))
 				require.True(t, c.Alive(h))
 				require.Equal(t, mine, c.Has(h, f.health))

@@ -83,7 +83,7 @@ func ExampleBundle_PlaceBy() {
 
 	west, _ := movers.Create(w, Mover{Position: Position{10, 0}})
 	east, _ := movers.Create(w, Mover{Position: Position{310, 0}})
-	fmt.Println(west.Shard(), east.Shard())
+	fmt.Println(west.Home(), east.Home())
 	// Output: 0 3
 }
 

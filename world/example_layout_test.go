@@ -13,7 +13,7 @@ func ExampleLayout() {
 	fmt.Println(w.Layout() == wider.Layout(), w.Layout().Shards)
 
 	sum := w.Layout().ShardBits + w.Layout().IndexBits + w.Layout().VersionBits
-	fmt.Println(sum, sum == handle.ShardBits+handle.IndexBits+handle.VersionBits)
+	fmt.Println(sum, sum == handle.HomeBits+handle.IndexBits+handle.VersionBits)
 	// Output:
 	// false 2
 	// 64 true

@@ -12,7 +12,7 @@ import (
 
 // isElsewhere reports whether the home of h is another shard.
 func (c *Context) isElsewhere(h handle.Handle) bool {
-	return h.Shard() != c.home && h.Shard() < c.ports
+	return h.Home() != c.home && h.Home() < c.ports
 }
 
 // seen returns the location of an entity whose home is another shard, or 0 if it is hidden.

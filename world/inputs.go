@@ -161,7 +161,7 @@ func (f *replayer) Request(kind int, flags queue.Flags, h handle.Handle) (mem.Ce
 
 // use records that a handle is no longer in a port's cache.
 func (f *replayer) use(h handle.Handle) error {
-	if int(h.Shard()) != len(f.w.shards) || h.Index() >= f.w.engine.PortSlots.Drawn() || f.used[h] {
+	if int(h.Home()) != len(f.w.shards) || h.Index() >= f.w.engine.PortSlots.Drawn() || f.used[h] {
 		return fmt.Errorf("%w: handle %v is created or recalled twice, or no port has drawn it", drive.ErrForged, h)
 	}
 	if !f.w.engine.PortSlots.Pending(h) {

@@ -130,7 +130,7 @@ func TestMisuseQuery(t *testing.T) {
 func TestMisuseLimits(t *testing.T) {
 	type Big struct{ Bytes [2000]byte }
 	for name, o := range map[string]world.Options{
-		"Shards": {Shards: handle.ShardMax + 1}, "IndexMax": {IndexMax: handle.IndexMax + 1}, "VersionMax": {VersionMax: handle.VersionMax + 1},
+		"Shards": {Shards: handle.HomeMax + 1}, "IndexMax": {IndexMax: handle.IndexMax + 1}, "VersionMax": {VersionMax: handle.VersionMax + 1},
 		"PortsMax": {PortsMax: -1}, "QueueRequests": {QueueRequests: -1}, "QueueBytes": {QueueBytes: -1},
 		"OutboxRequests": {OutboxRequests: 1<<24 + 1}, "OutboxBytes": {OutboxBytes: -5}, "TickInterval": {TickInterval: -1},
 	} {

@@ -41,7 +41,7 @@ const framesMax = 16
 // Options shape a world. The zero value means the defaults; each zero field
 // means its default.
 type Options struct {
-	// Shards is the number of shards, 1 to handle.ShardMax, by default 4. Each is run by
+	// Shards is the number of shards, 1 to handle.HomeMax, by default 4. Each is run by
 	// one goroutine at a time, so it bounds the parallelism of a tick: with more
 	// than 4 cores to use, take two to four times their number. Each shard costs a
 	// query about 20 ns.
@@ -130,7 +130,7 @@ func (o Options) validate() (Options, error) {
 			errs = append(errs, fmt.Errorf("world: %s is %d, want 1 to %d", name, *v, most))
 		}
 	}
-	limit("Shards", &o.Shards, defaultShards, 1, handle.ShardMax)
+	limit("Shards", &o.Shards, defaultShards, 1, handle.HomeMax)
 	limit("PortsMax", &o.PortsMax, defaultPortsMax, 1, 1<<20)
 	limit("QueueRequests", &o.QueueRequests, defaultQueueRequests, 1, 1<<24)
 	limit("QueueBytes", &o.QueueBytes, defaultQueueBytes, bytesMin, bytesMax)
@@ -173,5 +173,5 @@ type Layout struct {
 
 // Layout returns the layout of the world's handles.
 func (w *World) Layout() Layout {
-	return Layout{handle.ShardBits, handle.IndexBits, handle.VersionBits, len(w.shards)}
+	return Layout{handle.HomeBits, handle.IndexBits, handle.VersionBits, len(w.shards)}
 }

@@ -50,8 +50,8 @@ func TestOptionsLimits(t *testing.T) {
 		options world.Options
 		broken  []string
 	}{
-		{"Shards below", world.Options{Shards: -1}, []string{"Shards is -1, want 1 to " + fmt.Sprint(handle.ShardMax)}},
-		{"Shards above", world.Options{Shards: handle.ShardMax + 1}, []string{fmt.Sprintf("Shards is %d, want 1 to %d", handle.ShardMax+1, handle.ShardMax)}},
+		{"Shards below", world.Options{Shards: -1}, []string{"Shards is -1, want 1 to " + fmt.Sprint(handle.HomeMax)}},
+		{"Shards above", world.Options{Shards: handle.HomeMax + 1}, []string{fmt.Sprintf("Shards is %d, want 1 to %d", handle.HomeMax+1, handle.HomeMax)}},
 		{"IndexMax", world.Options{IndexMax: handle.IndexMax + 1}, []string{fmt.Sprintf("IndexMax is %d, want 1 to %d", handle.IndexMax+1, handle.IndexMax)}},
 		{"VersionMax", world.Options{VersionMax: handle.VersionMax + 1}, []string{fmt.Sprintf("VersionMax is %d, want 1 to %d", handle.VersionMax+1, handle.VersionMax)}},
 		{"VersionsEach", world.Options{VersionMax: 7, VersionsEach: 8}, []string{"VersionsEach is 8, want 1 to 7"}},
@@ -98,7 +98,7 @@ func TestOptionsLimits(t *testing.T) {
 
 // TestOptionsExtremes makes worlds at the ends of what is allowed.
 func TestOptionsExtremes(t *testing.T) {
-	for _, shards := range []int{1, 2, 3, handle.ShardMax} {
+	for _, shards := range []int{1, 2, 3, handle.HomeMax} {
 		f := newFixture(t, world.Options{Shards: shards, VersionMax: 1})
 		all := f.newUnits(2*shards + 1)
 		f.Refresh()

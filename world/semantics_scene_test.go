@@ -98,7 +98,7 @@ var variants = map[world.Status][]struct {
 		{"version 0", func(s *scene) handle.Handle { return s.made() - 1 }},
 		{"version 0 of a slot never used", func(s *scene) handle.Handle { return s.made() + 16<<handle.VersionBits - 1 }},
 		{"index beyond the limit", func(s *scene) handle.Handle { return handle.New(s.made().Shard(), handle.IndexMax, 1) }},
-		{"shard out of range", func(s *scene) handle.Handle { return handle.New(handle.ShardMax, s.made().Index(), 1) }},
+		{"shard out of range", func(s *scene) handle.Handle { return handle.New(handle.HomeMax, s.made().Index(), 1) }},
 	},
 }
 

@@ -90,7 +90,7 @@ func newSparseMarking() marking {
 
 // set puts an entity into the set, or takes it out.
 func (x *sparseSet) set(h handle.Handle, on bool) {
-	home := &x.places[h.Shard()]
+	home := &x.places[h.Home()]
 	for int(h.Index()) >= len(*home) {
 		*home = append(*home, make([]int32, 1024)...)
 	}
@@ -103,7 +103,7 @@ func (x *sparseSet) set(h handle.Handle, on bool) {
 		last := len(x.handles) - 1
 		moved := x.handles[last]
 		x.handles[*at-1], x.values[*at-1] = moved, x.values[last]
-		x.places[moved.Shard()][moved.Index()] = *at
+		x.places[moved.Home()][moved.Index()] = *at
 		x.handles, x.values, *at = x.handles[:last], x.values[:last], 0
 	}
 }

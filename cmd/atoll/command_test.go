@@ -51,7 +51,7 @@ func TestCommandHelp(t *testing.T) {
 			require.Contains(t, r.stdout, "Usage: atoll demo [flags]\n")
 			for _, want := range []string{
 				"-duration time\n", "(default 20s)", "-bots number\n", "(0 to 2000) (default 200)", "-creatures number\n",
-				"(0 to 4000000) (default 20000)", "-shards number\n", fmt.Sprintf("(0 to %d)", handle.ShardMax), "-workers number\n", "-hz number\n",
+				"(0 to 4000000) (default 20000)", "-shards number\n", fmt.Sprintf("(0 to %d)", handle.HomeMax), "-workers number\n", "-hz number\n",
 				"(1 to 1000) (default 20)", "-seed number\n", "-listen host:port\n", "(default 127.0.0.1:0)", "-json\n",
 			} {
 				require.Contains(t, r.stdout, want)
@@ -79,7 +79,7 @@ func TestBadFlags(t *testing.T) {
 		"-bots -1":               `invalid value "-1" for flag -bots: want a whole number from 0 to 2000`,
 		"-bots 2001":             `invalid value "2001" for flag -bots: want a whole number from 0 to 2000`,
 		"-creatures 1e6":         `invalid value "1e6" for flag -creatures: want a whole number from 0 to 4000000`,
-		"-shards 4096":           fmt.Sprintf(`invalid value "4096" for flag -shards: want a whole number from 0 to %d`, handle.ShardMax),
+		"-shards 4096":           fmt.Sprintf(`invalid value "4096" for flag -shards: want a whole number from 0 to %d`, handle.HomeMax),
 		"-workers 1025":          `invalid value "1025" for flag -workers: want a whole number from 0 to 1024`,
 		"-hz 0":                  `invalid value "0" for flag -hz: want a whole number from 1 to 1000`,
 		"-duration 10":           `invalid value "10" for flag -duration: want a time such as 10s, 1m30s or 0, not negative`,

@@ -62,7 +62,7 @@ func TestSimBadFlags(t *testing.T) {
 		"-ticks 0":      `invalid value "0" for flag -ticks: want a whole number from 1 to 10000000`,
 		"-players 2001": `invalid value "2001" for flag -players: want a whole number from 0 to 2000`,
 		"-workers -1":   `invalid value "-1" for flag -workers: want a whole number from 0 to 1024`,
-		"-shards 4096":  fmt.Sprint(`invalid value "4096" for flag -shards: want a whole number from 0 to `, handle.ShardMax),
+		"-shards 4096":  fmt.Sprint(`invalid value "4096" for flag -shards: want a whole number from 0 to `, handle.HomeMax),
 		"-seed x":       `invalid value "x" for flag -seed: want a whole number from 0 to 18446744073709551615`,
 		"-chaos=maybe":  `invalid boolean value "maybe" for -chaos`,
 		"-hz 20":        `flag provided but not defined: -hz`,

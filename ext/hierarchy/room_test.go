@@ -75,7 +75,7 @@ func TestReserve(t *testing.T) {
 // TestFarApart has one child in each of 2,048 homes, at the first index and at a far one:
 // the directory goes by what each home has, not by homes times the largest.
 func TestFarApart(t *testing.T) {
-	const homes, far = min(2048, handle.ShardMax), 1 << 18
+	const homes, far = min(2048, handle.HomeMax), 1 << 18
 	x := hierarchy.NewTree(hierarchy.TreeOptions{})
 	top := handle.New(homes, far, 1)
 	for home := range uint32(homes) {

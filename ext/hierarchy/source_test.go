@@ -194,8 +194,8 @@ func TestSource(t *testing.T) {
 		}},
 		{"handles of every part of the range", func(t *testing.T) {
 			x, r := build(t, small)
-			ends := list(handle.New(0, 0, 1), handle.New(handle.ShardMax, 0, handle.VersionMax),
-				handle.New(0, handle.IndexMax, handle.VersionMax), handle.New(handle.ShardMax, handle.IndexMax, 1), handle.New(7, 7, 7))
+			ends := list(handle.New(0, 0, 1), handle.New(handle.HomeMax, 0, handle.VersionMax),
+				handle.New(0, handle.IndexMax, handle.VersionMax), handle.New(handle.HomeMax, handle.IndexMax, 1), handle.New(7, 7, 7))
 			err := x.AddChildren(ends[0], ends[1:])
 			require.NoError(t, err)
 			require.Equal(t, ends[1:], r.Children(ends[0]))

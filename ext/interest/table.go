@@ -105,7 +105,7 @@ func (m *marks) fit(of *slots.Lookup) (n int) {
 
 // of returns the mark of an entity.
 func (m *marks) of(h handle.Handle) *atomic.Uint64 {
-	at := &m.homes[h.Shard()][h.Index()/pageSlots]
+	at := &m.homes[h.Home()][h.Index()/pageSlots]
 	if p := at.Load(); p != nil {
 		return &p[h.Index()%pageSlots]
 	}

@@ -22,7 +22,7 @@ func TestNearby(t *testing.T) {
 	var some []handle.Handle // of a shard: if more chunks change, it is computed anew
 	for range 4000 {
 		p := place(r)
-		if h := g.unit(p.X, p.Y, p.Z); h.Shard() == 1 {
+		if h := g.unit(p.X, p.Y, p.Z); h.Home() == 1 {
 			some = append(some, h)
 		}
 	}

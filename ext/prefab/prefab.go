@@ -155,7 +155,7 @@ const entitiesMax = handle.IndexMax
 
 // localOf returns the entity that a handle of Local stands for.
 func localOf(h handle.Handle) (entity int, ok bool) {
-	return int(h.Index()) - 1, h.Version() == 0 && h.Shard() == 0 && h.Index() > 0
+	return int(h.Index()) - 1, h.Version() == 0 && h.Home() == 0 && h.Index() > 0
 }
 
 // New makes a prefab of the parts of its root. Errors use its name. The world must be idle. Values

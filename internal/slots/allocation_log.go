@@ -58,7 +58,7 @@ func (o *PortAllocator) Follow(drawn uint32) error {
 // and for which no atom is stored.
 func (o *PortAllocator) Pending(h handle.Handle) bool {
 	slot := o.dir.Slot(h)
-	return slot != nil && h.Shard() == o.id && slot.ToCome(h)
+	return slot != nil && h.Home() == o.id && slot.ToCome(h)
 }
 
 // Reopen fills the pool from the slots, at the end of a replay, in which no port drew. Each free

@@ -159,7 +159,7 @@ func TestFreeAllIsRecycleOneByOne(t *testing.T) {
 			slices.Reverse(dead)
 		}
 		for _, h := range dead {
-			if h.Shard() == 0 {
+			if h.Home() == 0 {
 				of[1].shards[0].Recycle([]handle.Handle{h})
 			} else {
 				of[1].shards[0].DeferFree(h)

@@ -36,10 +36,10 @@ type Directory struct {
 // versionMax; each incarnation has versionsEach of them. Init panics if a handle cannot name so
 // many homes, or if none is left for the shards.
 func (d *Directory) Init(homes int, indexMax, versionMax, versionsEach uint32, m *mem.Memory) {
-	if homes < 2 || homes > handle.ShardMax+1 {
-		panic(fmt.Sprintf("world: %d homes; there are 2 to %d, counting that of ports", homes, handle.ShardMax+1))
+	if homes < 2 || homes > handle.HomeMax+1 {
+		panic(fmt.Sprintf("world: %d homes; there are 2 to %d, counting that of ports", homes, handle.HomeMax+1))
 	}
-	if homes > handle.ShardMax && indexMax == handle.IndexMax {
+	if homes > handle.HomeMax && indexMax == handle.IndexMax {
 		versionMax = min(versionMax, handle.VersionMax-1) // the highest handle of all must not be given: no end is above it
 	}
 	d.Lookup, d.memory, d.indexMax = newLookup(homes), m, indexMax
@@ -116,11 +116,11 @@ func (d *Directory) Look(h handle.Handle) (version uint32, state State, ok bool)
 			return version, state, true
 		}
 	}
-	return d.versions.first, StateUnused, h.Shard() <= d.ports() && h.Index() <= d.indexMax
+	return d.versions.first, StateUnused, h.Home() <= d.ports() && h.Index() <= d.indexMax
 }
 
 // IsPorts reports whether the home of h is the home of ports.
-func (d *Directory) IsPorts(h handle.Handle) bool { return h.Shard() == d.ports() }
+func (d *Directory) IsPorts(h handle.Handle) bool { return h.Home() == d.ports() }
 
 // errIndexes returns the error for a home without indexes. retired is how many slots are known to
 // be lost because their versions are used up.

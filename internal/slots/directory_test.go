@@ -16,7 +16,7 @@ import (
 // that allocates goes by the home alone.
 func TestDirectoryGrowth(t *testing.T) {
 	n := iterations(1 << 20)
-	for _, homes := range []int{5, min(2049, handle.ShardMax+1)} {
+	for _, homes := range []int{5, min(2049, handle.HomeMax+1)} {
 		dir := new(slots.Directory)
 		dir.Init(homes, handle.IndexMax, handle.VersionMax, handle.VersionMax, new(mem.Memory))
 		out := slots.NewPortAllocator(dir)
@@ -62,7 +62,7 @@ func TestDirectoryIndexes(t *testing.T) {
 // TestDirectoryLastHome fills the home of the highest number, behind whose last handle
 // there is no other.
 func TestDirectoryLastHome(t *testing.T) {
-	const home = handle.ShardMax
+	const home = handle.HomeMax
 	find, slot := slots.FullHome(home)
 	for _, test := range []struct {
 		h    handle.Handle
@@ -84,7 +84,7 @@ func TestDirectoryLastHome(t *testing.T) {
 // order. Every handle ever given keeps finding its slot.
 func TestDirectoryPages(t *testing.T) {
 	for _, test := range []struct{ shards, each, pages int }{
-		{1, 100_000, 98}, {2, 30_000, 30}, {3, 30_000, 30}, {8, 10_000, 10}, {31, 2_500, 3}, {253, 300, 1}, {handle.ShardMax - 1, 5, 1},
+		{1, 100_000, 98}, {2, 30_000, 30}, {3, 30_000, 30}, {8, 10_000, 10}, {31, 2_500, 3}, {253, 300, 1}, {handle.HomeMax - 1, 5, 1},
 	} {
 		t.Run(fmt.Sprintf("%d shards, %d each", test.shards, test.each), func(t *testing.T) {
 			s := newHomes(t, test.shards, handle.IndexMax, handle.VersionMax)
@@ -94,7 +94,7 @@ func TestDirectoryPages(t *testing.T) {
 			for _, i := range r.Perm(test.shards) {
 				for range each {
 					h, err := s.shards[i].create()
-					if err != nil || h.Shard() != uint32(i) || h.Version() != 1 {
+					if err != nil || h.Home() != uint32(i) || h.Version() != 1 {
 						t.Fatalf("%v, %v", h, err)
 					}
 					if _, twice := given[h]; twice {
@@ -156,11 +156,11 @@ func TestDirectoryHostile(t *testing.T) {
 			mustRefuse(h ^ 1<<r.IntN(64))                                                                    // one bit is wrong
 			mustRefuse(h ^ 1<<r.IntN(64) ^ 1<<r.IntN(64))                                                    // two are
 			mustRefuse(h &^ handle.VersionMax)                                                               // version 0
-			mustRefuse(handle.New(uint32(r.IntN(handle.ShardMax+1)), h.Index(), h.Version()))                // another home
-			mustRefuse(handle.New(h.Shard(), uint32(r.IntN(handle.IndexMax+1)), h.Version()))                // another slot
-			mustRefuse(handle.New(h.Shard(), h.Index(), 1+uint32(r.IntN(handle.VersionMax))))                // another version
-			mustRefuse(handle.New(handle.ShardMax, h.Index(), h.Version()))                                  // a home out of range
-			mustRefuse(handle.New(h.Shard(), handle.IndexMax-uint32(r.IntN(1024)), uint32(1+r.IntN(1<<20)))) // an index out of range
+			mustRefuse(handle.New(uint32(r.IntN(handle.HomeMax+1)), h.Index(), h.Version()))                // another home
+			mustRefuse(handle.New(h.Home(), uint32(r.IntN(handle.IndexMax+1)), h.Version()))                // another slot
+			mustRefuse(handle.New(h.Home(), h.Index(), 1+uint32(r.IntN(handle.VersionMax))))                // another version
+			mustRefuse(handle.New(handle.HomeMax, h.Index(), h.Version()))                                  // a home out of range
+			mustRefuse(handle.New(h.Home(), handle.IndexMax-uint32(r.IntN(1024)), uint32(1+r.IntN(1<<20)))) // an index out of range
 		}
 		for _, h := range []handle.Handle{handle.None, ^handle.None, 1 << 63, 1<<63 - 1, handle.VersionMax} {
 			mustRefuse(h)

@@ -6,7 +6,7 @@ import "github.com/atoll-sim/atoll/handle"
 // whether an entity is alive, each being that of the handle asked for last, and whether a
 // handle has a slot.
 func FullHome(home uint32) (alive, hasSlot func(handle.Handle) bool) {
-	l, table, slots := newLookup(handle.ShardMax+1), make([]*page, pagesMax), new(page)
+	l, table, slots := newLookup(handle.HomeMax+1), make([]*page, pagesMax), new(page)
 	for i := range table {
 		table[i] = slots
 	}

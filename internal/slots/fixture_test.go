@@ -89,7 +89,7 @@ func (s *homes) refresh() {
 	}
 	for _, sh := range s.shards {
 		for _, h := range sh.ShardDead() {
-			s.shards[h.Shard()].Recycle([]handle.Handle{h})
+			s.shards[h.Home()].Recycle([]handle.Handle{h})
 		}
 		s.outside.Recycle(sh.PortDead())
 		sh.ForgetDeferred()

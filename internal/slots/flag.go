@@ -43,7 +43,7 @@ func (d *Directory) Flags(h handle.Handle) Flags {
 	if !d.Alive(h) { // otherwise h may name a home that does not exist
 		return 0
 	}
-	word := d.flags[h.Shard()].Load().word(h.Index())
+	word := d.flags[h.Home()].Load().word(h.Index())
 	if word == nil {
 		return 0
 	}
@@ -55,9 +55,9 @@ func (d *Directory) Flags(h handle.Handle) Flags {
 
 // PublishFlags publishes f as the flags that any goroutine may read. The caller owns the atom.
 func (d *Directory) PublishFlags(h handle.Handle, f Flags) {
-	word := d.flags[h.Shard()].Load().word(h.Index())
+	word := d.flags[h.Home()].Load().word(h.Index())
 	if word == nil {
-		word = d.addFlagPage(h.Shard(), h.Index())
+		word = d.addFlagPage(h.Home(), h.Index())
 	}
 	word.Store(uint64(uint32(h))<<32 | uint64(f))
 }

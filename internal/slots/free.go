@@ -23,7 +23,7 @@ func (h *Allocator) ForgetDeferred() {
 // DeferFree leaves the slot of a dead atom to its home, another shard or the port allocator, which
 // frees it in the step recycle of the refresh.
 func (h *Allocator) DeferFree(dead handle.Handle) {
-	if dead.Shard() == h.dir.ports() {
+	if dead.Home() == h.dir.ports() {
 		h.dead.ports = append(h.dead.ports, dead)
 	} else {
 		h.dead.shards = append(h.dead.shards, dead)
@@ -58,7 +58,7 @@ func (h *Allocator) FreeAll(dead []handle.Handle, fromLast bool) {
 		if uint(i) >= uint(len(dead)) {
 			break
 		}
-		if x := dead[i]; x.Shard() != h.id {
+		if x := dead[i]; x.Home() != h.id {
 			h.DeferFree(x)
 		} else {
 			h.free = free[:n]
@@ -78,7 +78,7 @@ func (h *Allocator) freeOwn(dead []handle.Handle, i, step int, free []uint32, n 
 	of := h.dir.versions
 	for uint(i) < uint(len(dead)) {
 		x := dead[i]
-		if x.Shard() != h.id || !of.hasNext(x) {
+		if x.Home() != h.id || !of.hasNext(x) {
 			break
 		}
 		first := Compose(h.id, x.Index()&^(pageSize-1), of.first)

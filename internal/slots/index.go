@@ -40,7 +40,7 @@ func (x *Index) Leave(h handle.Handle) { *x.slot(h) = Slot{} }
 
 // slot returns the slot of h, in a page of its own.
 func (x *Index) slot(h handle.Handle) *Slot {
-	home, at := h.Shard(), int(h.Index()>>pageBits)
+	home, at := h.Home(), int(h.Index()>>pageBits)
 	for len(x.homes[home]) <= at {
 		x.homes[home] = append(x.homes[home], &noPage)
 		x.own[home] = append(x.own[home], false)

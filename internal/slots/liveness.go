@@ -37,7 +37,7 @@ func (a *Liveness) State(h handle.Handle) (State, bool) {
 		return StateUnused, false
 	}
 	version, state := unpack(slot.Load(), h)
-	if state == StateUnused && h.Shard() == a.ports {
+	if state == StateUnused && h.Home() == a.ports {
 		version, state = max(version, 1), StatePending
 	}
 	return state, version == h.Version() && version != 0 && state != StateUnused && state != StateRetired

@@ -164,7 +164,7 @@ func (l *Load) Ports(x PortImage) error {
 		return err
 	}
 	for _, h := range x.Recalled {
-		if h.Shard() != o.id || int(h.Index()) >= len(x.Slots) || seen.set(h.Index()) {
+		if h.Home() != o.id || int(h.Index()) >= len(x.Slots) || seen.set(h.Index()) {
 			return fmt.Errorf("%w: %v is recalled, and is none of ports, or is free", ErrImage, h)
 		}
 		if at, state := o.at(h.Index()); at != h || state != StateUnused {

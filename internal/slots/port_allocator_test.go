@@ -38,7 +38,7 @@ func TestPortAllocatorTake(t *testing.T) {
 					if version, state := s.state(h); state != slots.StateUnused || version != 1 {
 						t.Errorf("took %v, which is %v in version %d", h, state, version)
 					}
-					if given[h] || h.Shard() != 3 {
+					if given[h] || h.Home() != 3 {
 						t.Fatalf("%v was given twice, or is not outside", h)
 					}
 					given[h] = true

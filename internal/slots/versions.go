@@ -31,7 +31,7 @@ func (v *versions) hasNext(h handle.Handle) bool { return h.Version()-v.first < 
 
 // firstOf returns the handle of h's slot with the first version of the window.
 func (v *versions) firstOf(h handle.Handle) handle.Handle {
-	return Compose(h.Shard(), h.Index(), v.first)
+	return Compose(h.Home(), h.Index(), v.first)
 }
 
 // number returns the number of the incarnation.
@@ -50,7 +50,7 @@ func (v *versions) of(n uint32) (versions, error) {
 // window. It calls revived with the indexes of those that were retired.
 func (v *versions) begin(p *page, first handle.Handle, revived func(i uint32)) {
 	for i := range p {
-		h := Compose(first.Shard(), first.Index()+uint32(i), v.first)
+		h := Compose(first.Home(), first.Index()+uint32(i), v.first)
 		switch _, state := unpack(p[i].Load(), h); state {
 		case StateRetired:
 			revived(h.Index())

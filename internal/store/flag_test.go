@@ -36,7 +36,7 @@ func TestFlagPages(t *testing.T) {
 		mustHold()
 	}
 	for h := range want {
-		sh := s.shards[h.Shard()]
+		sh := s.shards[h.Home()]
 		sh.SetFlags(s.space.Locate(h), 0, 255)
 		sh.PublishFlags()
 		want[h] = 0

@@ -134,7 +134,7 @@ func (s *Shard) CollectOutgoing() {
 func (s *Shard) MigratesTo(h handle.Handle) (to int, ok bool) {
 	if l := s.space.Locate(h); l != 0 {
 		if at := s.space.chunk(l).handles[l.Row()]; isTombstone(at) {
-			return int(at.Shard()), true
+			return int(at.Home()), true
 		}
 	}
 	return 0, false

@@ -313,13 +313,13 @@ func (e *RemoteDead) Gather(shards []*Shard) {
 	e.Reset(len(shards))
 	for _, s := range shards {
 		for _, h := range s.ShardDead() {
-			e.Count(int(h.Shard()))
+			e.Count(int(h.Home()))
 		}
 	}
 	e.Counted()
 	for _, s := range shards {
 		for _, h := range s.ShardDead() {
-			e.Add(int(h.Shard()), h)
+			e.Add(int(h.Home()), h)
 		}
 	}
 }

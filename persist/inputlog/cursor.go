@@ -80,13 +80,13 @@ func (c *cursor) word() uint64 {
 }
 
 func (c *cursor) handle() handle.Handle {
-	home := c.below(handle.ShardMax + 1)
+	home := c.below(handle.HomeMax + 1)
 	index := c.below(handle.IndexMax + 1)
 	return handle.Handle(home<<(handle.IndexBits+handle.VersionBits) | index<<handle.VersionBits | c.below(handle.VersionMax+1))
 }
 
 func appendHandle(dst []byte, h handle.Handle) []byte {
-	dst = binary.AppendUvarint(dst, uint64(h.Shard()))
+	dst = binary.AppendUvarint(dst, uint64(h.Home()))
 	dst = binary.AppendUvarint(dst, uint64(h.Index()))
 	return binary.AppendUvarint(dst, uint64(h.Version()))
 }

@@ -94,10 +94,10 @@ func TestForgedHandles(t *testing.T) {
 	}), "handle 3:0@1 is created or recalled twice")
 	for _, h := range []handle.Handle{
 		handle.New(3, 0, 1), handle.New(3, 16, 1), handle.New(3, 200, 1), handle.New(3, 4000, 1), handle.New(3, 1<<20, 1),
-		handle.New(0, 0, 1), handle.New(2, 1<<20, 1), handle.New(4, 0, 1), handle.New(handle.ShardMax, handle.IndexMax, 1),
+		handle.New(0, 0, 1), handle.New(2, 1<<20, 1), handle.New(4, 0, 1), handle.New(handle.HomeMax, handle.IndexMax, 1),
 	} {
 		mustRefuse(t, forged(t, func(body []byte) []byte {
-			list := binary.AppendUvarint([]byte{1}, uint64(h.Shard()))
+			list := binary.AppendUvarint([]byte{1}, uint64(h.Home()))
 			list = binary.AppendUvarint(binary.AppendUvarint(list, uint64(h.Index())), uint64(h.Version()))
 			return append(append(bytes.Clone(body[:recalledAt]), list...), body[recalledAt+1:]...)
 		}), "is created or recalled twice, or no port has drawn it")

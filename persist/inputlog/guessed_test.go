@@ -67,7 +67,7 @@ func emptyGuesser(t testing.TB, workers int) *guesser {
 		body := world.Write[Body](b)
 		all := b.Query(body)
 		return func(c *world.Context) {
-			if c.Shard() != int(x.unit.Shard()) {
+			if c.Shard() != int(x.unit.Home()) {
 				return
 			}
 			switch { // ports draw before it looks, or afterwards

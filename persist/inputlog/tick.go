@@ -52,7 +52,7 @@ func (c *cursor) readTick(in *drive.Inputs) {
 	in.Released = c.handles(in.Released[:0])
 	in.Transfers = in.Transfers[:0]
 	for range c.times {
-		from, to, n := c.below(handle.ShardMax), c.below(handle.ShardMax), c.below(1<<31)
+		from, to, n := c.below(handle.HomeMax), c.below(handle.HomeMax), c.below(1<<31)
 		in.Transfers = append(in.Transfers, drive.Transfer{From: int(from), To: int(to), Entities: int(n)})
 	}
 }

@@ -118,14 +118,14 @@ func (u rules) create(s slot, r *record) (slot, bool) {
 	}
 	if r.holder != port {
 		s.state, s.hidden = alive, r.holder == owner
-		return s, r.h.Shard() != u.outside
+		return s, r.h.Home() != u.outside
 	}
 	s.state = pending
 	if u.flaw == createsNow {
 		s.state = alive
 	}
 	s.sent = s.sent.with(request{rank: r.rank, create: true, version: s.version, number: r.request})
-	return s, r.h.Shard() == u.outside
+	return s, r.h.Home() == u.outside
 }
 
 func (u rules) destroy(s slot, r *record) (slot, bool) {
@@ -162,7 +162,7 @@ func (s slot) told(r *record) (slot, bool) {
 
 func (u rules) look(s slot, r *record) (slot, bool) {
 	bySystem := r.holder == owner || r.holder == elsewhere
-	if bySystem && r.h.Shard() == u.outside && !s.settled {
+	if bySystem && r.h.Home() == u.outside && !s.settled {
 		if r.status == world.Forged {
 			return s, true
 		}
@@ -176,7 +176,7 @@ func (u rules) look(s slot, r *record) (slot, bool) {
 	}
 	switch s.state {
 	case free, drawn: // a port may draw it at any time, and find that its queue is full
-		if r.h.Shard() != u.outside {
+		if r.h.Home() != u.outside {
 			return s, r.status == world.Unused
 		}
 		if r.status == world.Pending && !bySystem {

@@ -141,7 +141,7 @@ var misuseSections = []struct {
 		{call: "Component.AddTo", do: func(x *misuseScene) error { return x.name.AddTo(x.all, nil) }},
 		{call: "Flag", why: doneInLoop, do: func(x *misuseScene) error { return world.Flag(x.w, x.hs[0], 1) }},
 		{call: "Unflag", why: doneInLoop, do: func(x *misuseScene) error { return world.Unflag(x.w, x.hs[0], 1) }},
-		{call: "Move", do: func(x *misuseScene) error { return world.Move(x.w, x.hs[0], 1-int(x.hs[0].Shard())) }},
+		{call: "Move", do: func(x *misuseScene) error { return world.Move(x.w, x.hs[0], 1-int(x.hs[0].Home())) }},
 		{call: "Func.Call", why: doneInLoop, do: func(x *misuseScene) error { return x.heal.Call(x.w, x.hs[0], 1) }},
 		{call: "Message.Send", why: doneInLoop, do: func(x *misuseScene) error { return x.hit.Send(x.w, x.hs[0], misuseHit{}) }},
 		{call: "Message.SendShard", why: doneInLoop, do: func(x *misuseScene) error { return x.hit.SendShard(x.w, 0, misuseHit{}) }},

@@ -187,7 +187,7 @@ func (p *parser) special(t *term) (done bool, err error) {
 	case "Flag":
 		t.on, err = onFlag, p.number(&t.number, 7, "a flag from 0 to 7")
 	case "Shard":
-		t.on, err = onShard, p.number(&t.number, handle.ShardMax, "the number of a shard")
+		t.on, err = onShard, p.number(&t.number, handle.HomeMax, "the number of a shard")
 	case "Handle":
 		t.on = onHandle
 		if t.handle, err = handle.Parse(p.while(inLiteral)); err != nil || t.handle == handle.None {

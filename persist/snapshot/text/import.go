@@ -204,7 +204,7 @@ func (x *importing) options(l *optionsLine) error {
 	if err := ofThisMachine(x.settings); err != nil {
 		return err
 	}
-	if n := x.info.Options.Shards; n < 1 || n > handle.ShardMax+1 {
+	if n := x.info.Options.Shards; n < 1 || n > handle.HomeMax+1 {
 		return inField("Shards", fmt.Errorf("%d is no number of shards", n))
 	}
 	x.lines.options = x.line

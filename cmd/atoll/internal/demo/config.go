@@ -17,7 +17,7 @@ type Range struct{ Min, Max int }
 var (
 	BotsRange      = Range{0, 2000}
 	CreaturesRange = Range{0, 4_000_000}
-	ShardsRange    = Range{0, handle.ShardMax}
+	ShardsRange    = Range{0, handle.HomeMax}
 	WorkersRange   = Range{0, 1024}
 	HzRange        = Range{1, 1000}
 )

@@ -20,7 +20,7 @@ func (r *Realm) NearestItem(island int, p Position) handle.Handle {
 // may be running.
 func (r *Realm) CreateItem(worth int32, expires uint64) (handle.Handle, error) {
 	h, err := r.items.Create(r.World, item{Item: Item{Worth: worth}, Litter: Litter{expires}})
-	r.islands[h.Shard()].created(Items)
+	r.islands[h.Home()].created(Items)
 	return h, err
 }
 

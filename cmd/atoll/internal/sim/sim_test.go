@@ -119,7 +119,7 @@ func TestBadConfig(t *testing.T) {
 	err := sim.Run(t.Context(), sim.Config{Ticks: -1, Every: -2, Players: 2001, Creatures: -1, Shards: -1, Workers: 1025}, nil)
 	for _, want := range []string{
 		"sim: Ticks is -1, want 1 to 10000000", "sim: Every is -2, want 1 to 10000000", "sim: Players is 2001, want 0 to 2000",
-		"sim: Creatures is -1, want 0 to 4000000", fmt.Sprint("sim: Shards is -1, want 0 to ", handle.ShardMax), "sim: Workers is 1025, want 0 to 1024",
+		"sim: Creatures is -1, want 0 to 4000000", fmt.Sprint("sim: Shards is -1, want 0 to ", handle.HomeMax), "sim: Workers is 1025, want 0 to 1024",
 	} {
 		require.ErrorContains(t, err, want)
 	}
