@@ -121,7 +121,7 @@ func TestFunctionSelf(t *testing.T) {
 		child, err = f.unit.Create(self, Unit{Health{8}})
 		require.NoError(t, err)
 		require.True(t, self.Alive(child))
-		require.Equal(t, uint32(1), child.Shard(), "in the shard, wherever it would be placed")
+		require.Equal(t, uint32(1), child.Home(), "in the shard, wherever it would be placed")
 
 		require.NoError(t, f.health.Set(self, friend, Health{20}))
 		require.NoError(t, f.hit.Send(self, friend, Hit{3}))

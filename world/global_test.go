@@ -129,8 +129,8 @@ func TestGlobalPlaces(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}, nil)
-	require.Equal(t, uint32(2), h.Shard())
-	require.Equal(t, uint32(2), twin.Shard())
+	require.Equal(t, uint32(2), h.Home())
+	require.Equal(t, uint32(2), twin.Home())
 }
 
 // TestGlobalByRequest has a global system that asked for nothing in the shards:

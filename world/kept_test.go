@@ -368,7 +368,7 @@ func TestKeptReadOnly(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 3})
 	h := f.newUnits(200)[0]
 	require.NoError(t, f.creature.CreateN(f.World, 50, nil))
-	at := int(h.Shard())
+	at := int(h.Home())
 	for name, write := range map[string]func(*world.Reader[Health], *world.Query){
 		"Get": func(r *world.Reader[Health], _ *world.Query) { r.Get(h).Points = 77 },
 		"Slice": func(r *world.Reader[Health], q *world.Query) {

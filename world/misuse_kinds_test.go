@@ -146,7 +146,7 @@ func TestMisuseLimits(t *testing.T) {
 	err := big.Set(p, h, Big{})
 	require.ErrorIs(t, err, world.ErrFull)
 	require.ErrorContains(t, err, "too large for any queue, even an empty one; send less at a time, or raise QueueRequests or QueueBytes")
-	f.during("sender", 1-int(h.Shard()), func(c *world.Context) {
+	f.during("sender", 1-int(h.Home()), func(c *world.Context) {
 		err := big.Set(c, h, Big{})
 		require.ErrorIs(t, err, world.ErrFull)
 		require.ErrorContains(t, err, "OutboxBytes")

@@ -130,7 +130,7 @@ func BenchmarkMoved(b *testing.B) {
 		require.NoError(b, err)
 		for _, h := range all {
 			if i == 1 {
-				require.NoError(b, world.Move(f.World, h, (int(h.Shard())+1)%f.Shards()))
+				require.NoError(b, world.Move(f.World, h, (int(h.Home())+1)%f.Shards()))
 			}
 		}
 		rand.New(rand.NewPCG(1, 1)).Shuffle(n, func(i, k int) { all[i], all[k] = all[k], all[i] })

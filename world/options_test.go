@@ -104,11 +104,11 @@ func TestOptionsExtremes(t *testing.T) {
 		f.Refresh()
 		for i, h := range all {
 			require.Equal(t, int64(i), world.Read[Health](f.World).Get(h).Points)
-			require.Less(t, h.Shard(), uint32(shards))
+			require.Less(t, h.Home(), uint32(shards))
 		}
 		h, err := f.unit.Create(f.port(), Unit{})
 		require.NoError(t, err)
-		require.Equal(t, uint32(shards), h.Shard(), "what ports create is at home outside")
+		require.Equal(t, uint32(shards), h.Home(), "what ports create is at home outside")
 		f.Refresh()
 		require.Equal(t, world.Alive, f.Status(h))
 	}

@@ -198,7 +198,7 @@ func TestPlaceBy(t *testing.T) {
 		for range i {
 			h, err := f.unit.Create(f.World, Unit{Health{i}})
 			require.NoError(t, err)
-			require.Equal(t, uint32(i), h.Shard(), "at home where it is")
+			require.Equal(t, uint32(i), h.Home(), "at home where it is")
 		}
 		_, err := f.unit.Create(p, Unit{Health{i}})
 		require.NoError(t, err)
@@ -213,7 +213,7 @@ func TestPlaceBy(t *testing.T) {
 		return func(c *world.Context) {
 			h, err := f.unit.Create(c, Unit{Health{3}})
 			require.NoError(t, err)
-			require.Equal(t, uint32(c.Shard()), h.Shard())
+			require.Equal(t, uint32(c.Shard()), h.Home())
 			require.True(t, c.Owns(h))
 			require.NoError(t, f.unit.CreateN(c, 9, func(_ int, u *Unit) { u.Points = 2 }))
 		}

@@ -24,7 +24,7 @@ func TestPortCreate(t *testing.T) {
 		h, err := f.creature.Create(p, c)
 		require.NoError(t, err)
 		require.NotContains(t, given, h)
-		require.Equal(t, uint32(3), h.Shard(), "at home outside")
+		require.Equal(t, uint32(3), h.Home(), "at home outside")
 		given[h] = c
 		require.Equal(t, world.Pending, p.Status(h))
 		require.False(t, p.Alive(h))
@@ -278,7 +278,7 @@ func TestPortHome(t *testing.T) {
 	for range 100 {
 		h, err := f.unit.Create(p, Unit{})
 		require.NoError(t, err)
-		require.Equal(t, uint32(f.Shards()), h.Shard())
+		require.Equal(t, uint32(f.Shards()), h.Home())
 		f.Refresh()
 		shard, ok := f.Owner(h)
 		require.True(t, ok)

@@ -56,7 +56,7 @@ var variants = map[world.Status][]struct {
 		{"free again", func(s *scene) handle.Handle { return next(s.dead(s.made())) }},
 		{"never used", func(s *scene) handle.Handle {
 			h := s.made()
-			return handle.New(h.Shard(), h.Index()+1, 1)
+			return handle.New(h.Home(), h.Index()+1, 1)
 		}},
 	},
 	world.Pending: {
@@ -97,7 +97,7 @@ var variants = map[world.Status][]struct {
 		{"version beyond the limit", func(s *scene) handle.Handle { return s.made() + 3 }},
 		{"version 0", func(s *scene) handle.Handle { return s.made() - 1 }},
 		{"version 0 of a slot never used", func(s *scene) handle.Handle { return s.made() + 16<<handle.VersionBits - 1 }},
-		{"index beyond the limit", func(s *scene) handle.Handle { return handle.New(s.made().Shard(), handle.IndexMax, 1) }},
+		{"index beyond the limit", func(s *scene) handle.Handle { return handle.New(s.made().Home(), handle.IndexMax, 1) }},
 		{"shard out of range", func(s *scene) handle.Handle { return handle.New(handle.HomeMax, s.made().Index(), 1) }},
 	},
 }

@@ -146,10 +146,10 @@ func TestSourceDestroyTwice(t *testing.T) {
 	for name, destroy := range map[string]func(f *fixture, h handle.Handle){
 		"World": func(f *fixture, h handle.Handle) { f.Destroy(h) },
 		"Context": func(f *fixture, h handle.Handle) {
-			f.during("destroyer", int(h.Shard()), func(c *world.Context) { _, _ = c.Destroy(h), c.Destroy(h) })
+			f.during("destroyer", int(h.Home()), func(c *world.Context) { _, _ = c.Destroy(h), c.Destroy(h) })
 		},
 		"Context elsewhere": func(f *fixture, h handle.Handle) {
-			f.during("destroyer", 1-int(h.Shard()), func(c *world.Context) { _, _ = c.Destroy(h), c.Destroy(h) })
+			f.during("destroyer", 1-int(h.Home()), func(c *world.Context) { _, _ = c.Destroy(h), c.Destroy(h) })
 		},
 		"Port": func(f *fixture, h handle.Handle) {
 			p := f.port()
@@ -175,7 +175,7 @@ func TestSourceDestroyTwice(t *testing.T) {
 				require.Equal(t, 3, f.Count())
 				slots := map[uint32]bool{}
 				for _, tenant := range f.newUnits(300) {
-					slot := tenant.Shard()<<handle.IndexBits | tenant.Index()
+					slot := tenant.Home()<<handle.IndexBits | tenant.Index()
 					require.False(t, slots[slot], "%v shares a slot", tenant)
 					slots[slot] = true
 					require.True(t, f.Alive(tenant))

@@ -24,7 +24,7 @@ import (
 // which arena something is in.
 //
 // Invariants: an arena has at most the words of its sectors. It is old only during a sweep, and
-// then no list before Tree.sweep is in it. Free buckets are in arenas that are not old.
+// then no list before tree.sweep is in it. Free buckets are in arenas that are not old.
 
 // sector is a part of what words are numbered by.
 type sector struct {
@@ -151,7 +151,7 @@ func (c classes) fit(n int) int {
 func (c classes) count() int { return c.fit(WordsMax+1) + 1 }
 
 // resize moves a list to a bucket of another class, which has room for its places.
-func (t *Tree) resize(number uint32, class int) error {
+func (t *tree) resize(number uint32, class int) error {
 	at, err := t.newBucket(class)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (t *Tree) resize(number uint32, class int) error {
 }
 
 // makeRoom gives a list a bucket with room for n places.
-func (t *Tree) makeRoom(number uint32, n int) error {
+func (t *tree) makeRoom(number uint32, n int) error {
 	if class := t.list(number).class(); class == noBucket || n > t.classes.size(class) {
 		return t.resize(number, t.classes.fit(n))
 	}
@@ -174,12 +174,12 @@ func (t *Tree) makeRoom(number uint32, n int) error {
 }
 
 // shrinks reports whether that many places need far less than a bucket of a class.
-func (t *Tree) shrinks(class, places int) bool {
+func (t *tree) shrinks(class, places int) bool {
 	return class >= 2 && places <= t.classes.size(class-2)
 }
 
 // newBucket returns the start of a bucket of a class.
-func (t *Tree) newBucket(class int) (int, error) {
+func (t *tree) newBucket(class int) (int, error) {
 	size := t.classes.size(class)
 	t.sweepSome(size * sweepPace)
 	at := int(t.free[class])
@@ -201,7 +201,7 @@ func (t *Tree) newBucket(class int) (int, error) {
 }
 
 // freeBucket gives back the bucket of a list, if it has one.
-func (t *Tree) freeBucket(l *list) {
+func (t *tree) freeBucket(l *list) {
 	class := l.class()
 	if class == noBucket {
 		return
@@ -212,7 +212,7 @@ func (t *Tree) freeBucket(l *list) {
 }
 
 // chain gives back a bucket that no list has.
-func (t *Tree) chain(at, class int) {
+func (t *tree) chain(at, class int) {
 	a, size := t.arenaAt(at), t.classes.size(class)
 	t.live -= size
 	switch a.live -= size; {
@@ -226,7 +226,7 @@ func (t *Tree) chain(at, class int) {
 
 // move copies the buckets to an arena that is the only one afterwards, one after the other in the
 // order of the lists. A slice of the old memory keeps its contents.
-func (t *Tree) move(to []word) {
+func (t *tree) move(to []word) {
 	t.touchBuckets()
 	for n := range uint32(len(t.owners)) {
 		l := t.list(n)
@@ -246,13 +246,13 @@ func (t *Tree) move(to []word) {
 }
 
 // isSmall reports whether a bucket shares an arena with others.
-func (t *Tree) isSmall(size int) bool { return size <= t.most/4 }
+func (t *tree) isSmall(size int) bool { return size <= t.most/4 }
 
 // arenaAt returns the first sector of the arena in which a word is.
-func (t *Tree) arenaAt(at int) *sector { return &t.sectors[t.sectors[at>>sectorBits].head] }
+func (t *tree) arenaAt(at int) *sector { return &t.sectors[t.sectors[at>>sectorBits].head] }
 
 // mayGrow reports whether buckets of these sizes can be added, without a sweep.
-func (t *Tree) mayGrow(sizes iter.Seq[int]) bool {
+func (t *tree) mayGrow(sizes iter.Seq[int]) bool {
 	words, sectors, small := t.live, t.used+64, 0 // arenas of a young tree are smaller than a sector
 	for size := range sizes {
 		words += size
@@ -266,13 +266,13 @@ func (t *Tree) mayGrow(sizes iter.Seq[int]) bool {
 }
 
 // fits reports whether a bucket fits in the current arena.
-func (t *Tree) fits(size int) bool {
+func (t *tree) fits(size int) bool {
 	words := t.sectors[t.current].words
 	return size <= cap(words)-len(words)
 }
 
 // roomFor returns the arena that has room for a bucket, after its last word.
-func (t *Tree) roomFor(size int) (first int, err error) {
+func (t *tree) roomFor(size int) (first int, err error) {
 	switch {
 	case t.fits(size):
 		return t.current, nil
@@ -295,7 +295,7 @@ func (t *Tree) roomFor(size int) (first int, err error) {
 }
 
 // addArena adds memory, and returns its first sector.
-func (t *Tree) addArena(words []word) (int, error) {
+func (t *tree) addArena(words []word) (int, error) {
 	n := sectorsOf(cap(words))
 	if !t.still && t.used+n > sectorsFull || t.used+n >= sectorsMax {
 		return 0, ErrLimit
@@ -310,7 +310,7 @@ func (t *Tree) addArena(words []word) (int, error) {
 }
 
 // growTo makes that many sectors.
-func (t *Tree) growTo(sectors int) {
+func (t *tree) growTo(sectors int) {
 	if more := sectors - len(t.sectors); more > 0 {
 		t.sectors = append(t.sectors, make([]sector, more)...)
 		t.firsts = append(t.firsts, make([]*word, more)...)
@@ -318,7 +318,7 @@ func (t *Tree) growTo(sectors int) {
 }
 
 // setArena says that an arena begins at a sector. It and those after it are free.
-func (t *Tree) setArena(first int, words []word) {
+func (t *tree) setArena(first int, words []word) {
 	n := sectorsOf(cap(words))
 	for i := range n {
 		t.sectors[first+i].head = uint32(first)
@@ -330,7 +330,7 @@ func (t *Tree) setArena(first int, words []word) {
 
 // freeSectors returns the first of so many free sectors in a row, which may be beyond those that
 // there are.
-func (t *Tree) freeSectors(n int) int {
+func (t *tree) freeSectors(n int) int {
 	for t.lowest < len(t.sectors) && t.sectors[t.lowest].head != 0 {
 		t.lowest++
 	}
@@ -347,7 +347,7 @@ func (t *Tree) freeSectors(n int) int {
 }
 
 // dropArena gives back the memory of an arena.
-func (t *Tree) dropArena(first int) {
+func (t *tree) dropArena(first int) {
 	words := t.sectors[first].words
 	n := sectorsOf(cap(words))
 	clear(t.sectors[first : first+n])
@@ -359,7 +359,7 @@ func (t *Tree) dropArena(first int) {
 }
 
 // eachArena yields the arenas by their first sectors.
-func (t *Tree) eachArena(yield func(first int, s *sector) bool) {
+func (t *tree) eachArena(yield func(first int, s *sector) bool) {
 	for i := range t.sectors {
 		if s := &t.sectors[i]; i > 0 && int(s.head) == i && !yield(i, s) {
 			return
@@ -369,7 +369,7 @@ func (t *Tree) eachArena(yield func(first int, s *sector) bool) {
 
 // beginSweep makes every arena an old one that has unused words, and gives back those without
 // lists.
-func (t *Tree) beginSweep() {
+func (t *tree) beginSweep() {
 	for first, s := range t.eachArena {
 		switch {
 		case s.live == 0:
@@ -384,7 +384,7 @@ func (t *Tree) beginSweep() {
 
 // sweepSome moves lists out of old arenas, until it has looked at about so many words. It reports
 // whether it can go on.
-func (t *Tree) sweepSome(words int) bool {
+func (t *tree) sweepSome(words int) bool {
 	if t.sweep == 0 || t.still {
 		return false
 	}

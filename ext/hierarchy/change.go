@@ -9,7 +9,7 @@ import (
 // Add puts an entity in the tree, as a root. It stays until it is removed, with
 // or without children. An entity that was not added is in the tree only while
 // it has a parent or children. Adding an entity again is no error.
-func (t *Tree) Add(h handle.Handle) error {
+func (t *tree) Add(h handle.Handle) error {
 	n, err := t.listOf(h)
 	if err == nil {
 		t.touchList(n)
@@ -21,7 +21,7 @@ func (t *Tree) Add(h handle.Handle) error {
 // Remove removes an entity from its parent and from the tree. gap says what becomes of its
 // place. It returns ErrChildren if the entity has children, and ErrAbsent
 // if it is not in the tree.
-func (t *Tree) Remove(h handle.Handle, gap Gap) error {
+func (t *tree) Remove(h handle.Handle, gap Gap) error {
 	if t.list(t.own(h)).children() > 0 {
 		return ErrChildren
 	}
@@ -30,7 +30,7 @@ func (t *Tree) Remove(h handle.Handle, gap Gap) error {
 
 // RemoveBranch removes an entity and all of its descendants from the tree. It
 // returns ErrAbsent if the entity is not in the tree.
-func (t *Tree) RemoveBranch(h handle.Handle, gap Gap) error {
+func (t *tree) RemoveBranch(h handle.Handle, gap Gap) error {
 	had := t.has(h)
 	for at := h; ; {
 		number, up := t.own(at), t.parent(at)
@@ -53,50 +53,16 @@ func (t *Tree) RemoveBranch(h handle.Handle, gap Gap) error {
 }
 
 // erase forgets an entity without children.
-func (t *Tree) erase(h handle.Handle, gap Gap) {
+func (t *tree) erase(h handle.Handle, gap Gap) {
 	t.detach(h, gap)
 	if number := t.own(h); number != 0 {
 		t.dropList(number)
 	}
 }
 
-// AddChild makes an entity a child of another: its last one, or in a fixed list at the first
-// free place. Both are added to the tree. O(1), or O(depth) for a child that has children itself.
-//
-// It returns ErrParent if the child already has a parent, a CycleError if it is the
-// parent or an ancestor of it, and ErrNoPlace if a fixed list is full.
-func (t *Tree) AddChild(parent, child handle.Handle) error {
-	return t.do(child, change{op: opAddChild, to: parent})
-}
-
-// AddChildAt is AddChild at a place, from 0 to the number of places. Children from there on move
-// back by one. O(later children). It returns ErrPlace for a place beyond, and ErrFixed for a fixed
-// list.
-func (t *Tree) AddChildAt(parent, child handle.Handle, place int) error {
-	return t.do(child, change{op: opAddChildAt, to: parent, place: clamp(place)})
-}
-
-// AddChildren is AddChild for each child in turn, with room made once. With an error it adds none.
-func (t *Tree) AddChildren(parent handle.Handle, children []handle.Handle) error {
-	if len(children) == 0 {
-		return nil
-	}
-	had := t.own(parent) != 0
-	if err := t.expect(parent, len(children)); err != nil {
-		return err
-	}
-	for i, child := range children {
-		if err := t.AddChild(parent, child); err != nil {
-			t.takeBack(parent, had, children[:i])
-			return err
-		}
-	}
-	return nil
-}
-
 // takeBack removes the children that were added last, and the parent's list, unless it had one
 // before.
-func (t *Tree) takeBack(parent handle.Handle, had bool, added []handle.Handle) {
+func (t *tree) takeBack(parent handle.Handle, had bool, added []handle.Handle) {
 	for _, child := range slices.Backward(added) {
 		t.detach(child, Hole)
 	}
@@ -112,7 +78,7 @@ func (t *Tree) takeBack(parent handle.Handle, had bool, added []handle.Handle) {
 // RemoveChild removes a child from its parent. If the child has children, or
 // was added, it stays in the tree as a root. It returns ErrAbsent if the child has no
 // parent.
-func (t *Tree) RemoveChild(child handle.Handle, gap Gap) error {
+func (t *tree) RemoveChild(child handle.Handle, gap Gap) error {
 	if gap == Swap && t.swapRemove(child) || t.detach(child, gap) {
 		return nil
 	}
@@ -121,7 +87,7 @@ func (t *Tree) RemoveChild(child handle.Handle, gap Gap) error {
 
 // RemoveHoles closes the holes of a list, in order. In a fixed list the free
 // places are last then. It returns ErrAbsent if the entity has no list.
-func (t *Tree) RemoveHoles(parent handle.Handle) error {
+func (t *tree) RemoveHoles(parent handle.Handle) error {
 	number := t.listed(parent)
 	if number == 0 {
 		return ErrAbsent
@@ -131,33 +97,11 @@ func (t *Tree) RemoveHoles(parent handle.Handle) error {
 	return nil
 }
 
-// Move is Relation.Move, at once. gap says what becomes of the place that the child
-// leaves, if it has a parent. It returns the errors of AddChild except ErrParent.
-func (t *Tree) Move(child, parent handle.Handle, gap Gap) error {
-	return t.do(child, change{op: opMove, to: parent, gap: gap})
-}
-
-// MoveAt is Move to a place, as Relation.MoveAt. It returns the errors of AddChildAt except
-// ErrParent.
-func (t *Tree) MoveAt(child, parent handle.Handle, place int, gap Gap) error {
-	return t.do(child, change{op: opMoveAt, to: parent, place: clamp(place), gap: gap})
-}
-
-// MoveBefore is Move to the place of another child, as Relation.MoveBefore.
-func (t *Tree) MoveBefore(child, sibling handle.Handle, gap Gap) error {
-	return t.do(child, change{op: opMoveBefore, to: sibling, gap: gap})
-}
-
-// MoveAfter is Move to the place after another child, as Relation.MoveAfter.
-func (t *Tree) MoveAfter(child, sibling handle.Handle, gap Gap) error {
-	return t.do(child, change{op: opMoveAfter, to: sibling, gap: gap})
-}
-
 // Sort sorts the children of an entity. The sort is stable. Holes come last.
 // O(children · log children). It sorts a copy: until
 // all are compared, and if compare panics, the children are unchanged. It panics if
 // compare gives the entity other children.
-func (t *Tree) Sort(parent handle.Handle, compare func(a, b handle.Handle) int) error {
+func (t *tree) Sort(parent handle.Handle, compare func(a, b handle.Handle) int) error {
 	if t.listed(parent) == 0 {
 		return ErrAbsent
 	}
@@ -176,7 +120,7 @@ func (t *Tree) Sort(parent handle.Handle, compare func(a, b handle.Handle) int) 
 }
 
 // SwapPlaces exchanges the contents of two places of a list: children or nothing.
-func (t *Tree) SwapPlaces(parent handle.Handle, i, j int) error {
+func (t *tree) SwapPlaces(parent handle.Handle, i, j int) error {
 	number := t.listed(parent)
 	if number == 0 {
 		return ErrAbsent
@@ -198,13 +142,10 @@ func (t *Tree) SwapPlaces(parent handle.Handle, i, j int) error {
 	return nil
 }
 
-// Swap exchanges the places of two children, as Relation.Swap.
-func (t *Tree) Swap(a, b handle.Handle) error { return t.do(a, change{op: opSwap, to: b}) }
-
 // SetPlaces makes the list of an entity a fixed one of n places, or with 0 one that
 // grows and shrinks, as Relation.SetPlaces does.
-func (t *Tree) SetPlaces(parent handle.Handle, n int) error {
-	if n < 0 || n > PlaceMax {
+func (t *tree) SetPlaces(parent handle.Handle, n int) error {
+	if n < 0 || n > placeMax {
 		return ErrPlace
 	}
 	number, err := t.listOf(parent)
@@ -234,26 +175,8 @@ func (t *Tree) SetPlaces(parent handle.Handle, n int) error {
 	return nil
 }
 
-// Put moves a child to a free place of a list, as Relation.Put: from the list of another
-// parent, where gap says what becomes of the place; from the same list, where it
-// leaves a hole; or from none. It can return a CycleError.
-func (t *Tree) Put(child, parent handle.Handle, place int, gap Gap) error {
-	return t.do(child, change{op: opPut, to: parent, place: clamp(place), gap: gap})
-}
-
-// PutFree is Put into the first free place, as Relation.PutFree.
-func (t *Tree) PutFree(child, parent handle.Handle, gap Gap) error {
-	return t.do(child, change{op: opPutFree, to: parent, gap: gap})
-}
-
-// Transfer is Put, or with a negative place PutFree, of a child that from must have, as
-// Relation.Transfer.
-func (t *Tree) Transfer(child, from, to handle.Handle, place int, gap Gap) error {
-	return t.do(child, change{op: opTransfer, to: to, from: from, place: clamp(place), gap: gap})
-}
-
 // clamp keeps a place within int32. A place out of range remains out of range.
-func clamp(place int) int32 { return int32(min(max(place, -1), PlaceMax+1)) }
+func clamp(place int) int32 { return int32(min(max(place, -1), placeMax+1)) }
 
 // change is a change of the entity that it is applied to or sent with.
 type change struct {
@@ -296,11 +219,8 @@ func (o op) String() string {
 	}[o]
 }
 
-// do makes a change, for a call of the user's.
-func (t *Tree) do(h handle.Handle, c change) error { return t.named(t.change(h, &c)) }
-
-// named returns the error of a public call: for ErrCycle a CycleError with the path that was noted.
-func (t *Tree) named(err error) error {
+// named returns the error of a call of the user's: for ErrCycle a CycleError with the path that was noted.
+func (t *tree) named(err error) error {
 	if err == ErrCycle {
 		return &CycleError{slices.Clone(t.path), t.omitted}
 	}
@@ -308,7 +228,7 @@ func (t *Tree) named(err error) error {
 }
 
 // change makes a change. The path of an ErrCycle is in t.path and t.omitted.
-func (t *Tree) change(h handle.Handle, c *change) error {
+func (t *tree) change(h handle.Handle, c *change) error {
 	switch c.op {
 	case opAddChild, opMove, opAdopt:
 		return t.insert(h, c, atEnd)
@@ -353,7 +273,7 @@ func (t *Tree) change(h handle.Handle, c *change) error {
 
 // climb returns an error if child is parent or an ancestor of it: ErrCycle, and notes the path. It
 // returns ErrSteps if that takes too many steps to find out.
-func (t *Tree) climb(child, parent handle.Handle) error {
+func (t *tree) climb(child, parent handle.Handle) error {
 	var low, high [pathEnds]handle.Handle // the first, and the last at n%pathEnds
 	n := 0
 	for h := parent; ; n++ {
@@ -384,7 +304,7 @@ func (t *Tree) climb(child, parent handle.Handle) error {
 }
 
 // swap exchanges the places of two children.
-func (t *Tree) swap(a, b handle.Handle) error {
+func (t *tree) swap(a, b handle.Handle) error {
 	na, nb := t.look(a), t.look(b)
 	la, lb := t.linkOf(na), t.linkOf(nb)
 	switch {
@@ -426,7 +346,7 @@ const (
 
 // insert makes an entity a child of c.to, or a sibling. The entity leaves its parent, except
 // that AddChild and AddChildAt refuse a child that has a parent.
-func (t *Tree) insert(child handle.Handle, c *change, where insertMode) error {
+func (t *tree) insert(child handle.Handle, c *change, where insertMode) error {
 	parent, gap, adds := c.to, c.gap, c.op <= opAddChildAt
 	if where == beside {
 		if parent = t.parent(c.to); parent == handle.None || child == c.to {
@@ -498,7 +418,7 @@ func (t *Tree) insert(child handle.Handle, c *change, where insertMode) error {
 // prepare checks that a child can be inserted into a list, makes room, and returns
 // the place. After it, enter cannot fail. With leaves, the child first leaves a place of the same
 // list, whose gap is closed.
-func (t *Tree) prepare(number uint32, where insertMode, place int, leaves bool) (int, error) {
+func (t *tree) prepare(number uint32, where insertMode, place int, leaves bool) (int, error) {
 	l := t.list(number)
 	if where != atEnd || l.is(fixed) {
 		t.settled(number)
@@ -517,7 +437,7 @@ func (t *Tree) prepare(number uint32, where insertMode, place int, leaves bool) 
 		}
 		return place, t.makeRoom(number, n+1)
 	case where == into:
-		if place < 0 || l.is(fixed) && place >= n || place > PlaceMax {
+		if place < 0 || l.is(fixed) && place >= n || place > placeMax {
 			return 0, ErrPlace
 		}
 		if place >= n {
@@ -536,14 +456,14 @@ func (t *Tree) prepare(number uint32, where insertMode, place int, leaves bool) 
 }
 
 // firstFree returns the first free place of a list that has one.
-func (t *Tree) firstFree(number uint32) int {
+func (t *tree) firstFree(number uint32) int {
 	place := slices.Index(t.items(number), handle.None)
 	t.steps += place
 	return place
 }
 
 // enter inserts a child without a parent at the place that prepare returned.
-func (t *Tree) enter(number uint32, child handle.Handle, where insertMode, place int) {
+func (t *tree) enter(number uint32, child handle.Handle, where insertMode, place int) {
 	l := t.list(number)
 	n := l.places()
 	words := t.bucket(l.start(), t.classes.size(l.class()))
@@ -583,7 +503,7 @@ type bequest struct {
 
 // adopt gives the children to a parent whose list has, or gets, room for all of them. It reports
 // false if it has done nothing. An empty list gets the bucket, unless a sweep empties its arena.
-func (t *Tree) adopt(b *bequest) bool {
+func (t *tree) adopt(b *bequest) bool {
 	number, err := t.listOf(b.to)
 	if err != nil {
 		return false
@@ -614,7 +534,7 @@ func (t *Tree) adopt(b *bequest) bool {
 
 // unlinkChildren makes the children of a list roots, and appends those that have children
 // to parents, unless that is nil.
-func (t *Tree) unlinkChildren(number uint32, parents *[]handle.Handle) {
+func (t *tree) unlinkChildren(number uint32, parents *[]handle.Handle) {
 	for _, child := range t.items(number) {
 		if child == handle.None {
 			continue
@@ -634,7 +554,7 @@ func (t *Tree) unlinkChildren(number uint32, parents *[]handle.Handle) {
 }
 
 // empty says that a list has no places. Its children have no links to it, or will have others.
-func (t *Tree) empty(number uint32) {
+func (t *tree) empty(number uint32) {
 	l := t.list(number)
 	t.touchList(number)
 	t.links -= l.children()

@@ -33,18 +33,18 @@ var (
 	// ErrElsewhere is returned by Transfer for an item that is not where it is to
 	// be taken from.
 	ErrElsewhere = errors.New("hierarchy: is not where it should be taken from")
-	// ErrRoom is returned by a tree with ManualGrowth that has no room left.
+	// ErrRoom is returned by a relation with ManualGrowth that has no room left.
 	ErrRoom = errors.New("hierarchy: out of reserved memory")
-	// ErrLimit is returned when a tree has ParentsMax parents, or its buckets take
+	// ErrLimit is returned when a relation has ParentsMax parents, or its buckets take
 	// WordsMax words.
 	ErrLimit = errors.New("hierarchy: a limit of the tree is reached")
-	// ErrVersion is returned when an entity is added while the tree still has an
+	// ErrVersion is returned when an entity is added while the relation still has an
 	// earlier one of the same slot.
 	ErrVersion = errors.New("hierarchy: the tree still has an earlier entity of this slot")
 	// ErrSteps is returned when the requests of a port have taken Options.StepsMax steps in this
 	// refresh.
 	ErrSteps = errors.New("hierarchy: the requests of this port took too many steps in this refresh; send this one again after the refresh, or raise Options.StepsMax")
-	// ErrImage is returned for bytes that are not a complete image of a tree.
+	// ErrImage is returned for bytes that are not a complete image of a relation.
 	ErrImage = errors.New("hierarchy: image refused")
 	// ErrPort is returned for a change that must read children, which a port cannot
 	// do.

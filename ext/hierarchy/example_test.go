@@ -2,7 +2,6 @@ package hierarchy_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
@@ -125,24 +124,4 @@ func ExampleRelation_Read() {
 	_ = s.Step(context.Background())
 	fmt.Println(world.Read[Load](w).Get(mule).Kilos)
 	// Output: 780
-}
-
-// A tree alone: a file system, with handles made by its user.
-func ExampleTree() {
-	files := hierarchy.NewTree(hierarchy.TreeOptions{Buckets: []int{4, 32, 256}})
-	root, etc, hosts := handle.New(0, 0, 1), handle.New(0, 1, 1), handle.New(0, 2, 1)
-	_ = files.AddChild(root, etc)
-	_ = files.AddChild(etc, hosts)
-	fmt.Println(errors.Is(files.AddChild(root, hosts), hierarchy.ErrParent))
-
-	image := files.Save(nil)
-	loaded, err := hierarchy.Load(image, hierarchy.TreeOptions{})
-	fmt.Println(err, loaded.Read().Depth(hosts))
-	image[len(image)/2]++
-	_, err = hierarchy.Load(image, hierarchy.TreeOptions{})
-	fmt.Println(err)
-	// Output:
-	// true
-	// <nil> 2
-	// hierarchy: image refused: the checksum does not match
 }

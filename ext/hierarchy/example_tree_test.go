@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
-	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -115,20 +114,22 @@ func ExampleReader_Diff() {
 	// false true 0 false 0
 }
 
-// A tree alone, whose user says how much memory it gets.
-func ExampleNewTree() {
-	tree := hierarchy.NewTree(hierarchy.TreeOptions{Buckets: []int{4, 16}, ManualGrowth: true})
-	parent, child := handle.New(0, 3, 1), handle.New(0, 10, 1)
+// A relation whose user says how much memory it gets.
+func ExampleRelation_Reserve() {
+	w, make, name := exampleWorld()
+	options := hierarchy.Options{Tree: hierarchy.TreeOptions{Buckets: []int{4, 16}, ManualGrowth: true}}
+	crew := hierarchy.New(w, "crew", options)
+	ship, ann := make("ship"), make("ann")
 
-	fmt.Println(tree.NeedsGrowth(parent, 1), errors.Is(tree.AddChild(parent, child), hierarchy.ErrRoom))
-	tree.Reserve(hierarchy.Room{Entities: 1024, Parents: 8, Buckets: []int{4, 2}})
-	fmt.Println(tree.NeedsGrowth(parent, 1), tree.AddChild(parent, child), tree.Read().Children(parent))
+	fmt.Println(crew.NeedsGrowth(ship, 1), errors.Is(crew.AddChild(w, ship, ann), hierarchy.ErrRoom))
+	crew.Reserve(hierarchy.Room{Entities: 1024, Parents: 8, Buckets: []int{4, 2}})
+	fmt.Println(crew.NeedsGrowth(ship, 1), crew.AddChild(w, ship, ann), name(crew.Read(w).Parent(ann)))
 	// Output:
 	// true true
-	// false <nil> [0:10@1]
+	// false <nil> ship
 }
 
-// The memory that a tree will take is known beforehand.
+// The memory that a relation will take is known beforehand.
 func ExampleTreeOptions() {
 	o := hierarchy.TreeOptions{Buckets: []int{4, 16, 256}, ManualGrowth: true}
 	room := hierarchy.Room{Entities: 1024, Parents: 8, Buckets: []int{4, 2, 2}}
@@ -136,19 +137,23 @@ func ExampleTreeOptions() {
 	// Output: true
 }
 
-// A tree is saved by a copy of its memory, and loaded the same way.
-func ExampleLoad() {
-	tree := hierarchy.NewTree(hierarchy.TreeOptions{})
-	parent, child := handle.New(0, 3, 1), handle.New(0, 10, 1)
-	_ = tree.AddChild(parent, child)
+// A relation is saved by a copy of its memory, and loaded the same way.
+func ExampleRelation_Load() {
+	w, make, name := exampleWorld()
+	files := hierarchy.New(w, "files", hierarchy.Options{Tree: hierarchy.TreeOptions{Buckets: []int{4, 32, 256}}})
+	root, etc, hosts := make("/"), make("etc"), make("hosts")
+	_ = files.AddChild(w, root, etc)
+	_ = files.AddChild(w, etc, hosts)
+	fmt.Println(errors.Is(files.AddChild(w, root, hosts), hierarchy.ErrParent))
 
-	image := tree.Save(nil)
-	loaded, err := hierarchy.Load(image, hierarchy.TreeOptions{})
-	fmt.Println(err, loaded.Read().Parent(child))
+	image := files.Save(nil)
+	_ = files.RemoveChild(w, hosts, hierarchy.Close)
+	fmt.Println(files.Load(image), name(files.Read(w).Parent(hosts)), files.Read(w).Depth(hosts))
 
-	_, err = hierarchy.Load(image[:len(image)-1], hierarchy.TreeOptions{})
-	fmt.Println(errors.Is(err, hierarchy.ErrImage))
+	image[len(image)/2]++
+	fmt.Println(files.Load(image))
 	// Output:
-	// <nil> 0:3@1
 	// true
+	// <nil> etc 2
+	// hierarchy: image refused: the checksum does not match
 }

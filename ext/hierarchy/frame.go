@@ -12,7 +12,7 @@ import (
 //
 // Ownership: as that of drive.Copy.
 type frozen struct {
-	tree    Tree
+	tree    tree
 	refused []Refusal
 	paths   []handle.Handle // of the refusals
 	of      *changes        // from which it is updated
@@ -45,7 +45,7 @@ func (f *frozen) copyNodes(to, from *directory) {
 }
 
 // copyArenas finds what must be copied of buckets.
-func (f *frozen) copyArenas(to, from *Tree) {
+func (f *frozen) copyArenas(to, from *tree) {
 	if len(to.sectors) > len(from.sectors) {
 		to.arenas = noArenas(0)
 	}
@@ -203,7 +203,7 @@ func (d *diff) entity(h handle.Handle) {
 }
 
 // position returns where an entity is, in a tree without open gaps.
-func (t *Tree) position(h handle.Handle) Position {
+func (t *tree) position(h handle.Handle) Position {
 	number := t.number(t.linkOf(t.look(h)))
 	if number == 0 {
 		return Position{}

@@ -30,7 +30,7 @@ const (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // SaveSize returns how many bytes Save appends.
-func (t *Tree) SaveSize() int {
+func (t *tree) SaveSize() int {
 	t.finish()
 	arenas, words := t.countArenas()
 	return (imageHead + len(t.classes) + len(t.free) + t.dir.pages*(1+pageSize) + len(t.records) + len(t.owners) + 2*arenas + words + 1) * wordBytes
@@ -38,7 +38,7 @@ func (t *Tree) SaveSize() int {
 
 // Save appends an image of the tree to dst: its memory copied as it is, and a
 // checksum. The same changes in the same order give the same image.
-func (t *Tree) Save(dst []byte) []byte {
+func (t *tree) Save(dst []byte) []byte {
 	from := len(dst)
 	dst = slices.Grow(dst, t.SaveSize())
 	put := func(words ...word) { dst = appendWords(dst, words) }
@@ -70,54 +70,42 @@ func (t *Tree) Save(dst []byte) []byte {
 }
 
 // finish makes the tree ready to be saved.
-func (t *Tree) finish() {
+func (t *tree) finish() {
 	t.Settle()
 	t.sweepSome(math.MaxInt)
 }
 
 // countArenas returns how many arenas there are, and how many words in all buckets.
-func (t *Tree) countArenas() (n, words int) {
+func (t *tree) countArenas() (n, words int) {
 	for _, s := range t.eachArena {
 		n, words = n+1, words+len(s.words)
 	}
 	return n, words
 }
 
-// Load makes a tree of an image. It returns ErrImage with the reason for bytes that are
+// load makes a tree of an image. It returns ErrImage with the reason for bytes that are
 // truncated, altered, or not a tree. It checks every link.
-func Load(image []byte, o TreeOptions) (*Tree, error) {
-	t := NewTree(TreeOptions{KeepCapacity: o.KeepCapacity})
-	t.manual = o.ManualGrowth
-	if err := t.Load(image); err != nil {
-		return nil, err
+func load(image []byte) (*tree, error) {
+	t, err := decode(image)
+	if err == nil {
+		err = t.verify()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrImage, err)
 	}
 	return t, nil
 }
 
-// Load replaces the contents of the tree, and the sizes of its buckets, by an image. On
-// an error, as those of the function Load, the tree is unchanged.
-func (t *Tree) Load(image []byte) error {
-	next, err := decode(image)
-	if err == nil {
-		err = next.verify()
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrImage, err)
-	}
-	t.become(next)
-	return nil
-}
-
 // become takes over the memory of another tree.
-func (t *Tree) become(next *Tree) {
+func (t *tree) become(next *tree) {
 	next.keep, next.manual, next.most = t.keep, t.manual, t.most
-	next.reader, next.path = t.reader, t.path
+	next.path = t.path
 	*t = *next
 }
 
 // decode copies an image and finds a tree's parts in the copy. It checks only that the parts are
 // present; verify checks their contents.
-func decode(image []byte) (*Tree, error) {
+func decode(image []byte) (*tree, error) {
 	n := len(image) - wordBytes
 	if n < imageHead*wordBytes || n%wordBytes != 0 {
 		return nil, fmt.Errorf("it has %d bytes", len(image))
@@ -142,7 +130,7 @@ func decode(image []byte) (*Tree, error) {
 	}
 	pages, lists := head[3], head[4]
 	sizes := cut(head[2])
-	t := &Tree{links: int(head[6]), freeList: uint32(head[7]), classes: make(classes, len(sizes))}
+	t := &tree{links: int(head[6]), freeList: uint32(head[7]), classes: make(classes, len(sizes))}
 	for i, size := range sizes {
 		t.classes[i] = int(size)
 	}
@@ -192,7 +180,7 @@ func decode(image []byte) (*Tree, error) {
 }
 
 // countLive counts the words in the buckets of lists that nobody has verified.
-func (t *Tree) countLive() {
+func (t *tree) countLive() {
 	for n := range len(t.records) / listWords {
 		l := t.list(uint32(n))
 		if i := l.start() >> sectorBits; l.class() < len(t.free) && i < len(t.sectors) && t.sectors[i].head != 0 {
@@ -206,7 +194,7 @@ func (t *Tree) countLive() {
 // appendState appends the lists in the order of their owners' handles: owner, flags of
 // the list, its length, and the children with the holes. It leaves out lists that exist
 // only to keep their capacity.
-func (t *Tree) appendState(dst []byte) []byte {
+func (t *tree) appendState(dst []byte) []byte {
 	t.Settle()
 	for first, p := range t.dir.each {
 		for i, w := range p {
@@ -225,12 +213,12 @@ func (t *Tree) appendState(dst []byte) []byte {
 }
 
 // room returns the capacity of each part of the tree. With ManualGrowth it decides what is refused.
-func (t *Tree) room() []int {
+func (t *tree) room() []int {
 	return []int{cap(t.sectors[t.current].words), cap(t.records), cap(t.owners), len(t.block)}
 }
 
 // restoreRoom gives the tree room that another had.
-func (t *Tree) restoreRoom(room []int) {
+func (t *tree) restoreRoom(room []int) {
 	fit := func(part []word, n int) []word { return append(make([]word, 0, max(n, len(part))), part...) }
 	t.restoreArena(room[0])
 	t.records, t.block = fit(t.records, room[1]), make([]word, room[3])
@@ -238,7 +226,7 @@ func (t *Tree) restoreRoom(room []int) {
 }
 
 // restoreArena gives the current arena so much memory, as far as its sectors are free.
-func (t *Tree) restoreArena(n int) {
+func (t *tree) restoreArena(n int) {
 	first, was := t.current, t.sectors[t.current]
 	if first == 0 || n <= len(was.words) {
 		return
@@ -270,7 +258,7 @@ type listExcerpt struct {
 }
 
 // insertLists adds lists of entities that the tree does not have.
-func (t *Tree) insertLists(lists []listExcerpt) {
+func (t *tree) insertLists(lists []listExcerpt) {
 	manual := t.manual
 	t.manual, t.still = false, true
 	defer func() { t.manual, t.still = manual, false }()
@@ -283,7 +271,7 @@ func (t *Tree) insertLists(lists []listExcerpt) {
 
 // insertList gives an entity the list of an excerpt: its children, its holes and its fixed places.
 // On an error the list may be there in part.
-func (t *Tree) insertList(x *listExcerpt) error {
+func (t *tree) insertList(x *listExcerpt) error {
 	number, err := t.listOf(x.owner)
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ func TestImage(t *testing.T) {
 	require.NoError(t, other.tree.Load(image), "into an existing one")
 	p.tree = other.tree
 	p.compare()
-	require.Same(t, read, p.tree.Read())
+	require.Equal(t, p.tree.Read(), read, "a Reader from before reads what was loaded")
 	for range 300 {
 		p.step() // and it goes on
 	}

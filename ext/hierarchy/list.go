@@ -33,7 +33,7 @@ func (s split) place(link node) int { return int(link & linkMask >> (s.shift & 6
 // round is the distance of two places with the same low bits.
 func (s split) round() int { return 1 << (versionShift - s.shift) }
 
-// list is the record of an entity's children, in three words. Its owner is in Tree.owners, by
+// list is the record of an entity's children, in three words. Its owner is in tree.owners, by
 // number, because looking up a parent needs only the owner.
 //
 //	link                           the owner's own, to its parent; 0 for a root. In a
@@ -60,7 +60,7 @@ const (
 const (
 	added   word = 1 << (8 + iota) // the entity stays in the tree when it has no children
 	fixed                          // the number of places does not change by itself
-	noted                          // it is in Tree.open; a free record may have it, too
+	noted                          // it is in tree.open; a free record may have it, too
 	shifted                        // children may be some places away from where their links say
 )
 
@@ -102,7 +102,7 @@ func (l *list) reset(link word) { *l = list{link, 0, l[listState]&noted | noBuck
 
 // look returns the node of h, or 0 if the tree does not have h. It is small enough
 // to be inlined.
-func (t *Tree) look(h handle.Handle) node {
+func (t *tree) look(h handle.Handle) node {
 	if home := h >> homeShift; home < handle.Handle(len(t.dir.homes)) {
 		table := t.dir.homes[home]
 		if i := h >> pageShift % homePages; i < handle.Handle(len(table)) {
@@ -115,7 +115,7 @@ func (t *Tree) look(h handle.Handle) node {
 }
 
 // node returns where to write the node of h.
-func (t *Tree) node(h handle.Handle) (*word, error) {
+func (t *tree) node(h handle.Handle) (*word, error) {
 	if h.Version() == 0 {
 		return nil, ErrAbsent // None, and values that were never a handle
 	}
@@ -138,10 +138,10 @@ func (t *Tree) node(h handle.Handle) (*word, error) {
 }
 
 // number returns the number of the list that a node or a link names, or 0.
-func (t *Tree) number(n node) uint32 { return uint32(n >> listShift & t.split.lists) }
+func (t *tree) number(n node) uint32 { return uint32(n >> listShift & t.split.lists) }
 
 // own returns the list of an entity, or 0.
-func (t *Tree) own(h handle.Handle) uint32 {
+func (t *tree) own(h handle.Handle) uint32 {
 	if n := t.look(h); n.hasList() {
 		return t.number(n)
 	}
@@ -149,7 +149,7 @@ func (t *Tree) own(h handle.Handle) uint32 {
 }
 
 // listed returns the list of an entity, or 0 if it has none, or one that only keeps capacity.
-func (t *Tree) listed(h handle.Handle) uint32 {
+func (t *tree) listed(h handle.Handle) uint32 {
 	number := t.own(h)
 	if l := t.list(number); l.children() == 0 && !l.is(added|fixed) {
 		return 0
@@ -158,7 +158,7 @@ func (t *Tree) listed(h handle.Handle) uint32 {
 }
 
 // listOf returns the list of h. It makes one if h has none.
-func (t *Tree) listOf(h handle.Handle) (uint32, error) {
+func (t *tree) listOf(h handle.Handle) (uint32, error) {
 	if n := t.own(h); n != 0 {
 		return n, nil
 	}
@@ -183,17 +183,17 @@ func (t *Tree) listOf(h handle.Handle) (uint32, error) {
 }
 
 // list returns a record by number.
-func (t *Tree) list(n uint32) *list { return (*list)(t.records[n*listWords:]) }
+func (t *tree) list(n uint32) *list { return (*list)(t.records[n*listWords:]) }
 
 // items returns the places of a list, including holes.
-func (t *Tree) items(number uint32) []handle.Handle {
+func (t *tree) items(number uint32) []handle.Handle {
 	l := t.list(number)
 	from, n := l.start(), l.places()
 	return t.bucket(from, n)
 }
 
 // newRecord adds a record.
-func (t *Tree) newRecord() (uint32, error) {
+func (t *tree) newRecord() (uint32, error) {
 	n := len(t.owners)
 	switch {
 	case n > ParentsMax:
@@ -210,14 +210,14 @@ func (t *Tree) newRecord() (uint32, error) {
 }
 
 // recordsFull reports whether another record needs memory.
-func (t *Tree) recordsFull() bool {
+func (t *tree) recordsFull() bool {
 	return len(t.owners) == cap(t.owners) || len(t.records)+listWords > cap(t.records)
 }
 
 // divide converts the links to another split, with fewer bits for the place.
 // Owners' nodes have no place. O(entities), once for each doubling of more than 65,536
 // parents.
-func (t *Tree) divide(by split) {
+func (t *tree) divide(by split) {
 	was := t.split
 	t.split = by
 	t.touchLinks()
@@ -239,7 +239,7 @@ func (t *Tree) divide(by split) {
 
 // dropList frees the record of an entity without children, and its bucket. The
 // entity stays in the tree if it has a parent.
-func (t *Tree) dropList(n uint32) {
+func (t *tree) dropList(n uint32) {
 	l := t.list(n)
 	h, link := t.owners[n], l.link()
 	t.touchList(n)
@@ -255,7 +255,7 @@ func (t *Tree) dropList(n uint32) {
 }
 
 // link says where a child is: in the list, at the place.
-func (t *Tree) link(child handle.Handle, list uint32, place int) {
+func (t *tree) link(child handle.Handle, list uint32, place int) {
 	at := t.dir.place(child)
 	if n := node(*at); n.hasList() {
 		t.touchList(t.number(n))
@@ -267,7 +267,7 @@ func (t *Tree) link(child handle.Handle, list uint32, place int) {
 }
 
 // linkOf returns the link of a node to its parent's list, or 0 if it has no parent.
-func (t *Tree) linkOf(n node) node {
+func (t *tree) linkOf(n node) node {
 	if n.hasList() {
 		return t.list(t.number(n)).link()
 	}
@@ -275,14 +275,14 @@ func (t *Tree) linkOf(n node) node {
 }
 
 // placeOf returns the place of a child whose list has no open gaps.
-func (t *Tree) placeOf(child handle.Handle) int {
+func (t *tree) placeOf(child handle.Handle) int {
 	link := t.linkOf(t.look(child))
 	return t.placeIn(t.items(t.number(link)), child, link)
 }
 
 // placeIn returns the place of a child in a list. The link has the low bits of it, which are all
 // the bits except in huge lists.
-func (t *Tree) placeIn(items []handle.Handle, child handle.Handle, link node) int {
+func (t *tree) placeIn(items []handle.Handle, child handle.Handle, link node) int {
 	p, round := t.split.place(link), t.split.round()
 	if t.list(t.number(link)).is(shifted) {
 		return search(items, child, p, round, t.shifts)
@@ -306,7 +306,7 @@ func search(items []handle.Handle, child handle.Handle, place, round, away int) 
 
 // detach removes a child from its parent's list, and reports whether it had a parent.
 // A child that has a list worth keeping stays in the tree, as a root.
-func (t *Tree) detach(child handle.Handle, gap Gap) bool {
+func (t *tree) detach(child handle.Handle, gap Gap) bool {
 	link := t.linkOf(t.look(child))
 	if link == 0 {
 		return false
@@ -318,7 +318,7 @@ func (t *Tree) detach(child handle.Handle, gap Gap) bool {
 }
 
 // unlink forgets a child's link.
-func (t *Tree) unlink(child handle.Handle) {
+func (t *tree) unlink(child handle.Handle) {
 	at := t.dir.place(child)
 	if n := node(*at); n.hasList() {
 		t.touchList(t.number(n))
@@ -330,7 +330,7 @@ func (t *Tree) unlink(child handle.Handle) {
 }
 
 // leave empties the place of a child. The child's link stays; the caller trims the list afterwards.
-func (t *Tree) leave(child handle.Handle, link node, gap Gap) {
+func (t *tree) leave(child handle.Handle, link node, gap Gap) {
 	number := t.number(link)
 	l := t.list(number)
 	if gap == Hole && l.isOpen() {
@@ -372,7 +372,7 @@ func (t *Tree) leave(child handle.Handle, link node, gap Gap) {
 const placesSpare = 64
 
 // trim drops the empty places at the end of a list that is not fixed.
-func (t *Tree) trim(number uint32) {
+func (t *tree) trim(number uint32) {
 	l := t.list(number)
 	if l.is(fixed) {
 		return
@@ -393,7 +393,7 @@ func (t *Tree) trim(number uint32) {
 // trimList gives back what a list that lost children no longer needs: its record, its bucket, or
 // some of its room. It shrinks the bucket only when one two classes below would do, so that a list
 // at the edge of a class does not alternate between two.
-func (t *Tree) trimList(number uint32) {
+func (t *tree) trimList(number uint32) {
 	l := t.list(number)
 	switch class := l.class(); {
 	case t.keep || l.is(fixed) || t.owners[number] == handle.None: // no list, or it was dropped before
@@ -417,7 +417,7 @@ func (t *Tree) trimList(number uint32) {
 
 // behind returns the list of an entity and its memory, if there is room after
 // the last child.
-func (t *Tree) behind(parent handle.Handle) (number uint32, l *list, words []word) {
+func (t *tree) behind(parent handle.Handle) (number uint32, l *list, words []word) {
 	number = t.own(parent)
 	l = t.list(number)
 	if class := l.class(); class == noBucket || l.places() >= t.classes.size(class) || l.is(fixed) {
@@ -427,7 +427,7 @@ func (t *Tree) behind(parent handle.Handle) (number uint32, l *list, words []wor
 }
 
 // append is AddChild for a child that is not in the tree and a list that has room.
-func (t *Tree) append(parent, child handle.Handle) bool {
+func (t *tree) append(parent, child handle.Handle) bool {
 	at := t.dir.place(child)
 	number, l, words := t.behind(parent)
 	if l == nil || at == nil || *at != 0 || child == parent || child.Version() == 0 {
@@ -438,7 +438,7 @@ func (t *Tree) append(parent, child handle.Handle) bool {
 }
 
 // putLast puts a child, whose node is at, after the last of a list that has room.
-func (t *Tree) putLast(at *word, child handle.Handle, number uint32, l *list, words []word) {
+func (t *tree) putLast(at *word, child handle.Handle, number uint32, l *list, words []word) {
 	place := l.places()
 	t.touchPlaces(number, place, place+1)
 	t.touchNode(child)
@@ -450,7 +450,7 @@ func (t *Tree) putLast(at *word, child handle.Handle, number uint32, l *list, wo
 }
 
 // swapRemove is RemoveChild with a swap, in a list without gaps that keeps its size.
-func (t *Tree) swapRemove(child handle.Handle) bool {
+func (t *tree) swapRemove(child handle.Handle) bool {
 	was := t.dir.place(child)
 	if was == nil {
 		return false
@@ -488,7 +488,7 @@ func (t *Tree) swapRemove(child handle.Handle) bool {
 
 // moveAppend is a move with a swap, to the end of a list, which may be the list that the child
 // leaves.
-func (t *Tree) moveAppend(child, parent handle.Handle) bool {
+func (t *tree) moveAppend(child, parent handle.Handle) bool {
 	number, l, words := t.behind(parent)
 	if l == nil || !t.swapRemove(child) {
 		return false
@@ -499,7 +499,7 @@ func (t *Tree) moveAppend(child, parent handle.Handle) bool {
 
 // Settle closes all gaps whose closing was put off, and corrects all links. After it, and until the
 // next change, reading writes nothing.
-func (t *Tree) Settle() {
+func (t *tree) Settle() {
 	for _, number := range t.open {
 		l := t.list(number)
 		l.unset(noted)
@@ -542,7 +542,7 @@ type gapAt struct {
 }
 
 // note makes Settle look at a list.
-func (t *Tree) note(number uint32) {
+func (t *tree) note(number uint32) {
 	if l := t.list(number); !l.is(noted) {
 		l.set(noted)
 		t.open = append(t.open, number)
@@ -552,7 +552,7 @@ func (t *Tree) note(number uint32) {
 
 // shift corrects the links of the children from a place on, which have all moved by one, or puts
 // it off.
-func (t *Tree) shift(number uint32, from int) {
+func (t *tree) shift(number uint32, from int) {
 	l := t.list(number)
 	n := l.places() - from
 	t.steps += n
@@ -570,7 +570,7 @@ func (t *Tree) shift(number uint32, from int) {
 }
 
 // renumberShifted corrects all links.
-func (t *Tree) renumberShifted() {
+func (t *tree) renumberShifted() {
 	for _, number := range t.open {
 		if l := t.list(number); l.is(shifted) {
 			t.steps += l.places() * childSteps
@@ -581,7 +581,7 @@ func (t *Tree) renumberShifted() {
 }
 
 // renumber corrects the links of the children from a place on.
-func (t *Tree) renumber(number uint32, from int) {
+func (t *tree) renumber(number uint32, from int) {
 	items := t.items(number)
 	for p := from; p < len(items); p++ {
 		if items[p] != handle.None {
@@ -594,7 +594,7 @@ func (t *Tree) renumber(number uint32, from int) {
 }
 
 // settled returns a list after closing its gaps, if any.
-func (t *Tree) settled(number uint32) *list {
+func (t *tree) settled(number uint32) *list {
 	l := t.list(number)
 	if l.isOpen() {
 		t.close(number)
@@ -604,7 +604,7 @@ func (t *Tree) settled(number uint32) *list {
 
 // close moves the children of a list up over its gaps and holes, in order. In a
 // fixed list the free places are last then.
-func (t *Tree) close(number uint32) {
+func (t *tree) close(number uint32) {
 	l := t.list(number)
 	first, to, gaps := t.moveUp(number)
 	switch {
@@ -620,14 +620,14 @@ func (t *Tree) close(number uint32) {
 }
 
 // closed returns the places of a list after closing its gaps.
-func (t *Tree) closed(number uint32) []handle.Handle {
+func (t *tree) closed(number uint32) []handle.Handle {
 	t.close(number)
 	return t.items(number)
 }
 
 // moveUp is close without correcting links. The children from a place on to before another have
 // moved, by so many places at most.
-func (t *Tree) moveUp(number uint32) (first, to, gaps int) {
+func (t *tree) moveUp(number uint32) (first, to, gaps int) {
 	items := t.items(number)
 	t.touchPlaces(number, 0, len(items))
 	t.steps += 2 * len(items)
@@ -648,7 +648,7 @@ func (t *Tree) moveUp(number uint32) (first, to, gaps int) {
 }
 
 // closeGaps closes the gaps that were put off. Holes in the same lists stay.
-func (t *Tree) closeGaps() {
+func (t *tree) closeGaps() {
 	t.putOff = false
 	slices.SortFunc(t.gaps, func(a, b gapAt) int {
 		return cmp.Or(cmp.Compare(a.list, b.list), cmp.Compare(a.place, b.place))

@@ -16,7 +16,7 @@ import (
 //
 // Safety: a node's list has an owner. No node has list 0, whose owner is
 // None.
-func (t *Tree) parent(h handle.Handle) handle.Handle {
+func (t *tree) parent(h handle.Handle) handle.Handle {
 	n := t.look(h)
 	if n.hasList() {
 		n = t.list(t.number(n)).link()
@@ -27,7 +27,7 @@ func (t *Tree) parent(h handle.Handle) handle.Handle {
 // children returns the places of the list of h, including holes.
 //
 // Safety: a node's list has a record, and its places are in its bucket.
-func (t *Tree) children(h handle.Handle) []handle.Handle {
+func (t *tree) children(h handle.Handle) []handle.Handle {
 	n := t.look(h)
 	if !n.hasList() {
 		return nil
@@ -44,7 +44,7 @@ func (t *Tree) children(h handle.Handle) []handle.Handle {
 //
 // Safety: a bucket is in one arena, whose sectors follow each other in memory, and it has that many
 // words.
-func (t *Tree) bucket(start, n int) []word {
+func (t *tree) bucket(start, n int) []word {
 	sector := *(**word)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(t.firsts)), uintptr(start)>>sectorBits*unsafe.Sizeof(t.firsts[0])))
 	first := unsafe.Add(unsafe.Pointer(sector), uintptr(start)%sectorWords*wordBytes)
 	return (*[min(open, math.MaxInt/wordBytes)]word)(first)[:n:n]

@@ -9,21 +9,21 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Reader reads a tree. What it returns is valid until the next change of the tree, which for a
-// Relation is the refresh: within a tick nothing changes. If the body of a loop over a walk changes
-// the tree, the walk ends, but what it yields after that is undefined. Collect the entities first,
-// and change the tree after the loop.
+// Reader reads a relation. What it returns is valid until the next change of the relation: within a
+// tick nothing changes, because the refresh makes the changes. If the body of a loop over a walk
+// changes the relation of an idle world, the walk ends, but what it yields after that is undefined.
+// Collect the entities first, and change the relation after the loop.
 //
-// A handle that is not in the tree, stale ones included, has no parent and no
-// children. It is never an error.
+// A handle that is not in the relation, stale ones included, has no parent and no children. It is
+// never an error.
 //
 // Ownership: one goroutine at a time. A Reader has scratch memory, so each system gets its own. A
 // Reader of a world.Frame is for any number of goroutines, until the frame is released.
 type Reader struct {
-	tree     *Tree
+	tree     *tree
 	queue    []handle.Handle // of BreadthFirst and Levels, which may be nested
-	relation *Relation       // nil for a tree alone
-	refused  *[]Refusal      // nil for a tree alone
+	relation *Relation       // nil for a tree without a world
+	refused  *[]Refusal      // likewise
 	frame    world.Binder    // nil unless it is of a frame
 	frozen   *frozen         // the copy of the relation in the frame
 }
@@ -48,12 +48,12 @@ func (r *Reader) scratch() *Reader {
 	return &own
 }
 
-// Has reports whether the entity is in the tree: it was added, has a parent or has
+// Has reports whether the entity is in the relation: it was added, has a parent or has
 // children. O(1).
 func (r *Reader) Has(h handle.Handle) bool { return r.tree.has(h) }
 
 // Children returns the children of an entity in order, including holes, which are None. It is
-// the tree's own memory, which must not be written. O(1), or
+// the relation's own memory, which must not be written. O(1), or
 // O(children) for the first call after children were removed.
 func (r *Reader) Children(h handle.Handle) []handle.Handle {
 	r.guard()
@@ -90,7 +90,7 @@ func (r *Reader) At(h handle.Handle, place int) handle.Handle {
 
 // Place returns the place of a child among its parent's children, and whether it
 // has a parent. O(1), and one more step for every 524,288 places of the list. In
-// a tree of more than 65,536 parents that number is smaller, in proportion.
+// a relation of more than 65,536 parents that number is smaller, in proportion.
 func (r *Reader) Place(child handle.Handle) (int, bool) {
 	r.guard()
 	t := r.tree
@@ -128,7 +128,7 @@ func (r *Reader) Depth(h handle.Handle) int {
 }
 
 // Root returns the topmost ancestor of an entity. For a root, and for an entity that
-// is not in the tree, it returns h. O(depth).
+// is not in the relation, it returns h. O(depth).
 func (r *Reader) Root(h handle.Handle) handle.Handle {
 	for up := range r.Ancestors(h) {
 		h = up

@@ -99,7 +99,7 @@ type Relation struct {
 	driver    driver.World
 	name      string
 	options   Options
-	tree      *Tree
+	tree      *tree
 	idle      Reader
 	requests  *drive.Requests[change]
 	refused   []Refusal       // of the last refresh, up to a limit
@@ -146,7 +146,7 @@ func New(w *world.World, name string, o Options) *Relation {
 		o.PlacesMax = max(defaultPlacesMax, o.Places)
 	}
 	if o.OnParentDeath > Refuse || o.OnChildDeath > Swap || o.Refusals < 0 || o.Refusals > numberMax || o.StepsMax < 0 || o.StepsMax > numberMax ||
-		o.Places < 0 || o.PlacesMax < o.Places || o.PlacesMax > PlaceMax {
+		o.Places < 0 || o.PlacesMax < o.Places || o.PlacesMax > placeMax {
 		panic(fmt.Sprintf("hierarchy: relation %q has an unknown policy, or a number that is negative or more than %d, in its options: %+v", name, numberMax, o))
 	}
 	if o.Refusals == 0 {
@@ -157,7 +157,7 @@ func New(w *world.World, name string, o Options) *Relation {
 	}
 	o.Tree.Reserve = spread(w, o.Tree.Reserve)
 	r := &Relation{
-		w: w, driver: d, name: name, options: o, tree: NewTree(o.Tree), sorting: make([][]handle.Handle, 1+w.Shards()),
+		w: w, driver: d, name: name, options: o, tree: newTree(o.Tree), sorting: make([][]handle.Handle, 1+w.Shards()),
 	}
 	r.idle = Reader{tree: r.tree, relation: r, refused: &r.refused}
 	r.requests = drive.NewRequests(d, name, r.apply)
@@ -216,8 +216,7 @@ func (r *Relation) NeedsGrowth(parent handle.Handle, children int) bool {
 	return r.forCall("NeedsGrowth").NeedsGrowth(parent, children)
 }
 
-// Save appends an image of the relation to dst, as Tree.Save does. For an idle
-// world.
+// Save appends an image of the relation to dst: a copy of its memory. For an idle world.
 func (r *Relation) Save(dst []byte) []byte { return r.forCall("Save").Save(dst) }
 
 // Load replaces the relation by an image. The world must be the one of the image, with the same
@@ -230,7 +229,7 @@ func (r *Relation) Load(image []byte) error {
 	}
 	r.mustIdle("Load")
 	r.mustNotCompare("Load")
-	next, err := Load(image, TreeOptions{})
+	next, err := load(image)
 	if err != nil {
 		return err
 	}
@@ -255,7 +254,7 @@ func (r *Relation) mustIdle(call string) {
 }
 
 // forCall returns the tree for a call that only an idle world may make.
-func (r *Relation) forCall(call string) *Tree {
+func (r *Relation) forCall(call string) *tree {
 	r.mustIdle(call)
 	return r.tree
 }

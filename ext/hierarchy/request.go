@@ -338,7 +338,7 @@ func (r *Relation) leaveChildren(h handle.Handle) error {
 // refused.
 func (r *Relation) limit(place int) int32 {
 	if place > r.options.PlacesMax {
-		place = PlaceMax + 1
+		place = placeMax + 1
 	}
 	return clamp(place)
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// Tree is a forest of handles. Each entity has at most one parent, and its
-// children are in order. A Tree has no world and does not know which entities are alive. Relation
-// is a Tree for a world.
+// tree is a forest of handles. Each entity has at most one parent, and its
+// children are in order. A tree has no world and does not know which entities are alive. Relation
+// is a tree for a world.
 //
 //	look-up   handle ─▶ page of nodes ─▶ list ─▶ bucket
 //
@@ -25,7 +25,7 @@ import (
 // Ownership: one goroutine at a time, even for reading through Readers. After
 // Settle, and until the next change, any number of goroutines may read, each with its own
 // Reader.
-type Tree struct {
+type tree struct {
 	dir      directory
 	split    split
 	records  []word          // of lists, by number
@@ -46,11 +46,10 @@ type Tree struct {
 	omitted  int // between the two halves of path
 	keep     bool
 	manual   bool
-	reader   Reader
 	changes  *changes // nil unless there are copies of the tree
 }
 
-// TreeOptions shape a tree. The zero value means the defaults.
+// TreeOptions shape the memory of a relation. The zero value means the defaults.
 type TreeOptions struct {
 	// Buckets are the sizes of buckets, ascending: how many children one holds.
 	// Beyond the largest, each size is twice the one
@@ -58,34 +57,33 @@ type TreeOptions struct {
 	Buckets []int
 	// KeepCapacity lets a list keep its bucket when children are removed.
 	KeepCapacity bool
-	// ManualGrowth stops the tree from allocating by itself: what needs more room
+	// ManualGrowth stops the relation from allocating by itself: what needs more room
 	// than was reserved is refused with ErrRoom.
 	ManualGrowth bool
-	// Reserve is the initial room, as with Tree.Reserve.
+	// Reserve is the initial room, as with Relation.Reserve.
 	Reserve Room
 }
 
-// NewTree makes an empty tree. It panics if the sizes of buckets are not
+// newTree makes an empty tree. It panics if the sizes of buckets are not
 // ascending or less than 1.
-func NewTree(o TreeOptions) *Tree {
+func newTree(o TreeOptions) *tree {
 	c := o.classes()
-	t := &Tree{
+	t := &tree{
 		split: splitFor(1), records: []word{0, 0, noBucket}, owners: []handle.Handle{handle.None},
 		classes: c, free: make([]uint32, c.count()), keep: o.KeepCapacity, arenas: noArenas(sectorWords),
 	}
-	t.reader.tree = t
 	t.Reserve(o.Reserve)
 	t.manual = o.ManualGrowth
 	return t
 }
 
-// SizeNeeded returns how many bytes a tree with these options takes for that much
+// SizeNeeded returns how many bytes a relation with these options takes for that much
 // room.
 func (t TreeOptions) SizeNeeded(r Room) int {
 	return (r.pages()*pageSize + max(r.Parents, 0)*(listWords+1) + r.bucketWords(t.classes())) * wordBytes
 }
 
-// Room is an amount of memory of a tree.
+// Room is an amount of memory of a relation.
 type Room struct {
 	Entities int // entities that are parents or children, with handles in a row
 	Parents  int // of these, the ones that have children or were added
@@ -98,7 +96,7 @@ type Room struct {
 	Homes int
 }
 
-// WordsMax is the number of words in the buckets of a tree: 3<<29-1, or 1<<28-1 where an
+// WordsMax is the number of words in the buckets of a relation: 3<<29-1, or 1<<28-1 where an
 // int has 32 bits. A bucket of more than 4,096 counts for up to four times as many.
 const WordsMax = min(3<<29-1, math.MaxInt/wordBytes)
 
@@ -125,7 +123,7 @@ func (r Room) bucketWords(c classes) int {
 
 // Reserve makes room for that much more, in one allocation and one for the directory: what fits in
 // it allocates nothing. Existing lists move to the new memory.
-func (t *Tree) Reserve(r Room) {
+func (t *tree) Reserve(r Room) {
 	if r.Entities <= 0 && r.Parents <= 0 && len(r.Buckets) == 0 {
 		return
 	}
@@ -149,7 +147,7 @@ func (t *Tree) Reserve(r Room) {
 
 // NeedsGrowth reports whether adding that many more children to an entity would allocate, if each
 // is new to the tree and its handle is next to those in the tree.
-func (t *Tree) NeedsGrowth(parent handle.Handle, children int) bool {
+func (t *tree) NeedsGrowth(parent handle.Handle, children int) bool {
 	number := t.own(parent)
 	if number == 0 && (t.dir.place(parent) == nil && len(t.block) == 0 || t.freeList == 0 && t.recordsFull()) {
 		return true
@@ -164,7 +162,7 @@ func (t *Tree) NeedsGrowth(parent handle.Handle, children int) bool {
 }
 
 // Bytes returns the memory that a tree takes, including unused room.
-func (t *Tree) Bytes() int {
+func (t *tree) Bytes() int {
 	words := len(t.block) + cap(t.owners) + cap(t.records) + cap(t.sectors) + t.held + t.dir.pages*pageSize
 	refs := 3*cap(t.dir.homes) + 4*cap(t.sectors) + cap(t.firsts) // a slice for each home, for example
 	for _, table := range t.dir.homes {
@@ -174,18 +172,14 @@ func (t *Tree) Bytes() int {
 }
 
 // Links returns the number of children: entities that have a parent.
-func (t *Tree) Links() int { return t.links }
-
-// Read returns the tree's own reader. Reading closes gaps that were put off, so it
-// counts as using the tree.
-func (t *Tree) Read() *Reader { return &t.reader }
+func (t *tree) Links() int { return t.links }
 
 // has reports whether an entity is in the tree. An entity with a list that only keeps capacity is
 // not.
-func (t *Tree) has(h handle.Handle) bool { return t.linkOf(t.look(h)) != 0 || t.listed(h) != 0 }
+func (t *tree) has(h handle.Handle) bool { return t.linkOf(t.look(h)) != 0 || t.listed(h) != 0 }
 
 // expect makes room for that many more children of an entity.
-func (t *Tree) expect(parent handle.Handle, children int) error {
+func (t *tree) expect(parent handle.Handle, children int) error {
 	number, err := t.listOf(parent)
 	if err != nil {
 		return err
@@ -200,7 +194,7 @@ func (t *Tree) expect(parent handle.Handle, children int) error {
 }
 
 // entities yields the entities that the tree has.
-func (t *Tree) entities(yield func(handle.Handle) bool) {
+func (t *tree) entities(yield func(handle.Handle) bool) {
 	for first, p := range t.dir.each {
 		for i, w := range p {
 			if n := node(w); n != 0 && !yield(handleAt(first, i, n)) {
@@ -211,7 +205,7 @@ func (t *Tree) entities(yield func(handle.Handle) bool) {
 }
 
 // isAncestor reports whether a is an ancestor of h, or h itself.
-func (t *Tree) isAncestor(a, h handle.Handle) bool {
+func (t *tree) isAncestor(a, h handle.Handle) bool {
 	for h != a {
 		if h = t.parent(h); h == handle.None {
 			return false
@@ -242,8 +236,8 @@ func (g Gap) String() string {
 	return [...]string{"close", "hole", "swap"}[g]
 }
 
-// PlaceMax is the highest place that a child can have.
-const PlaceMax = 1<<31 - 2
+// placeMax is the highest place that a child can have.
+const placeMax = 1<<31 - 2
 
 // changes notes which parts of a tree have changed, and when, so that a copy is updated
 // by copying only these. Times are numbers of copies: what has changed since a copy was begun has
@@ -311,21 +305,21 @@ func (c *changes) follow(from *changes) {
 }
 
 // touchNode notes that the node of h changes.
-func (t *Tree) touchNode(h handle.Handle) {
+func (t *tree) touchNode(h handle.Handle) {
 	if t.changes != nil {
 		t.changes.touchNode(h)
 	}
 }
 
 // touchList notes that the record or the owner of a list changes.
-func (t *Tree) touchList(number uint32) {
+func (t *tree) touchList(number uint32) {
 	if c := t.changes; c != nil {
 		c.note(&c.runs, int(number>>runBits))
 	}
 }
 
 // touchPlaces notes that a list, and its places from one to before another, change.
-func (t *Tree) touchPlaces(number uint32, from, to int) {
+func (t *tree) touchPlaces(number uint32, from, to int) {
 	if t.changes != nil {
 		t.touchList(number)
 		start := t.list(number).start()
@@ -336,14 +330,14 @@ func (t *Tree) touchPlaces(number uint32, from, to int) {
 }
 
 // touchLinks notes that all nodes and records change.
-func (t *Tree) touchLinks() {
+func (t *tree) touchLinks() {
 	if c := t.changes; c != nil {
 		c.nodes, c.lists, c.last = c.now, c.now, c.now
 	}
 }
 
 // touchBuckets notes that all records and buckets change.
-func (t *Tree) touchBuckets() {
+func (t *tree) touchBuckets() {
 	if c := t.changes; c != nil {
 		c.lists, c.words, c.last = c.now, c.now, c.now
 	}

@@ -7,8 +7,8 @@ import (
 )
 
 // verify looks at every word of a tree and returns what is wrong, if anything: all
-// that the invariants of Tree, of buckets and of list promise. O(n).
-func (t *Tree) verify() error {
+// that the invariants of tree, of buckets and of list promise. O(n).
+func (t *tree) verify() error {
 	if t.owners[0] != handle.None || t.list(0).link() != 0 {
 		return fmt.Errorf("list 0 is %#x, of %v", *t.list(0), t.owners[0])
 	}
@@ -54,7 +54,7 @@ func (t *Tree) verify() error {
 }
 
 // verifyNodes checks what the nodes name, and counts those that have a parent.
-func (t *Tree) verifyNodes() (links int, err error) {
+func (t *tree) verifyNodes() (links int, err error) {
 	for first, p := range t.dir.each {
 		for i, w := range p {
 			n := node(w)
@@ -80,7 +80,7 @@ func (t *Tree) verifyNodes() (links int, err error) {
 }
 
 // verifyList checks one list, its bucket, its owner's node and its children's.
-func (t *Tree) verifyList(number uint32, buckets *buckets) error {
+func (t *tree) verifyList(number uint32, buckets *buckets) error {
 	l := t.list(number)
 	if n := t.look(t.owners[number]); n&linkMask != owning(number) {
 		return fmt.Errorf("the owner's node is %#x", uint64(n))
@@ -121,7 +121,7 @@ func (t *Tree) verifyList(number uint32, buckets *buckets) error {
 }
 
 // verifyRoots checks that there is no cycle: every way up must end.
-func (t *Tree) verifyRoots() error {
+func (t *tree) verifyRoots() error {
 	from := make([]uint32, len(t.owners)) // the list from which a way up first came here
 	for n := range uint32(len(t.owners)) {
 		if t.owners[n] == handle.None {
@@ -140,7 +140,7 @@ func (t *Tree) verifyRoots() error {
 
 // buckets are those of lists and of the chains of free ones.
 type buckets struct {
-	tree  *Tree
+	tree  *tree
 	class [][]uint8 // by arena and word: 1 more than the class of the bucket that begins there, or 0
 	live  []int     // by arena
 	n     int

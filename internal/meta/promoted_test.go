@@ -22,7 +22,6 @@ var publicPackages = []string{"handle", "shard", "world/stats", "world", "schedu
 // with the reason why whoever holds the type may have all that the field has.
 var promotes = map[string]string{
 	"hierarchy.Relation.part": "it exports nothing",
-	"hierarchy.Tree.arenas":   "it exports nothing",
 	"names.Names.part":        "it exports nothing",
 	"near.Index.viewable":     "it exports nothing",
 	"prefab.Prefab.part":      "it exports nothing",

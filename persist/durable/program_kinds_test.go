@@ -118,7 +118,6 @@ var programs = []another{
 	{name: "set of interest", by: "interest.New", add: func(x *bank) {
 		interest.New(x.World, near.New(x.World, func(s Ship) near.Point { return near.Point{} }, near.Options{Max: near.Point{X: 10, Y: 10}, Cell: 1}), interest.Options{})
 	}},
-	{name: "tree", by: "hierarchy.NewTree", add: func(*bank) { hierarchy.NewTree(hierarchy.TreeOptions{}) }},
 	{name: "prefabs of a file", by: "prefab.Load", add: func(x *bank) {
 		files := fstest.MapFS{"more.json": {Data: []byte(`{"more": {"components": {"ship": {"N": 1}}}}`)}}
 		if _, err := prefab.Load(x.World, files, "*.json"); err != nil {

@@ -60,7 +60,7 @@ func seaProgram(t *testing.T, seed uint64) *program {
 				}
 			}
 			for _, r := range []*hierarchy.Relation{y.kin, y.refs} {
-				if _, err := hierarchy.Load(r.Save(nil), hierarchy.TreeOptions{}); err != nil {
+				if err := r.Load(r.Save(nil)); err != nil {
 					return err
 				}
 			}

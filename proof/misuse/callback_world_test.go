@@ -311,13 +311,6 @@ func extensionCallbacks() []callbackRow {
 		{of: "hierarchy.Relation.Sort compare", on: onCaller, twice: true, do: func(x *callbackScene) string {
 			return x.must(x.kin.Sort(x.w, x.hs[10], func(a, b handle.Handle) int { x.fail(); return a.Compare(b) }))
 		}},
-		{of: "hierarchy.Tree.Sort compare", on: onCaller, twice: true, do: func(x *callbackScene) string {
-			t := hierarchy.NewTree(hierarchy.TreeOptions{})
-			_ = t.Add(x.hs[0])
-			require.NoError(x.t, t.AddChild(x.hs[0], x.hs[1]))
-			require.NoError(x.t, t.AddChild(x.hs[0], x.hs[2]))
-			return x.must(t.Sort(x.hs[0], func(a, b handle.Handle) int { x.fail(); return a.Compare(b) }))
-		}},
 		{of: "near.New at", on: onWorker, do: func(x *callbackScene) string {
 			world.Register[callbackPlace](x.w, "place")
 			things := world.NewBundle[callbackThing](x.w)

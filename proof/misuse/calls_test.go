@@ -481,4 +481,4 @@ func relationRows() (rows []misuseRow) {
 }
 
 // misuseImage is that of an empty relation.
-var misuseImage = hierarchy.NewTree(hierarchy.TreeOptions{}).Save(nil)
+var misuseImage = hierarchy.New(world.MustNew(world.Options{}), "empty", hierarchy.Options{}).Save(nil)

@@ -100,7 +100,7 @@ var plainMethods = []string{"Error", "LogValue", "MarshalJSON", "MarshalText", "
 var misuseLeftOut = map[string]string{
 	"make what is used later, or belong to no world": `New MustNew scheduler.After scheduler.Before scheduler.Disabled scheduler.Every scheduler.Optional scheduler.SkipOptional scheduler.Stretch scheduler.Refuse scheduler.Slow scheduler.Global
 		scheduler.IfPanics scheduler.In scheduler.Level scheduler.When AnyOf Optional Query.Limit inputlog.Open snapshot.Inspect snapshot.Verify snapshot.PlanFiles text.Compare snapshot.Merge text.Export text.Import Comparison.Equal Plan.Refused snapshot.Renamed snapshot.RenamedField snapshot.Dropped snapshot.Narrowed snapshot.Migrated interest.Encode Dir.Newest Dir.Open state.NewHasher state.Register
-		prefab.With prefab.Child prefab.Extends prefab.In prefab.Local region.Divide hierarchy.NewTree hierarchy.Load TreeOptions.SizeNeeded hierarchy.With hierarchy.WithForeign Hasher.Also `,
+		prefab.With prefab.Child prefab.Extends prefab.In prefab.Local region.Divide TreeOptions.SizeNeeded hierarchy.With hierarchy.WithForeign Hasher.Also `,
 	"is Add, and panics with its error":                                        "Scheduler.MustAdd",
 	"are snapshot.Save and Load, with a file":                                  "Dir.Save Dir.Load",
 	"are of what snapshot.Capture or Insert returned, which looks at the time": "Inserted.All Inserted.Handle Inserted.Len Captured.Hash Captured.Release Captured.Save Chain.Save Dir.Write",
@@ -111,11 +111,7 @@ var misuseLeftOut = map[string]string{
 		Completion.Done Completion.Outcome Answer.Value Frame.Alive Frame.Count Frame.Diff Frame.Flags Frame.Has Frame.Locate Frame.Owner
 		Frame.Query Frame.Release Frame.Tick Diff.Changed Reader.Diff
 		Packet.AppendTo Set.Open Set.Update View.Ack View.Change View.Client View.Close View.Lost View.Viewer`,
-	"wait for a refresh: within a tick they must not be called": `View.Capture Set.Run`,
-	"are of a tree without a world, which one goroutine has": `Tree.Add Tree.AddChild Tree.AddChildAt Tree.AddChildren Tree.Bytes Tree.Links Tree.Load
-		Tree.Move Tree.MoveAfter Tree.MoveAt Tree.MoveBefore Tree.NeedsGrowth Tree.Put Tree.PutFree Tree.Read Tree.Remove Tree.RemoveBranch
-		Tree.RemoveChild Tree.RemoveHoles Tree.Reserve Tree.Save Tree.SaveSize Tree.SetPlaces Tree.Settle Tree.Sort Tree.Swap Tree.SwapPlaces
-		Tree.Transfer`,
+	"wait for a refresh: within a tick they must not be called":                  `View.Capture Set.Run`,
 	"are of a Store, which package durable tests":                                `durable.Open durable.Plan Store.Close Store.Durable Store.Err Store.Recovered Store.Save Store.Wait`,
 	"is for any goroutine at any time, and waits for what runs":                  "Pool.Close",
 	"is of what Prefab.CreateN gives out, for the time of its function":          "Instance.Set",

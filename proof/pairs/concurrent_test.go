@@ -323,8 +323,7 @@ func (x *crowd) auditExtensions(t *testing.T, alive map[handle.Handle]bool) {
 		require.Equal(t, all.Len(), n)
 	}
 	if p, ok := x.objects.made["policy"].(policy); ok {
-		_, err := hierarchy.Load(p.Save(nil), hierarchy.TreeOptions{})
-		require.NoError(t, err)
+		require.NoError(t, p.Load(p.Save(nil)))
 		read := p.Read(x.World)
 		for h := range alive {
 			up := read.Parent(h)

@@ -83,7 +83,7 @@ func checkTree(s *scene) {
 		s.see("refused "+r.Change, r.Entity, uint64(r.Other))
 	}
 	image := tree.Save(nil)
-	_, err := hierarchy.Load(image, hierarchy.TreeOptions{})
+	err := tree.Load(image)
 	s.must(err == nil, "the relation: %v", err)
 	s.see("relation", 0, text(image))
 }
