@@ -119,6 +119,3 @@ func (h Handle) Compare(other Handle) int { return cmp.Compare(h, other) }
 // isMalformed reports whether h is neither None nor a handle that New can return: its version is 0
 // but its other bits are not. Only a conversion from uint64 makes such a value.
 func (h Handle) isMalformed() bool { return h.Version() == 0 && h != None }
-
-// Shard is Home.
-func (h Handle) Shard() uint32 { return h.Home() }
