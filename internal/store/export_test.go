@@ -44,3 +44,6 @@ func (v *TypedView[T]) AtWrite(l slots.Loc) *T { return AtWrite[T](&v.View, l) }
 func (v *TypedView[T]) Slice(r Rows) []T { return Slice[T](&v.View, r) }
 
 func (v *TypedView[T]) SliceWrite(r Rows) []T { return SliceWrite[T](&v.View, r) }
+
+// NotedRuns returns how many runs of rows are noted for hooks.
+func (s *Shard) NotedRuns() int { return len(s.tally.runs) + len(s.changes.runs) }
