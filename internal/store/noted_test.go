@@ -145,3 +145,24 @@ func TestNotesOfRows(t *testing.T) {
 	}
 	require.NotEmpty(t, alive)
 }
+
+// TestNotesSettle creates atoms as a hook does, in rows that the same refresh then moves or puts
+// tombstones in.
+func TestNotesSettle(t *testing.T) {
+	for name, move := range map[string]func(sh *store.Shard){
+		"coalesce": func(sh *store.Shard) { sh.EndTick() },
+		"migrate": func(sh *store.Shard) {
+			sh.MigrateSome(1, 10, new(store.Set))
+			sh.CollectOutgoing()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStorage(t, 2, handle.IndexMax, handle.VersionMax)
+			s.space.SetWatch(store.Watch{Created: true}, s.shards)
+			s.space.Growth = store.Growth{RowsFirst: 16, RowsFactor: 4, RowsMax: 4096}
+			all := s.mustCreate(s.shards[0], 30)
+			move(s.shards[0])
+			require.Equal(t, all, s.shards[0].Image().Created)
+		})
+	}
+}
