@@ -24,7 +24,7 @@ func TestInlines(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-gcflags=-m", ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	for _, name := range []string{
-		"New", "Handle.Shard", "Handle.Index", "Handle.Version", "Handle.IsNone", "Handle.Compare",
+		"New", "Handle.Home", "Handle.Index", "Handle.Version", "Handle.IsNone", "Handle.Compare",
 	} {
 		t.Run(name, func(t *testing.T) {
 			line := regexp.MustCompile(`(?m)^\S*handle\.go:\d+:\d+: can inline ` + regexp.QuoteMeta(name) + `$`)

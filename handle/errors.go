@@ -20,13 +20,13 @@ var (
 
 // fieldError is what New panics with: its arguments, at least one of them out of range. It is
 // formatted only when its text is read, because New could not be inlined with a call that formats.
-type fieldError struct{ shard, index, version uint32 }
+type fieldError struct{ home, index, version uint32 }
 
 // Error names the first field that is out of range, and its limit.
 func (e fieldError) Error() string {
 	switch {
-	case e.shard > HomeMax:
-		return fmt.Sprintf("handle: shard %d is out of range: the largest is HomeMax, %d", e.shard, HomeMax)
+	case e.home > HomeMax:
+		return fmt.Sprintf("handle: home %d is out of range: the largest is HomeMax, %d", e.home, HomeMax)
 	case e.index > IndexMax:
 		return fmt.Sprintf("handle: index %d is out of range: the largest is IndexMax, %d", e.index, IndexMax)
 	case e.version > VersionMax:

@@ -20,7 +20,7 @@ func ExampleNew() {
 	// Output:
 	// 0:0@1
 	// 4095:16777215@268435455
-	// handle: shard 4096 is out of range: the largest is HomeMax, 4095
+	// handle: home 4096 is out of range: the largest is HomeMax, 4095
 }
 
 func ExampleParse() {
@@ -35,7 +35,7 @@ func ExampleParse() {
 	// Output:
 	// 3:1047@5 1047 <nil>
 	// true handle: bad syntax: "3:01047@5", byte 2: the index has a leading zero
-	// true handle: out of range: "4096:1047@5", byte 0: the shard is above its limit, 4095
+	// true handle: out of range: "4096:1047@5", byte 0: the home is above its limit, 4095
 }
 
 func ExampleHandle_MarshalBinary() {

@@ -11,7 +11,7 @@ import (
 func Example() {
 	h := handle.New(3, 1047, 5)
 	fmt.Println(h)
-	fmt.Println("shard", h.Home(), "index", h.Index(), "version", h.Version())
+	fmt.Println("home", h.Home(), "index", h.Index(), "version", h.Version())
 
 	// A handle is a plain value: compare it, use it as a key, keep it.
 	seen := map[handle.Handle]string{h: "a creature"}
@@ -21,7 +21,7 @@ func Example() {
 	fmt.Println(h == handle.New(3, 1047, 6))
 	// Output:
 	// 3:1047@5
-	// shard 3 index 1047 version 5
+	// home 3 index 1047 version 5
 	// a creature
 	// false
 }

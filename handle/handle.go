@@ -1,11 +1,12 @@
 // Package handle defines the value that names an entity.
 //
-// A [Handle] is 64 bits: the entity's home shard, its slot's index in that
-// shard, and the version of the slot it was given for.
+// A [Handle] is 64 bits: the entity's home, its slot's index in that
+// home, and the version of the slot it was given for. The home is the shard in which the entity was
+// created; the entities that ports create have a home of their own, after the shards.
 //
 //	63        52 51                    28 27                          0
 //	┌───────────┬────────────────────────┬─────────────────────────────┐
-//	│ shard  12 │ index               24 │ version                  28 │
+//	│ home  12 │ index               24 │ version                  28 │
 //	└───────────┴────────────────────────┴─────────────────────────────┘
 //
 // With the build tag atollwide it is 8, 30 and 26 bits: fewer shards and versions, more
@@ -13,7 +14,7 @@
 // another has saved, must be built with the same layout.
 //
 // The fields are ordered from high to low, so comparing two handles as numbers
-// compares their shards, then their indexes, then their versions.
+// compares their homes, then their indexes, then their versions.
 //
 // A handle is a plain value. It can be copied, compared with ==, used as a map
 // key, stored in a component, written to disk and sent to a client; it holds no
@@ -31,7 +32,7 @@
 //     its form ([Parse], [Handle.UnmarshalBinary]); every lookup in a world
 //     checks its range, state and version again.
 //
-// Text and JSON use the form shard:index@version, as in 3:1047@5, and "none" for
+// Text and JSON use the form home:index@version, as in 3:1047@5, and "none" for
 // [None]. The binary form is 8 bytes, big endian, so that byte order is handle
 // order. Each handle has exactly one text and one binary form, and reading
 // accepts no other.
@@ -39,7 +40,7 @@ package handle
 
 import "cmp"
 
-// The largest value of each field. The smallest shard and index are 0, the
+// The largest value of each field. The smallest home and index are 0, the
 // smallest version is 1. A world's options may lower these limits, never raise
 // them.
 const (
@@ -62,7 +63,7 @@ var _ = [1]struct{}{}[HomeBits+IndexBits+VersionBits-64]
 // entity ever has it.
 const None Handle = 0
 
-// Handle names one entity: home shard, index and version, as described in the
+// Handle names one entity: home, index and version, as described in the
 // package comment. The zero value is [None].
 //
 // A Handle is immutable, so every method with a value receiver may be called
@@ -70,33 +71,33 @@ const None Handle = 0
 // which no other goroutine may be using.
 type Handle uint64
 
-// New packs shard, index and version into a handle. It is meant for code
+// New packs home, index and version into a handle. It is meant for code
 // that gives handles out; to read them from outside use [Parse] and the
 // Unmarshal methods.
 //
-// It panics when shard is above [HomeMax], index is above [IndexMax], or
+// It panics when home is above [HomeMax], index is above [IndexMax], or
 // version is 0 or above [VersionMax]: such a handle would name another entity,
 // or none. The panic value is an error that names the field and its limit and
 // wraps [ErrRange]. For no entity write [None].
 //
 // Cost: it inlines; three predictable comparisons and two shifts. Safe from any
 // goroutine.
-func New(shard, index, version uint32) Handle {
+func New(home, index, version uint32) Handle {
 	// version-1 wraps for 0, so one comparison checks both of its ends.
-	if shard > HomeMax || index > IndexMax || version-1 >= VersionMax {
-		panic(fieldError{shard, index, version})
+	if home > HomeMax || index > IndexMax || version-1 >= VersionMax {
+		panic(fieldError{home, index, version})
 	}
-	return Handle(shard)<<homeShift | Handle(index)<<indexShift | Handle(version)
+	return Handle(home)<<homeShift | Handle(index)<<indexShift | Handle(version)
 }
 
-// Shard returns the number of the entity's home, 0 to [HomeMax]: the shard that its slot is in for
+// Home returns the number of the entity's home, 0 to [HomeMax]: the shard that its slot is in for
 // good. The entity itself may have moved to another shard. Do not use the number as an index of a
 // list with an element for each shard: the home of entities that ports create comes after the
 // shards, and its number is the number of shards. World.Owner and Context.Owner return the shard
 // that an entity is in now. Cost: it inlines to one shift. Safe from any goroutine.
 func (h Handle) Home() uint32 { return uint32(h >> homeShift & HomeMax) }
 
-// Index returns the index of the entity's slot in its home shard, 0 to
+// Index returns the index of the entity's slot in its home, 0 to
 // [IndexMax]. Cost: it inlines to a shift and a mask. Safe from any goroutine.
 func (h Handle) Index() uint32 { return uint32(h >> indexShift & IndexMax) }
 
@@ -110,7 +111,7 @@ func (h Handle) Version() uint32 { return uint32(h >> versionShift & VersionMax)
 // goroutine.
 func (h Handle) IsNone() bool { return h == None }
 
-// Compare returns -1, 0 or +1 as h sorts before, with or after other: by shard,
+// Compare returns -1, 0 or +1 as h sorts before, with or after other: by home,
 // then index, then version, with [None] first. It is the order of the numbers
 // and of the binary form, and fits [slices.SortFunc] as Handle.Compare. Cost: it
 // inlines to two comparisons. Safe from any goroutine.

@@ -32,23 +32,23 @@ var (
 const malformed = handle.Handle(1) << handle.VersionBits
 
 // fields is the tuple that a handle packs.
-type fields struct{ shard, index, version uint32 }
+type fields struct{ home, index, version uint32 }
 
-func (f fields) handle() handle.Handle { return handle.New(f.shard, f.index, f.version) }
+func (f fields) handle() handle.Handle { return handle.New(f.home, f.index, f.version) }
 
 func (f fields) compare(other fields) int {
 	return cmp.Or(
-		cmp.Compare(f.shard, other.shard),
+		cmp.Compare(f.home, other.home),
 		cmp.Compare(f.index, other.index),
 		cmp.Compare(f.version, other.version))
 }
 
 // corners are all the tuples of extreme and middle fields.
 func corners() (all []fields) {
-	for _, shard := range []uint32{0, 1, 3, handle.HomeMax - 1, handle.HomeMax} {
+	for _, home := range []uint32{0, 1, 3, handle.HomeMax - 1, handle.HomeMax} {
 		for _, index := range []uint32{0, 1, 1047, handle.IndexMax - 1, handle.IndexMax} {
 			for _, version := range []uint32{1, 2, 5, handle.VersionMax - 1, handle.VersionMax} {
-				all = append(all, fields{shard, index, version})
+				all = append(all, fields{home, index, version})
 			}
 		}
 	}
@@ -102,8 +102,8 @@ func TestNewPanics(t *testing.T) {
 		fields fields
 		want   string
 	}{
-		{"shard", fields{handle.HomeMax + 1, 0, 1}, "handle: shard " + shardBeyond + " is out of range: the largest is HomeMax, " + shardLimit},
-		{"shard largest", fields{largest, 0, 1}, "handle: shard 4294967295 is out of range: the largest is HomeMax, " + shardLimit},
+		{"home", fields{handle.HomeMax + 1, 0, 1}, "handle: home " + shardBeyond + " is out of range: the largest is HomeMax, " + shardLimit},
+		{"home largest", fields{largest, 0, 1}, "handle: home 4294967295 is out of range: the largest is HomeMax, " + shardLimit},
 		{"index", fields{0, handle.IndexMax + 1, 1}, "handle: index " + indexBeyond + " is out of range: the largest is IndexMax, " + indexLimit},
 		{"index largest", fields{0, largest, 1}, "handle: index 4294967295 is out of range: the largest is IndexMax, " + indexLimit},
 		{"version", fields{0, 0, handle.VersionMax + 1}, "handle: version " + versionBeyond + " is out of range: the largest is VersionMax, " + versionLimit},
@@ -113,7 +113,7 @@ func TestNewPanics(t *testing.T) {
 		{"index, all else largest", fields{handle.HomeMax, handle.IndexMax + 1, 1}, "handle: index " + indexBeyond + " is out of range: the largest is IndexMax, " + indexLimit},
 		{"version, all else largest", fields{handle.HomeMax, handle.IndexMax, handle.VersionMax + 1}, "handle: version " + versionBeyond + " is out of range: the largest is VersionMax, " + versionLimit},
 		{"version 0, all else largest", fields{handle.HomeMax, handle.IndexMax, 0}, "handle: version 0 is out of range: versions start at 1; for no entity use None"},
-		{"all, names the first", fields{largest, largest, largest}, "handle: shard 4294967295 is out of range: the largest is HomeMax, " + shardLimit},
+		{"all, names the first", fields{largest, largest, largest}, "handle: home 4294967295 is out of range: the largest is HomeMax, " + shardLimit},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			defer func() {

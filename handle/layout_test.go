@@ -24,7 +24,7 @@ const (
 
 	bits          = "0030004170000005" // of 3:1047@5
 	bitsOfNone    = "0030004170000000" // of 3:1047@0
-	lastShard     = "fff0000000000001" // of the largest shard, 0@1
+	lastShard     = "fff0000000000001" // of the largest home, 0@1
 	malformedBits = "0x0000000010000000"
 )
 

@@ -2,7 +2,7 @@
 
 package handle
 
-// The widths of a handle's fields, in bits, for worlds of up to 255 shards that hold up
+// The widths of a handle's fields, in bits, for worlds of up to 255 homes that hold up
 // to a thousand million entities each. All shifts and limits derive from these, and they
 // add up to 64.
 const (

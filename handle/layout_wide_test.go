@@ -24,7 +24,7 @@ const (
 
 	bits          = "030000105c000005" // of 3:1047@5
 	bitsOfNone    = "030000105c000000" // of 3:1047@0
-	lastShard     = "ff00000000000001" // of the largest shard, 0@1
+	lastShard     = "ff00000000000001" // of the largest home, 0@1
 	malformedBits = "0x0000000004000000"
 )
 

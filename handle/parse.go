@@ -7,12 +7,12 @@ import (
 )
 
 // Parse returns the handle whose text form is s, as [Handle.String] writes it:
-// shard:index@version, or "none" for [None].
+// home:index@version, or "none" for [None].
 //
 // It accepts the canonical form only, so two texts are equal when their handles
 // are: decimal ASCII digits without sign, space or leading zero, and nothing
 // before or after. A text of another form is refused with an error that wraps
-// [ErrSyntax]; a shard above [HomeMax], an index above [IndexMax], or a version
+// [ErrSyntax]; a home above [HomeMax], an index above [IndexMax], or a version
 // that is 0 or above [VersionMax] with one that wraps [ErrRange]. The handle is
 // then None. When several things are wrong, the error names the first from the
 // left.
@@ -31,8 +31,8 @@ func parse[T string | []byte](text T) (Handle, error) {
 		r.end(textNone)
 		return None, r.err
 	}
-	shard := r.number("shard", HomeMax)
-	r.separator(':', "shard")
+	home := r.number("home", HomeMax)
+	r.separator(':', "home")
 	index := r.number("index", IndexMax)
 	r.separator('@', "index")
 	version := r.number("version", VersionMax)
@@ -43,7 +43,7 @@ func parse[T string | []byte](text T) (Handle, error) {
 	if r.err != nil {
 		return None, r.err
 	}
-	return New(shard, index, version), nil
+	return New(home, index, version), nil
 }
 
 // reader reads a text from left to right. Once something is wrong it keeps the

@@ -8,7 +8,7 @@ import (
 // textNone is the text form of None.
 const textNone = "none"
 
-// String returns the text form of h: shard, index and version in decimal, as in
+// String returns the text form of h: home, index and version in decimal, as in
 // "3:1047@5", or "none" for [None]. [Parse] reads it back. It has at most 23
 // bytes, all of them ASCII.
 //

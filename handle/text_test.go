@@ -38,70 +38,70 @@ type refusal struct {
 }
 
 var refusals = []refusal{
-	{"", handle.ErrSyntax, "byte 0: want the shard, in digits, found the end"},
-	{"3", handle.ErrSyntax, "byte 1: want ':' after the shard, found the end"},
+	{"", handle.ErrSyntax, "byte 0: want the home, in digits, found the end"},
+	{"3", handle.ErrSyntax, "byte 1: want ':' after the home, found the end"},
 	{"3:", handle.ErrSyntax, "byte 2: want the index, in digits, found the end"},
 	{"3:1047", handle.ErrSyntax, "byte 6: want '@' after the index, found the end"},
 	{"3:1047@", handle.ErrSyntax, "byte 7: want the version, in digits, found the end"},
-	{":1@1", handle.ErrSyntax, `byte 0: want the shard, in digits, found ":"`},
+	{":1@1", handle.ErrSyntax, `byte 0: want the home, in digits, found ":"`},
 	{"3:@1", handle.ErrSyntax, `byte 2: want the index, in digits, found "@"`},
-	{"@", handle.ErrSyntax, `byte 0: want the shard, in digits, found "@"`},
+	{"@", handle.ErrSyntax, `byte 0: want the home, in digits, found "@"`},
 
-	{"03:1@1", handle.ErrSyntax, "byte 0: the shard has a leading zero"},
-	{"00:1@1", handle.ErrSyntax, "byte 0: the shard has a leading zero"},
+	{"03:1@1", handle.ErrSyntax, "byte 0: the home has a leading zero"},
+	{"00:1@1", handle.ErrSyntax, "byte 0: the home has a leading zero"},
 	{"3:01@1", handle.ErrSyntax, "byte 2: the index has a leading zero"},
 	{"3:00@1", handle.ErrSyntax, "byte 2: the index has a leading zero"},
 	{"3:1@01", handle.ErrSyntax, "byte 4: the version has a leading zero"},
 	{"3:1@00", handle.ErrSyntax, "byte 4: the version has a leading zero"},
-	{strings.Repeat("0", 1000), handle.ErrSyntax, "byte 0: the shard has a leading zero"},
+	{strings.Repeat("0", 1000), handle.ErrSyntax, "byte 0: the home has a leading zero"},
 
-	{"+3:1@1", handle.ErrSyntax, `byte 0: want the shard, in digits, found "+"`},
-	{"-3:1@1", handle.ErrSyntax, `byte 0: want the shard, in digits, found "-"`},
+	{"+3:1@1", handle.ErrSyntax, `byte 0: want the home, in digits, found "+"`},
+	{"-3:1@1", handle.ErrSyntax, `byte 0: want the home, in digits, found "-"`},
 	{"3:+1@1", handle.ErrSyntax, `byte 2: want the index, in digits, found "+"`},
 	{"3:1@-1", handle.ErrSyntax, `byte 4: want the version, in digits, found "-"`},
 	{"3:1_0@1", handle.ErrSyntax, `byte 3: want '@' after the index, found "_"`},
-	{"0x3:1@1", handle.ErrSyntax, `byte 1: want ':' after the shard, found "x"`},
+	{"0x3:1@1", handle.ErrSyntax, `byte 1: want ':' after the home, found "x"`},
 	{"3:1e3@1", handle.ErrSyntax, `byte 3: want '@' after the index, found "e"`},
 
-	{" 3:1@1", handle.ErrSyntax, `byte 0: want the shard, in digits, found " "`},
-	{"3 :1@1", handle.ErrSyntax, `byte 1: want ':' after the shard, found " "`},
+	{" 3:1@1", handle.ErrSyntax, `byte 0: want the home, in digits, found " "`},
+	{"3 :1@1", handle.ErrSyntax, `byte 1: want ':' after the home, found " "`},
 	{"3:1@1 ", handle.ErrSyntax, `byte 5: want the end after the version, found " "`},
 	{"3:1@1\n", handle.ErrSyntax, `byte 5: want the end after the version, found "\n"`},
 	{"3:1@1\x00", handle.ErrSyntax, `byte 5: want the end after the version, found "\x00"`},
 	{"3:1@1@1", handle.ErrSyntax, `byte 5: want the end after the version, found "@"`},
 	{"3:1@1,3:1@2", handle.ErrSyntax, `byte 5: want the end after the version, found ","`},
-	{"3@1:1", handle.ErrSyntax, `byte 1: want ':' after the shard, found "@"`},
+	{"3@1:1", handle.ErrSyntax, `byte 1: want ':' after the home, found "@"`},
 	{"3:1:1", handle.ErrSyntax, `byte 3: want '@' after the index, found ":"`},
-	{"3;1@1", handle.ErrSyntax, `byte 1: want ':' after the shard, found ";"`},
-	{`"3:1@1"`, handle.ErrSyntax, `byte 0: want the shard, in digits, found "\""`},
-	{"12345", handle.ErrRange, "byte 0: the shard is above its limit, " + shardLimit},
+	{"3;1@1", handle.ErrSyntax, `byte 1: want ':' after the home, found ";"`},
+	{`"3:1@1"`, handle.ErrSyntax, `byte 0: want the home, in digits, found "\""`},
+	{"12345", handle.ErrRange, "byte 0: the home is above its limit, " + shardLimit},
 
-	{"None", handle.ErrSyntax, `byte 0: want the shard, in digits, found "N"`},
-	{"NONE", handle.ErrSyntax, `byte 0: want the shard, in digits, found "N"`},
-	{"non", handle.ErrSyntax, `byte 0: want the shard, in digits, found "n"`},
+	{"None", handle.ErrSyntax, `byte 0: want the home, in digits, found "N"`},
+	{"NONE", handle.ErrSyntax, `byte 0: want the home, in digits, found "N"`},
+	{"non", handle.ErrSyntax, `byte 0: want the home, in digits, found "n"`},
 	{"none ", handle.ErrSyntax, `byte 4: want the end after none, found " "`},
 	{"nonesuch", handle.ErrSyntax, `byte 4: want the end after none, found "s"`},
-	{"nil", handle.ErrSyntax, `byte 0: want the shard, in digits, found "n"`},
+	{"nil", handle.ErrSyntax, `byte 0: want the home, in digits, found "n"`},
 
-	{"٣:1@1", handle.ErrSyntax, `byte 0: want the shard, in digits, found "\u0663"`},
-	{"3\u200b:1@1", handle.ErrSyntax, `byte 1: want ':' after the shard, found "\u200b"`},
+	{"٣:1@1", handle.ErrSyntax, `byte 0: want the home, in digits, found "\u0663"`},
+	{"3\u200b:1@1", handle.ErrSyntax, `byte 1: want ':' after the home, found "\u200b"`},
 	{"3:1\U0001f3dd@1", handle.ErrSyntax, `byte 3: want '@' after the index, found "\U0001f3dd"`},
-	{"\ufeff3:1@1", handle.ErrSyntax, `byte 0: want the shard, in digits, found "\ufeff"`},
+	{"\ufeff3:1@1", handle.ErrSyntax, `byte 0: want the home, in digits, found "\ufeff"`},
 	{"3:1@\xff", handle.ErrSyntax, `byte 4: want the version, in digits, found "\xff"`},
 	{"3:1@1\xe2\x82", handle.ErrSyntax, `byte 5: want the end after the version, found "\xe2"`},
 
-	{shardBeyond + ":1@1", handle.ErrRange, "byte 0: the shard is above its limit, " + shardLimit},
-	{shardLimit + "0:1@1", handle.ErrRange, "byte 0: the shard is above its limit, " + shardLimit},
+	{shardBeyond + ":1@1", handle.ErrRange, "byte 0: the home is above its limit, " + shardLimit},
+	{shardLimit + "0:1@1", handle.ErrRange, "byte 0: the home is above its limit, " + shardLimit},
 	{"3:" + indexBeyond + "@1", handle.ErrRange, "byte 2: the index is above its limit, " + indexLimit},
 	{"3:1@" + versionBeyond, handle.ErrRange, "byte 4: the version is above its limit, " + versionLimit},
 	{"3:1@4294967297", handle.ErrRange, "byte 4: the version is above its limit, " + versionLimit},
-	{"18446744073709551617:1@1", handle.ErrRange, "byte 0: the shard is above its limit, " + shardLimit},
+	{"18446744073709551617:1@1", handle.ErrRange, "byte 0: the home is above its limit, " + shardLimit},
 	{"3:1@0", handle.ErrRange, "byte 4: the version is 0, and versions start at 1"},
 	{"0:0@0", handle.ErrRange, "byte 4: the version is 0, and versions start at 1"},
-	{shardBeyond + ":-1@x", handle.ErrRange, "byte 0: the shard is above its limit, " + shardLimit},
-	{strings.Repeat("9", 32), handle.ErrRange, "byte 0: the shard is above its limit, " + shardLimit}, // quoted whole
-	{strings.Repeat("9", 33), handle.ErrRange, "byte 0: the shard is above its limit, " + shardLimit},
-	{strings.Repeat("9", 1000), handle.ErrRange, "byte 0: the shard is above its limit, " + shardLimit},
+	{shardBeyond + ":-1@x", handle.ErrRange, "byte 0: the home is above its limit, " + shardLimit},
+	{strings.Repeat("9", 32), handle.ErrRange, "byte 0: the home is above its limit, " + shardLimit}, // quoted whole
+	{strings.Repeat("9", 33), handle.ErrRange, "byte 0: the home is above its limit, " + shardLimit},
+	{strings.Repeat("9", 1000), handle.ErrRange, "byte 0: the home is above its limit, " + shardLimit},
 }
 
 func TestText(t *testing.T) {
@@ -112,7 +112,7 @@ func TestText(t *testing.T) {
 
 func TestTextRoundTrip(t *testing.T) {
 	check := func(f fields) {
-		text := fmt.Sprintf("%d:%d@%d", f.shard, f.index, f.version)
+		text := fmt.Sprintf("%d:%d@%d", f.home, f.index, f.version)
 		checkText(t, f.handle(), text)
 	}
 	for _, f := range corners() {

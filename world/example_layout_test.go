@@ -12,7 +12,7 @@ func ExampleLayout() {
 	w, wider := world.MustNew(world.Options{Shards: 2}), world.MustNew(world.Options{Shards: 4})
 	fmt.Println(w.Layout() == wider.Layout(), w.Layout().Shards)
 
-	sum := w.Layout().ShardBits + w.Layout().IndexBits + w.Layout().VersionBits
+	sum := w.Layout().HomeBits + w.Layout().IndexBits + w.Layout().VersionBits
 	fmt.Println(sum, sum == handle.HomeBits+handle.IndexBits+handle.VersionBits)
 	// Output:
 	// false 2

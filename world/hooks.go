@@ -43,6 +43,9 @@ func (k *hooks) watch() {
 	var watch store.Watch
 	for _, h := range k.all {
 		watch.Created = watch.Created || h.on&^OnDestroy != 0
+		if h.on&OnCreate != 0 {
+			watch.Told = append(watch.Told, h.set)
+		}
 		if h.on&(OnAdd|OnRemove) != 0 {
 			watch.Changes = append(watch.Changes, h.set)
 		}
@@ -58,7 +61,7 @@ func (k *hooks) due() int {
 	n, w := 0, k.w
 	w.space.GatherChanges(w.shards)
 	for _, s := range w.shards {
-		n += s.Noted()
+		n += s.Due()
 		if k.on&OnDestroy != 0 {
 			n += s.MarkedRows()
 		}

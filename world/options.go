@@ -168,7 +168,7 @@ func (o Options) validate() (Options, error) {
 // the widths of the handle's fields, and the number of shards. The home of entities that ports
 // create has the number after those of the shards.
 type Layout struct {
-	ShardBits, IndexBits, VersionBits, Shards int
+	HomeBits, IndexBits, VersionBits, Shards int
 }
 
 // Layout returns the layout of the world's handles.

@@ -146,7 +146,7 @@ func (w *World) Options() Options { return w.options }
 func (w *World) Tick() uint64 { return w.engine.Tick.Load() }
 
 // Shards returns the number of shards. World.Owner returns the shard that an entity is in; its
-// handle does not have it. For an entity that a port creates, Handle.Shard is Shards() itself,
+// handle does not have it. For an entity that a port creates, Handle.Home is Shards() itself,
 // because no shard is its home.
 func (w *World) Shards() int { return len(w.shards) }
 

@@ -171,6 +171,9 @@ func (a Adjacent) move(e *edge) Adjacent {
 		return Adjacent{chunk: c}
 	}
 	a = a.Head(n)
+	if t.settleRows(n); c.noted {
+		t.shard.settle()
+	}
 	to.cur.extend(n)
 	if a.step > 0 {
 		to.cur.moveRows(at, c, a.row, n, e)
@@ -178,9 +181,7 @@ func (a Adjacent) move(e *edge) Adjacent {
 		to.cur.moveRowsBack(at, c, a.row, n, e)
 	}
 	if e.watched {
-		for _, h := range to.cur.handles[at : at+n] {
-			t.shard.logChange(h, t)
-		}
+		t.shard.noteChanges(to.cur, at, n, t)
 	}
 	t.removeAdjacent(c, a.row, n, a.step)
 	a.chunk, a.row, a.step = to.cur, at, 1

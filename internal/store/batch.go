@@ -31,7 +31,7 @@ func (s *Shard) CreateRows(t *Table, n int, alive bool) (Rows, error) {
 			slot.StoreBatched(uint32(h) ^ staging) // publishes loc and the row
 		}
 	}
-	s.tally.createAll(handles)
+	s.tally.createAll(handles, c, from)
 	return c.rows(from, from+n), nil
 }
 

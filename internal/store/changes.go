@@ -10,6 +10,7 @@ import (
 // Watch says which changes are recorded. The zero value records none.
 type Watch struct {
 	Created bool  // atoms that are created
+	Told    []Set // of created atoms, hooks are told of those that have all components of one of these sets
 	Changes []Set // atoms that begin or cease to have all components of one of these sets
 	Stored  Set   // components whose values are replaced
 }
@@ -30,9 +31,12 @@ func (w *Watch) changes(from, to *Set) bool {
 // Ownership: the shard's owner.
 type changeLog struct {
 	created []handle.Handle // while hooks are notified or changes gathered; before that the tally has them
-	changes []changeEntry
+	born    []notedRun      // likewise
+	changes []changeEntry   // and after them
+	runs    []notedRun
 	stored  []storeEntry
-	met     []*Chunk // while a list is being read: those whose set once is to be emptied
+	first   []notedRun // scratch of BeginNotify
+	met     []*Chunk   // while a list is being read: those whose set once is to be emptied
 }
 
 type changeEntry struct {
@@ -72,18 +76,6 @@ func (s *Space) SetWatch(w Watch, shards []*Shard) {
 // Watched reports whether the caller must call NoteStored for each row whose value it replaces.
 func (c *Column) Watched() bool { return c.watched }
 
-// logChange records that an atom moves from a table to one with other components.
-func (s *Shard) logChange(h handle.Handle, from *Table) {
-	s.changes.changes = append(s.changes.changes, changeEntry{h, from, s.space.moves})
-}
-
-// noteChanges is logChange for all atoms of a chunk.
-func (c *Chunk) noteChanges() {
-	for _, h := range c.handles[:c.n] {
-		c.table.shard.logChange(h, c.table)
-	}
-}
-
 // NoteStored records that a component of an atom, which must be here, was replaced. It is not
 // inlined, so that the code that stores stays short.
 //
@@ -108,7 +100,29 @@ func (s *Space) NoteAllStored(l slots.Loc, components Set) {
 
 // Noted returns how many entries there are.
 func (s *Shard) Noted() int {
-	return len(s.tally.fresh) + len(s.changes.changes) + len(s.changes.stored)
+	return len(s.tally.fresh) + rowsOf(s.tally.runs) + len(s.changes.changes) + rowsOf(s.changes.runs) + len(s.changes.stored)
+}
+
+// Due returns how many entries hooks may have to be told of. If there are none, it forgets the created
+// atoms, so that no refresh has anything to do for them.
+func (s *Shard) Due() int {
+	n := s.Noted()
+	if n > rowsOf(s.tally.runs) || slices.ContainsFunc(s.tally.runs, s.space.watch.tells) {
+		return n
+	}
+	s.tally.runs = dropRuns(s.tally.runs)
+	return 0
+}
+
+// tells reports whether a hook is told of the created atoms in a run.
+func (w *Watch) tells(x notedRun) bool {
+	set := &x.chunk.table.set
+	for i := range w.Told {
+		if set.Contains(&w.Told[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // GatherChanges moves the entries about an atom to the shard that has it. The world must be idle,
@@ -119,6 +133,7 @@ func (s *Space) GatherChanges(shards []*Shard) {
 	}
 	s.gathered = s.moves
 	for _, sh := range shards {
+		sh.settle()
 		sh.tally.fresh = slices.DeleteFunc(sh.tally.fresh, func(h handle.Handle) bool {
 			to := s.movedTo(sh, h, shards)
 			if to != nil {

@@ -34,6 +34,7 @@ type Chunk struct {
 	notify  *notifySets // sets of rows, while hooks are notified; nil for none
 	kept    *kept       // copies for frames; nil for none
 	touched bool        // it is among the table's dirty chunks
+	noted   bool        // it is in a run of the shard's notes for hooks
 	hidden  hidden      // which rows other shards must not see yet
 	// reserved says that the chunk was made for a Reserve, and no row has left it since.
 	reserved bool

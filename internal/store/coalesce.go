@@ -53,6 +53,9 @@ func (s *Shard) coalesceAll() {
 	if len(s.fragmented) > 1 {
 		slices.SortFunc(s.fragmented, func(a, b *Table) int { return cmp.Compare(a.serial, b.serial) })
 	}
+	if len(s.fragmented) > 0 {
+		s.settle()
+	}
 	left := s.fragmented[:0]
 	bytes := uint64(0)
 	for _, t := range s.fragmented {

@@ -6,6 +6,7 @@ func (s *Shard) Drop() {
 	for _, t := range s.tables {
 		t.chunks, t.dirty, t.loopMarks, t.cur = nil, nil, nil, noChunk
 	}
+	s.tally.runs, s.changes.runs = nil, nil
 	s.Allocator.Drop()
 	s.compaction, s.retagging, s.migration.moves = compaction{}, retagging{}, nil
 }

@@ -158,7 +158,7 @@ func (c *Chunk) change(row int, h handle.Handle, e *edge) (Atom, error) {
 		to.moveRow(at, h, c, row, e)
 	}
 	if e.watched {
-		t.shard.logChange(h, c.table)
+		t.shard.noteChanges(to, at, 1, c.table)
 	}
 	t.shard.cost += e.cost
 	c.table.swapRemove(c, row)
@@ -174,13 +174,14 @@ func (c *Chunk) changeRun(e *edge) error {
 	}
 	to, at := t.cur, t.cur.n
 	n := min(c.n, to.Cap()-at) // not what is ready: a world that was loaded has other rows ready
+	if c.noted {
+		t.shard.settle()
+	}
 	to.ready(at + n)
-	handles := to.extend(n)
+	to.extend(n)
 	to.moveRows(at, c, c.n-n, n, e)
 	if e.watched {
-		for _, h := range handles {
-			t.shard.logChange(h, c.table)
-		}
+		t.shard.noteChanges(to, at, n, c.table)
 	}
 	c.used = max(c.used, c.n)
 	c.n -= n
@@ -261,6 +262,9 @@ func (c *Chunk) bare() bool { return c.flags == nil && c.marked == 0 }
 func (t *Table) swapRemove(c *Chunk, row int) {
 	c.dropFlags(row)
 	last := t.last()
+	if c.noted || last.noted {
+		t.shard.settle()
+	}
 	last.used = max(last.used, last.n)
 	last.n--
 	if last != c || last.n != row {

@@ -47,3 +47,6 @@ func (v *TypedView[T]) SliceWrite(r Rows) []T { return SliceWrite[T](&v.View, r)
 
 // Wanted returns how many rows the column expects its tables to need soon.
 func (c *Column) Wanted() int { return c.blocks.wanted }
+
+// NotedRuns returns how many runs of rows are noted for hooks.
+func (s *Shard) NotedRuns() int { return len(s.tally.runs) + len(s.changes.runs) }

@@ -74,8 +74,8 @@ func (s *Shard) Image() (x Image) {
 		}
 		x.Marked = append(x.Marked, m)
 	}
-	x.Created = s.tally.fresh
-	for _, c := range s.changes.changes {
+	x.Created = s.appendCreated(slices.Clip(s.tally.fresh))
+	for _, c := range s.appendChanges(slices.Clip(s.changes.changes)) {
 		x.Changes = append(x.Changes, ChangeImage{c.handle, slices.Collect(c.from.set.All), c.moves})
 	}
 	for _, c := range s.changes.stored {

@@ -242,6 +242,7 @@ func (s *Shard) loadMarked(all []MarkedTable) error {
 
 // loadNotes loads the changes that hooks have yet to be notified of.
 func (s *Shard) loadNotes(x *Image) error {
+	s.settle()
 	s.tally.fresh = append(s.tally.fresh[:0], x.Created...)
 	for _, n := range x.Changes {
 		set, err := s.space.setOf(n.Components)

@@ -102,6 +102,7 @@ func (s *Shard) Migrating() int { return len(s.migration.requests) + len(s.migra
 // that leave.
 func (s *Shard) CollectOutgoing() {
 	m := &s.migration
+	s.settle() // hooks have created, and tombstones take the place of handles
 	s.PublishFlags()
 	m.full = false
 	for i := len(m.requests) - 1; i >= 0; i-- {

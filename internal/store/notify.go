@@ -12,14 +12,36 @@ import (
 // reported once, by its state now compared with the last time. A created atom is reported as
 // created, with the components that it has by now, and otherwise at most as destroyed.
 func (s *Shard) BeginNotify() {
+	if s.applying.staged != 0 { // some may have been created and destroyed in this refresh, and never alive
+		s.settle()
+	}
 	s.changes, s.notifying = s.notifying, s.changes
 	t := &s.notifying
 	t.created, s.tally.fresh = s.tally.fresh, t.created[:0]
+	t.born, s.tally.runs = s.tally.runs, t.born[:0]
+	for _, runs := range [][]notedRun{t.born, t.runs} {
+		for i := range runs {
+			runs[i].chunk.noted = false
+		}
+	}
 	t.created = slices.DeleteFunc(t.created, func(h handle.Handle) bool { return !s.space.Alive(h) })
+	if len(t.changes)+len(t.runs)+len(t.stored) == 0 {
+		return
+	}
 	for _, h := range t.created {
 		c, row := s.row(h)
 		setBit(&c.seen().created, row, len(c.marks))
 	}
+	for i := range t.born {
+		x := &t.born[i]
+		setBits(&x.chunk.seen().created, int(x.from), int(x.to), len(x.chunk.marks))
+	}
+	s.keepFirst()
+}
+
+// keepFirst drops all changes of created atoms, and of the others all but the first.
+func (s *Shard) keepFirst() {
+	t := &s.notifying
 	first := t.changes[:0]
 	for _, x := range t.changes {
 		if c, row := s.row(x.handle); c != nil && !c.isCreated(row) && setBit(&c.seen().once, row, len(c.marks)) {
@@ -28,9 +50,27 @@ func (s *Shard) BeginNotify() {
 	}
 	clear(t.changes[len(first):])
 	t.changes = first
+	runs := t.first[:0]
+	for _, x := range t.runs {
+		sets := x.chunk.seen()
+		for row, to := int(x.from), int(x.to); row < to; {
+			row += sets.stretch(row, to, true)
+			if n := sets.stretch(row, to, false); n > 0 {
+				x.from, x.to = uint32(row), uint32(row+n)
+				runs = append(runs, x)
+				setBits(&sets.once, row, row+n, len(x.chunk.marks))
+				row += n
+			}
+		}
+	}
+	clear(t.runs)
+	t.runs, t.first = runs, t.runs[:0]
 	for _, x := range first {
 		c, row := s.row(x.handle)
 		unsetBit(c.notify.once, row)
+	}
+	for i := range runs {
+		unsetBits(runs[i].chunk.notify.once, int(runs[i].from), int(runs[i].to))
 	}
 }
 
@@ -38,11 +78,19 @@ func (s *Shard) BeginNotify() {
 func (s *Shard) EndNotify() {
 	t := &s.notifying
 	for _, h := range t.created {
-		c, row := s.row(h)
-		unsetBit(c.notify.created, row)
+		if c, row := s.row(h); c.isCreated(row) {
+			unsetBit(c.notify.created, row)
+		}
 	}
+	for i := range t.born {
+		if x := &t.born[i]; x.chunk.isCreated(int(x.from)) {
+			unsetBits(x.chunk.notify.created, int(x.from), int(x.to))
+		}
+	}
+	clear(t.born)
 	clear(t.changes)
-	t.created, t.changes, t.stored = t.created[:0], t.changes[:0], t.stored[:0]
+	clear(t.runs)
+	t.created, t.born, t.changes, t.runs, t.stored = t.created[:0], t.born[:0], t.changes[:0], t.runs[:0], t.stored[:0]
 }
 
 // AppendCreated appends the atoms that were created and have the components, in the
@@ -53,26 +101,36 @@ func (s *Shard) AppendCreated(to []handle.Handle, set *Set) []handle.Handle {
 			to = append(to, h)
 		}
 	}
+	for i := range s.notifying.born {
+		if x := &s.notifying.born[i]; x.chunk.table.set.Contains(set) {
+			to = append(to, x.handles()...)
+		}
+	}
 	return to
 }
 
 // AppendAdded appends the atoms that have the components and did not have all of them,
 // in the order in which they changed first.
 func (s *Shard) AppendAdded(to []handle.Handle, set *Set) []handle.Handle {
-	for _, x := range s.notifying.changes {
-		if c, _ := s.row(x.handle); !x.from.set.Contains(set) && c.table.set.Contains(set) {
-			to = append(to, x.handle)
-		}
-	}
-	return to
+	return s.appendChanged(to, set, true)
 }
 
 // AppendRemoved appends the atoms that had the components and no longer have all of them,
 // in the order in which they changed first.
 func (s *Shard) AppendRemoved(to []handle.Handle, set *Set) []handle.Handle {
+	return s.appendChanged(to, set, false)
+}
+
+// appendChanged is AppendAdded or AppendRemoved.
+func (s *Shard) appendChanged(to []handle.Handle, set *Set, added bool) []handle.Handle {
 	for _, x := range s.notifying.changes {
-		if c, _ := s.row(x.handle); x.from.set.Contains(set) && !c.table.set.Contains(set) {
+		if c, _ := s.row(x.handle); x.from.set.Contains(set) != added && c.table.set.Contains(set) == added {
 			to = append(to, x.handle)
+		}
+	}
+	for i := range s.notifying.runs {
+		if x := &s.notifying.runs[i]; x.had.set.Contains(set) != added && x.chunk.table.set.Contains(set) == added {
+			to = append(to, x.handles()...)
 		}
 	}
 	return to

@@ -354,7 +354,7 @@ func (s *Shard) adoptMany(c *Chunk, fields []Field, creates []handle.Handle, val
 		}
 	}
 	copy(c.extend(len(creates)), creates)
-	s.tally.createAll(creates)
+	s.tally.createAll(creates, c, from)
 	s.Outcomes.Add(queue.Applied, len(creates))
 	l, hide := c.base+slots.Loc(from), s.applying.staged
 	for k, h := range creates {
@@ -386,7 +386,7 @@ func (s *Shard) adopt(c *Chunk, fields []Field, creates []queue.PendingRequest) 
 	for k := range creates {
 		handles[k] = creates[k].Handle
 	}
-	s.tally.createAll(handles)
+	s.tally.createAll(handles, c, from)
 	s.Outcomes.Add(queue.Applied, len(creates))
 	for k := range creates {
 		creates[k].Decide(queue.Applied)

@@ -51,7 +51,7 @@ func (t *Table) Retag(set Set, added func(Rows)) error {
 	moved := t.chunks[:n]
 	if e.watched {
 		for _, c := range moved {
-			c.noteChanges()
+			t.shard.noteChanges(c, 0, c.n, t)
 		}
 	}
 	t.shard.space.retag(moved, to)

@@ -165,7 +165,7 @@ func (s *Shard) CreatePlain(t *Table, fields *Fields, v mem.Address) (handle.Han
 	h, slot := s.Next(s.Pop())
 	c, row := t.push(h)
 	slot.Loc = c.base + slots.Loc(row)
-	slot.Store(s.tally.create(h)) // publishes loc and the row
+	slot.Store(s.tally.create(h, c, row)) // publishes loc and the row
 	return h, nil
 }
 
@@ -195,7 +195,7 @@ func (s *Shard) makeRoom(t *Table, want int) error {
 // atom takes the next row.
 func (s *Shard) atom(t *Table, h handle.Handle) Atom {
 	c, row := t.push(h)
-	return Atom{h, c, row, s.tally.create(h)}
+	return Atom{h, c, row, s.tally.create(h, c, row)}
 }
 
 // Adopt takes a row for a pending handle of any home. The caller stores the
@@ -249,6 +249,7 @@ func (s *Shard) Dirty() int { return len(s.dirty) }
 // It recycles the slots of the marked atoms whose home is here; RemoteDead and PortDead have the
 // rest.
 func (s *Shard) Compact() {
+	s.settle()
 	if m := &s.migration; len(m.requests)+len(m.outgoing)+len(m.flagged) > 0 {
 		s.finishMigration()
 	}

@@ -111,16 +111,30 @@ func (s *Shard) AppendChanges(dst []byte) []byte {
 	if s.space.moves != s.space.gathered {
 		number(1)
 	}
-	number(uint64(len(s.tally.fresh)))
+	number(uint64(len(s.tally.fresh) + rowsOf(s.tally.runs)))
 	for _, h := range s.tally.fresh {
 		number(uint64(h))
 	}
-	number(uint64(len(s.changes.changes)))
-	for _, x := range s.changes.changes {
-		number(uint64(x.handle))
-		number(uint64(s.space.moves - x.moves))
-		for _, word := range x.from.set {
+	for i := range s.tally.runs {
+		for _, h := range s.tally.runs[i].handles() {
+			number(uint64(h))
+		}
+	}
+	changed := func(h handle.Handle, moves uint32, from *Table) {
+		number(uint64(h))
+		number(uint64(s.space.moves - moves))
+		for _, word := range from.set {
 			number(word)
+		}
+	}
+	number(uint64(len(s.changes.changes) + rowsOf(s.changes.runs)))
+	for _, x := range s.changes.changes {
+		changed(x.handle, x.moves, x.from)
+	}
+	for i := range s.changes.runs {
+		x := &s.changes.runs[i]
+		for _, h := range x.handles() {
+			changed(h, x.moves, x.had)
 		}
 	}
 	for _, x := range s.changes.stored {

@@ -13,15 +13,16 @@ type tally struct {
 	watched   bool            // created atoms are noted: hooked, or staging
 	hooked    bool            // hooks are called for created atoms
 	staging   uint32          // slots.StagedBit while functions run, or 0
-	fresh     []handle.Handle // atoms that hooks have yet to be notified of
+	fresh     []handle.Handle // atoms that hooks have yet to be notified of, and after them
+	runs      []notedRun      // rows of such atoms
 	staged    []handle.Handle // atoms that functions have stored in this refresh
 }
 
-// create counts an atom, and returns what its slot is to hold.
-func (r *tally) create(h handle.Handle) (generation uint32) {
+// create counts an atom in a row, and returns what its slot is to hold.
+func (r *tally) create(h handle.Handle, c *Chunk, row int) (generation uint32) {
 	r.created++
 	if r.watched {
-		return r.note(h)
+		return r.note(h, c, row)
 	}
 	return uint32(h)
 }
@@ -30,9 +31,9 @@ func (r *tally) create(h handle.Handle) (generation uint32) {
 // the code that creates stays short.
 //
 //go:noinline
-func (r *tally) note(h handle.Handle) (generation uint32) {
+func (r *tally) note(h handle.Handle, c *Chunk, row int) (generation uint32) {
 	if r.hooked {
-		r.fresh = append(r.fresh, h)
+		r.noteCreated(c, row, 1)
 	}
 	if r.staging != 0 {
 		r.staged = append(r.staged, h)
@@ -40,16 +41,20 @@ func (r *tally) note(h handle.Handle) (generation uint32) {
 	return uint32(h) ^ r.staging
 }
 
-func (r *tally) createAll(hs []handle.Handle) {
+// createAll is create for the atoms in a chunk's rows from a row on.
+func (r *tally) createAll(hs []handle.Handle, c *Chunk, row int) {
 	r.created += uint64(len(hs))
 	if r.watched {
-		r.noteAll(hs)
+		r.noteAll(hs, c, row)
 	}
 }
 
 //go:noinline
-func (r *tally) noteAll(hs []handle.Handle) {
-	for _, h := range hs {
-		r.note(h)
+func (r *tally) noteAll(hs []handle.Handle, c *Chunk, row int) {
+	if r.hooked && len(hs) > 0 {
+		r.noteCreated(c, row, len(hs))
+	}
+	if r.staging != 0 {
+		r.staged = append(r.staged, hs...)
 	}
 }

@@ -180,7 +180,7 @@ var handleShape = &shape.Shape{Kind: reflect.Uint64, Size: 8, Handle: true}
 
 // ofThisMachine checks that the layout of numbers and handles is the one of this program.
 func ofThisMachine(saved []format.Setting) error {
-	own := format.Settings(&format.Info{Layout: world.Layout{ShardBits: handle.HomeBits, IndexBits: handle.IndexBits, VersionBits: handle.VersionBits}})
+	own := format.Settings(&format.Info{Layout: world.Layout{HomeBits: handle.HomeBits, IndexBits: handle.IndexBits, VersionBits: handle.VersionBits}})
 	for i := range format.OfMachine {
 		if s := &own[i]; s.Value != saved[i].Value {
 			return format.OtherWorld("%s: it was saved with %d, and this program has %d; use one that is built for that", s.Name, saved[i].Value, s.Value)

@@ -93,7 +93,7 @@ func Settings(x *Info) []Setting {
 	return []Setting{
 		{"byte order of numbers (1: little endian)", uint64(binary.NativeEndian.Uint16([]byte{1, 0})), Shapes, nil},
 		{"bits of an int", bits.UintSize, Shapes, nil},
-		number("bits of a handle's shard", &x.Layout.ShardBits, Shapes),
+		number("bits of a handle's shard", &x.Layout.HomeBits, Shapes),
 		number("bits of a handle's index", &x.Layout.IndexBits, Shapes),
 		number("bits of a handle's version", &x.Layout.VersionBits, Shapes),
 		{"Shards", uint64(o.Shards), Shapes, func(n uint64) { o.Shards, x.Layout.Shards = int(n), int(n) }},
