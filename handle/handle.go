@@ -44,7 +44,7 @@ import "cmp"
 // smallest version is 1. A world's options may lower these limits, never raise
 // them.
 const (
-	HomeMax   = 1<<HomeBits - 1
+	HomeMax    = 1<<HomeBits - 1
 	IndexMax   = 1<<IndexBits - 1
 	VersionMax = 1<<VersionBits - 1
 )
@@ -52,7 +52,7 @@ const (
 const (
 	versionShift = 0
 	indexShift   = versionShift + VersionBits
-	homeShift   = indexShift + IndexBits
+	homeShift    = indexShift + IndexBits
 )
 
 // The build fails here, with an index out of range, unless the widths add up to

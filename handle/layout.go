@@ -5,7 +5,7 @@ package handle
 // The widths of a handle's fields, in bits. All shifts and limits derive from
 // these, and they add up to 64.
 const (
-	HomeBits   = 12
+	HomeBits    = 12
 	IndexBits   = 24
 	VersionBits = 28
 )

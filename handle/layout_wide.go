@@ -6,7 +6,7 @@ package handle
 // to a thousand million entities each. All shifts and limits derive from these, and they
 // add up to 64.
 const (
-	HomeBits   = 8
+	HomeBits    = 8
 	IndexBits   = 30
 	VersionBits = 26
 )

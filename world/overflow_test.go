@@ -13,7 +13,7 @@ import (
 // TestSharesOfLargeNumbers divides numbers whose products are too large for an int of 32 bits:
 // entities among many shards, and those that are to move among tables.
 func TestSharesOfLargeNumbers(t *testing.T) {
-	shards := handle.HomeMax                // 4095, or with the other layout of handles fewer
+	shards := handle.HomeMax                 // 4095, or with the other layout of handles fewer
 	n := max(iterations(600_000), 20*shards) // few are not divided
 	f := newFixture(t, world.Options{Shards: shards})
 	require.NoError(t, f.unit.CreateN(f.World, n, nil))

@@ -153,9 +153,9 @@ func TestDirectoryHostile(t *testing.T) {
 		}
 		for range iterations(200_000) {
 			h := all[r.IntN(len(all))]
-			mustRefuse(h ^ 1<<r.IntN(64))                                                                    // one bit is wrong
-			mustRefuse(h ^ 1<<r.IntN(64) ^ 1<<r.IntN(64))                                                    // two are
-			mustRefuse(h &^ handle.VersionMax)                                                               // version 0
+			mustRefuse(h ^ 1<<r.IntN(64))                                                                   // one bit is wrong
+			mustRefuse(h ^ 1<<r.IntN(64) ^ 1<<r.IntN(64))                                                   // two are
+			mustRefuse(h &^ handle.VersionMax)                                                              // version 0
 			mustRefuse(handle.New(uint32(r.IntN(handle.HomeMax+1)), h.Index(), h.Version()))                // another home
 			mustRefuse(handle.New(h.Home(), uint32(r.IntN(handle.IndexMax+1)), h.Version()))                // another slot
 			mustRefuse(handle.New(h.Home(), h.Index(), 1+uint32(r.IntN(handle.VersionMax))))                // another version
