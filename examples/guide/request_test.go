@@ -38,7 +38,7 @@ var requests = []struct {
 
 // TestRequestTable holds the table of the guide against requests.
 func TestRequestTable(t *testing.T) {
-	guide, err := os.ReadFile("../../docs/guide.md")
+	guide, err := os.ReadFile("../../docs/guide/entities.md")
 	if err != nil {
 		t.Fatal(err)
 	}

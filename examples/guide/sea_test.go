@@ -1,4 +1,4 @@
-// The code of docs/guide.md: each snippet of it stands here, in a row, and each
+// The code of docs/guide: each snippet of it stands here, in a row, and each
 // output is that of one of these examples.
 package guide_test
 
