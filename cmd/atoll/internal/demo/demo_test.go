@@ -160,14 +160,14 @@ func TestRunRefuses(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
 	for want, change := range map[string]func(*demo.Config){
-		"demo: Bots is -1, want 0 to 2000":                                 func(c *demo.Config) { c.Bots = -1 },
-		"demo: Creatures is 4000001, want 0 to 4000000":                    func(c *demo.Config) { c.Creatures = 4_000_001 },
+		"demo: Bots is -1, want 0 to 2000":                                func(c *demo.Config) { c.Bots = -1 },
+		"demo: Creatures is 4000001, want 0 to 4000000":                   func(c *demo.Config) { c.Creatures = 4_000_001 },
 		fmt.Sprintf("demo: Shards is 5000, want 0 to %d", handle.HomeMax): func(c *demo.Config) { c.Shards = 5000 },
-		"demo: Workers is -2, want 0 to 1024":                              func(c *demo.Config) { c.Workers = -2 },
-		"demo: Hz is 0, want 1 to 1000":                                    func(c *demo.Config) { c.Hz = 0 },
-		"demo: Duration is -1s, want 0 or more":                            func(c *demo.Config) { c.Duration = -time.Second },
-		"demo: listen tcp: address 127.0.0.1: missing port":                func(c *demo.Config) { c.Listen = "127.0.0.1" },
-		"address already in use":                                           func(c *demo.Config) { c.Listen = taken.Addr().String() },
+		"demo: Workers is -2, want 0 to 1024":                             func(c *demo.Config) { c.Workers = -2 },
+		"demo: Hz is 0, want 1 to 1000":                                   func(c *demo.Config) { c.Hz = 0 },
+		"demo: Duration is -1s, want 0 or more":                           func(c *demo.Config) { c.Duration = -time.Second },
+		"demo: listen tcp: address 127.0.0.1: missing port":               func(c *demo.Config) { c.Listen = "127.0.0.1" },
+		"address already in use":                                          func(c *demo.Config) { c.Listen = taken.Addr().String() },
 	} {
 		t.Run(want, func(t *testing.T) {
 			c := small()
