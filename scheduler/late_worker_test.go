@@ -28,7 +28,9 @@ func newHeld() *held {
 	x := &held{Scheduler: New(w, Options{Workers: 2}), hold: make(chan struct{})}
 	x.MustAdd("run", func(*world.Build) func(*world.Context) {
 		return func(c *world.Context) {
-			for began := clock.Now(); x.tick.scale.Duration(clock.Now()-began) < 50*time.Microsecond; { // or nobody is called
+			// Without this nobody is called. In a bubble the clock stands still, where it is no counter.
+			began := clock.Now()
+			for n := 0; n < 100_000 && x.tick.scale.Duration(clock.Now()-began) < 50*time.Microsecond; n++ {
 			}
 			x.ran(c)
 		}
