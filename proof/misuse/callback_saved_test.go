@@ -356,10 +356,10 @@ func watchingCallbacks() []callbackRow {
 			return func(*interest.View, handle.Handle) bool { x.fail(); return false }
 		}}
 	}
-	inspector := func(x *callbackScene, o inspect.Options, l func(net.Listener) net.Listener) error {
+	inspector := func(x *callbackScene, o inspect.Options, limit time.Duration, l func(net.Listener) net.Listener) error {
 		i := must(inspect.New(x.s, o))
 		defer i.Close()
-		ctx, cancel := context.WithTimeout(x.t.Context(), 20*time.Millisecond)
+		ctx, cancel := context.WithTimeout(x.t.Context(), limit)
 		defer cancel()
 		return i.Serve(ctx, l(must(net.Listen("tcp", "127.0.0.1:0"))))
 	}
@@ -394,11 +394,11 @@ func watchingCallbacks() []callbackRow {
 			return inStderr
 		}},
 		{of: "inspect.Options.Logger", on: onOther, twice: true, do: func(x *callbackScene) string {
-			require.NoError(x.t, inspector(x, inspect.Options{Logger: slog.New(handler{x})}, func(l net.Listener) net.Listener { return l }))
+			require.NoError(x.t, inspector(x, inspect.Options{Logger: slog.New(handler{x})}, 20*time.Millisecond, func(l net.Listener) net.Listener { return l }))
 			return inStderr
 		}},
 		{of: "inspect.Inspector.Serve l", on: onOther, twice: true, do: func(x *callbackScene) string {
-			return x.heard(inspector(x, inspect.Options{}, func(l net.Listener) net.Listener { return listener{l, x} }), inCall)
+			return x.heard(inspector(x, inspect.Options{}, 10*time.Second, func(l net.Listener) net.Listener { return listener{l, x} }), inCall)
 		}},
 		{of: "reference.Own forgotten", on: onOther, do: func(x *callbackScene) string {
 			called := make(chan struct{}, 9)
