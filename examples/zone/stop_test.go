@@ -142,8 +142,11 @@ func TestLate(t *testing.T) {
 	defer cancel()
 	s := serve(t, t.TempDir())
 	var all sync.WaitGroup
+	joined := make(chan struct{})
+	first := sync.OnceFunc(func() { close(joined) })
 	for i := range 8 {
 		all.Go(func() {
+			defer first()
 			for k := 0; ; k++ {
 				p, err := s.join(ctx, fmt.Sprintf("p%d-%d", i, k))
 				if err != nil {
@@ -153,9 +156,11 @@ func TestLate(t *testing.T) {
 					return
 				}
 				defer p.conn.CloseNow()
+				first()
 			}
 		})
 	}
+	<-joined // on a busy machine it takes a while until the zone runs
 	time.Sleep(200 * time.Millisecond)
 	s.stop()
 	if s.clients.TryRLock() {
