@@ -27,10 +27,10 @@ func fenced(language, text string) (blocks []string) {
 func documents(t *testing.T) map[string]string {
 	pages, err := filepath.Glob("docs/*.md")
 	require.NoError(t, err)
-	guide, err := filepath.Glob("docs/guide/*.md")
+	below, err := filepath.Glob("docs/*/*.md")
 	require.NoError(t, err)
 	all := map[string]string{}
-	for _, p := range append(slices.Concat(pages, guide), "README.md") {
+	for _, p := range append(slices.Concat(pages, below), "README.md", "CONTRIBUTING.md", "CHANGELOG.md") {
 		text, err := os.ReadFile(p)
 		require.NoError(t, err)
 		all[p] = string(text)
