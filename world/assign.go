@@ -106,17 +106,17 @@ func (b *bundle) atomAt(s *store.Shard, l slots.Loc) (store.Atom, error) {
 	return s.Change(l, *set) // to the components it has already, so the row does not move
 }
 
-func (x assigner) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
-	return outcomeOf(x.b.assignAt(s, l, v))
+func (a assigner) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
+	return outcomeOf(a.b.assignAt(s, l, v))
 }
 
 // ApplyRun implements store.Runner.
-func (x assigner) ApplyRun(s *store.Shard, of store.Adjacent) (applied int) {
-	if set := of.Table().Set(); !set.Contains(&x.b.set) {
+func (a assigner) ApplyRun(s *store.Shard, of store.Adjacent) (applied int) {
+	if set := of.Table().Set(); !set.Contains(&a.b.set) {
 		return 0
 	}
-	x.b.putRun(s, of)
-	of.NoteAllStored(x.b.set)
+	a.b.putRun(s, of)
+	of.NoteAllStored(a.b.set)
 	return of.Applied()
 }
 
