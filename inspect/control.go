@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/number"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
@@ -259,7 +259,7 @@ func (x *Inspector) setNow(w *world.World, h handle.Handle, component, path stri
 	if err != nil {
 		return err
 	}
-	d := driver.Of(w)
+	d := engine.Of(w)
 	space := d.Space()
 	l := space.Locate(h)
 	if l == 0 {
@@ -354,7 +354,7 @@ func (x *Inspector) destroy(w http.ResponseWriter, r *http.Request) error {
 	}
 	var done world.Completion
 	failed := x.asks.do(r.Context(), func(w *world.World) {
-		if driver.Of(w).Space().Locate(h) == 0 {
+		if engine.Of(w).Space().Locate(h) == 0 {
 			err = notAlive(w, h)
 			return
 		}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inspect/internal/query"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
@@ -114,7 +114,7 @@ func (x *Inspector) entityOf(ctx context.Context, h handle.Handle) ([]byte, erro
 // read copies what the entity has from the idle world. It calls no method of a user's type, and
 // bounds its work, because the next tick waits for it.
 func (e *entity) read(w *world.World, s *schema, h handle.Handle) {
-	d := driver.Of(w)
+	d := engine.Of(w)
 	space := d.Space()
 	*e = entity{
 		Tick: w.Tick(), Handle: h, Status: w.Status(h).String(), Shard: -1, Flags: appendFlags(nil, 0),
@@ -143,14 +143,14 @@ func (e *entity) read(w *world.World, s *schema, h handle.Handle) {
 	}
 	e.Names = s.namesOf(h)
 	for i, x := range d.Survey().Extensions() {
-		if f, ok := x.(drive.Family); ok {
-			e.relate(drive.NameOf(x, i), f)
+		if f, ok := x.(extend.Family); ok {
+			e.relate(extend.NameOf(x, i), f)
 		}
 	}
 }
 
 // relate adds the entity's place in a relation, if it is in it.
-func (e *entity) relate(label string, f drive.Family) {
+func (e *entity) relate(label string, f extend.Family) {
 	r := entityRelation{Label: label, Children: []handle.Handle{}}
 	if p := f.Parent(e.Handle); p != handle.None {
 		r.Parent = p.String()

@@ -9,8 +9,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -22,7 +21,7 @@ const frameAge = 250 * time.Millisecond
 //
 // Ownership: frames.mu guards users, old and unused; nothing writes the rest.
 type frame struct {
-	frozen drive.Frozen
+	frozen *engine.Frozen
 	has    store.Set
 	tick   uint64
 	change uint64 // how many changes had been made
@@ -87,7 +86,7 @@ func (f *frames) capture(ctx context.Context, need store.Set) (*frame, error) {
 			return
 		}
 		x.tick, x.change = w.Tick(), f.x.changes.Load()
-		x.frozen, err = driver.Of(w).Freeze(&need)
+		x.frozen, err = engine.Of(w).Freeze(&need)
 	})
 	switch {
 	case failed != nil:

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/figures"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/scheduler"
@@ -285,7 +285,7 @@ func (m *samples) newest(i int) (body []byte, change uint64) {
 
 // setsOf returns the sets of components, those with most entities first.
 func setsOf(w *world.World) (all []componentSet) {
-	survey := driver.Of(w).Survey()
+	survey := engine.Of(w).Survey()
 	places := map[store.Set]int{}
 	for i := range w.Shards() {
 		for _, t := range survey.Shard(i).Tables() {

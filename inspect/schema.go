@@ -6,8 +6,8 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inspect/internal/query"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -27,7 +27,7 @@ type schema struct {
 // naming is an extension that gives entities names. Any goroutine may ask it.
 type naming struct {
 	label string
-	drive.Naming
+	extend.Naming
 }
 
 // namesOf returns the names that an entity has now.
@@ -58,7 +58,7 @@ func (s *schemas) known() *schema {
 
 // of returns the schema of the idle world.
 func (s *schemas) of(w *world.World) *schema {
-	survey := driver.Of(w).Survey()
+	survey := engine.Of(w).Survey()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	extensions := survey.Extensions()
@@ -67,7 +67,7 @@ func (s *schemas) of(w *world.World) *schema {
 		return s.is
 	}
 	x := &schema{messages: []string{}, resources: []string{}, extensions: len(extensions)}
-	space := driver.Of(w).Space()
+	space := engine.Of(w).Space()
 	var components []query.Component
 	for id, c := range survey.Components() {
 		of := query.Component{Name: c.Name, Type: c.Type, Framed: survey.Copied(id)}
@@ -84,8 +84,8 @@ func (s *schemas) of(w *world.World) *schema {
 		x.resources = append(x.resources, r.Name)
 	}
 	for i, e := range extensions {
-		if n, ok := e.(drive.Naming); ok {
-			x.namings = append(x.namings, naming{drive.NameOf(e, i), n})
+		if n, ok := e.(extend.Naming); ok {
+			x.namings = append(x.namings, naming{extend.NameOf(e, i), n})
 		}
 	}
 	s.is = x

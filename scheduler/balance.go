@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -50,8 +50,8 @@ type balancing struct {
 	by     Balancer // nil: no entities are shifted
 	system *system  // the system that its panics are counted for
 	loads  []Load
-	shifts []Transfer       // of the last tick
-	passed []drive.Transfer // the same, in the form that the world takes
+	shifts []Transfer        // of the last tick
+	passed []extend.Transfer // the same, in the form that the world takes
 	err    *world.PanicError
 }
 

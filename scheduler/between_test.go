@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -95,7 +95,7 @@ func TestBetweenClosed(t *testing.T) {
 
 	f = newFixture(t, 1, 1)
 	waiting = f.Between(func(*world.World) { t.Error("called") })
-	_ = driver.Of(f.w).BeginTick().Break("wrong")
+	_ = engine.Of(f.w).BeginTick().Break("wrong")
 	var broken *world.BrokenError
 	require.ErrorAs(t, <-waiting, &broken)
 }

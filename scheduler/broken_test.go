@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -28,11 +28,11 @@ func (x hostile) try(method string) {
 }
 
 func (x hostile) Begin()                                 { x.try("Begin") }
-func (x hostile) Spare(*drive.DyingSet) bool             { x.try("Spare"); return false }
-func (x hostile) Spread(*drive.DyingSet, int)            { x.try("Spread") }
+func (x hostile) Spare(*extend.DyingSet) bool            { x.try("Spare"); return false }
+func (x hostile) Spread(*extend.DyingSet, int)           { x.try("Spread") }
 func (x hostile) Settle()                                { x.try("Settle") }
 func (x hostile) Request(int, int, queue.PendingRequest) { x.try("Request") }
-func (x hostile) End(*drive.Inputs)                      { x.try("End") }
+func (x hostile) End(*extend.Inputs)                     { x.try("End") }
 func (x hostile) Settled()                               { x.try("Settled") }
 func (x hostile) Failed(error)                           {}
 
@@ -70,7 +70,7 @@ func TestStepBreaks(t *testing.T) {
 							panic(errSystem)
 						}
 					})
-					driver.Of(f.w).Extend(hostile{in, fail})
+					engine.Of(f.w).Extend(hostile{in, fail})
 					err := stepAlone(t, f.Scheduler)
 					if how == "panics" {
 						require.ErrorIs(t, err, world.ErrBroken)
@@ -97,7 +97,7 @@ func TestStepRecorderFails(t *testing.T) {
 				f := newFixture(t, 6, 3)
 				all, err := f.movers.AppendN(nil, f.w, 5_000, nil)
 				require.NoError(t, err)
-				require.NoError(t, driver.Of(f.w).RecordInputs(hostile{in, fail}, nil))
+				require.NoError(t, engine.Of(f.w).RecordInputs(hostile{in, fail}, nil))
 				for range 3 {
 					p, err := f.w.OpenPort()
 					require.NoError(t, err)

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -65,7 +65,7 @@ func (f *fence) public(systems []*system) Fence {
 // behind all earlier ones. The same holds for global systems among themselves. So a system has at
 // most one fence behind a system of the shards and one behind a global one. It may have more fences
 // that only neighbours wait at, behind systems that come later than the first of these.
-func fencesOf(d driver.World, systems []*system) (fences []fence) {
+func fencesOf(d *engine.World, systems []*system) (fences []fence) {
 	users := newUsers()
 	for i, s := range systems {
 		for _, k := range users.before(s) {
@@ -83,7 +83,7 @@ func fencesOf(d driver.World, systems []*system) (fences []fence) {
 
 // reasons returns why shards must not run the systems first and then at the same time: far between
 // any two shards, near between neighbours.
-func reasons(w driver.World, first, then *system) (far, near []Reason) {
+func reasons(w *engine.World, first, then *system) (far, near []Reason) {
 	switch a, b := first.access[0], then.access[0]; {
 	case first.global && then.global: // never at the same time anyway
 		return nil, nil
@@ -113,8 +113,8 @@ func reasons(w driver.World, first, then *system) (far, near []Reason) {
 // to wait.
 type uses struct {
 	what  string
-	set   func(*drive.Access) store.Set
-	names func(driver.World, int) string
+	set   func(*extend.Access) store.Set
+	names func(*engine.World, int) string
 }
 
 // The ways that clash.
@@ -139,15 +139,15 @@ var clashes = []struct {
 	{a: resourceWritten, b: resourceAdded},
 }
 
-func ownWrites(a *drive.Access) store.Set      { return a.Writes }
-func foreign(a *drive.Access) store.Set        { return a.Foreign }
-func near(a *drive.Access) store.Set           { return a.Neighbour }
-func resourceWrites(a *drive.Access) store.Set { return a.ResourceWrites }
-func resourceReads(a *drive.Access) store.Set  { return a.ResourceReads }
-func resourceParts(a *drive.Access) store.Set  { return a.ResourceParts }
+func ownWrites(a *extend.Access) store.Set      { return a.Writes }
+func foreign(a *extend.Access) store.Set        { return a.Foreign }
+func near(a *extend.Access) store.Set           { return a.Neighbour }
+func resourceWrites(a *extend.Access) store.Set { return a.ResourceWrites }
+func resourceReads(a *extend.Access) store.Set  { return a.ResourceReads }
+func resourceParts(a *extend.Access) store.Set  { return a.ResourceParts }
 
-func component(w driver.World, id int) string { return w.ComponentName(id) }
-func resource(w driver.World, id int) string  { return w.ResourceName(id) }
+func component(w *engine.World, id int) string { return w.ComponentName(id) }
+func resource(w *engine.World, id int) string  { return w.ResourceName(id) }
 
 // users are the systems that were met so far, by what they use, so that the few for which a system
 // may have to wait are found without a look at all others.

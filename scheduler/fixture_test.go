@@ -12,7 +12,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -54,7 +54,7 @@ func newFixtureOf(t testing.TB, o world.Options, so scheduler.Options) *fixture 
 	t.Helper()
 	w, err := world.New(o)
 	require.NoError(t, err)
-	driver.Of(w).Scatter(16)
+	engine.Of(w).Scatter(16)
 	world.Register[Position](w, "position")
 	world.Register[Velocity](w, "velocity")
 	return &fixture{

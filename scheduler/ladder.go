@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -17,7 +17,7 @@ const (
 	lateOf     = 4
 	calmTicks  = 64 // in a row that took less than calmShare of the budget
 	calmShare  = 0.7
-	rungsMax   = drive.RungsMax - 1
+	rungsMax   = extend.RungsMax - 1
 	stretchMax = world.TurnsMax
 	slowMax    = 1 << 10
 )
@@ -86,7 +86,7 @@ const ClimbsMax = 64
 //
 // Ownership: the goroutine of Run or Step.
 type ladder struct {
-	w     driver.World
+	w     *engine.World
 	rungs []Rung
 	at    int    // how many rungs are in force in the next tick of Run
 	ran   int    // how many were in force in the last tick; in a replay the log decides
@@ -99,7 +99,7 @@ type ladder struct {
 
 // init checks the rungs, and gives those that refuse requests a name. It panics for a bad rung.
 func (l *ladder) init(w *world.World, rungs []Rung) {
-	l.w, l.rungs = driver.Of(w), slices.Clone(rungs)
+	l.w, l.rungs = engine.Of(w), slices.Clone(rungs)
 	if len(rungs) > rungsMax {
 		panic(fmt.Sprintf("scheduler: Ladder has %d rungs, want %d or fewer", len(rungs), rungsMax))
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -43,7 +43,7 @@ func TestFencesOfMany(t *testing.T) {
 		plan, err := s.Plan()
 		require.NoError(t, err)
 		var want []Fence
-		for _, f := range fencesByPairs(s.tick.driver, s.tick.systems) {
+		for _, f := range fencesByPairs(s.tick.engine, s.tick.systems) {
 			want = append(want, f.public(s.tick.systems))
 		}
 		require.Equal(t, want, plan.Fences)
@@ -78,7 +78,7 @@ func ask(b *world.Build, kind int) {
 }
 
 // fencesByPairs looks for each system at all that come before it.
-func fencesByPairs(d driver.World, systems []*system) (fences []fence) {
+func fencesByPairs(d *engine.World, systems []*system) (fences []fence) {
 	for i, s := range systems {
 		all, global := false, false
 		var some []fence

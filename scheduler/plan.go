@@ -42,7 +42,7 @@ func (s *Scheduler) Plan() (*Plan, error) {
 			Before: slices.Clone(x.before), After: slices.Clone(x.after),
 		})
 	}
-	for _, f := range fencesOf(s.tick.driver, s.tick.systems) {
+	for _, f := range fencesOf(s.tick.engine, s.tick.systems) {
 		p.Fences = append(p.Fences, f.public(s.tick.systems))
 	}
 	return p, nil

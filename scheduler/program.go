@@ -12,7 +12,7 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/clock"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -31,12 +31,12 @@ type program struct {
 	stepTimes []stepTime // by step
 	spreads   []spread   // likewise
 	context   *world.Context
-	acting    *drive.Acting // of context
-	shard     int           // or world.AllShards
-	worker    int           // the number of the worker that ran it last
-	stoppedAt int64         // when it stopped at a fence, or 0
-	stopped   int64         // its state at that moment
-	waits     []wait        // in this tick
+	acting    *extend.Acting // of context
+	shard     int            // or world.AllShards
+	worker    int            // the number of the worker that ran it last
+	stoppedAt int64          // when it stopped at a fence, or 0
+	stopped   int64          // its state at that moment
+	waits     []wait         // in this tick
 	spent     int64
 	took      programTimes
 	cost      int64 // moving average of the time spent in a tick, in ticks of the clock
@@ -58,7 +58,7 @@ const (
 type step struct {
 	run     func(*world.Context)
 	system  *system
-	access  *drive.Access
+	access  *extend.Access
 	labels  context.Context // for profiles; nil if they are not wanted
 	near    []nearWait
 	waits   [2]int32 // fences, or none

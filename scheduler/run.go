@@ -492,9 +492,9 @@ func (s *Scheduler) lookForChanges() {
 	}
 	if s.takeSwitches(); s.changed {
 		s.changed = false
-		s.tick.driver.Touched()
+		s.tick.engine.Touched()
 	}
-	s.tick.driver.LookForChanges()
+	s.tick.engine.LookForChanges()
 }
 
 // outside is what the goroutine of Run or Step did besides ticks since the last one. The next tick

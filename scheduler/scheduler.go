@@ -150,7 +150,7 @@ func New(w *world.World, o Options) *Scheduler {
 	s.options.Ladder = s.ladder.rungs
 	t := &s.tick
 	t.init(w, o.Workers)
-	t.driver.OnClose(func() {
+	t.engine.OnClose(func() {
 		s.between.close(w.Err())
 		s.traces.close(w.Err())
 	})
@@ -199,10 +199,10 @@ func (s *Scheduler) Add(name string, construct System, options ...Option) error 
 	if err := s.w.Err(); err != nil {
 		return err
 	}
-	if !s.tick.driver.Idle() {
+	if !s.tick.engine.Idle() {
 		panic(fmt.Sprintf("scheduler: Scheduler.Add of system %q while a tick runs; add systems between ticks", name))
 	}
-	s.tick.driver.MustRegister("Scheduler.Add", name)
+	s.tick.engine.MustBeNamed("Scheduler.Add", name)
 	o := optionsOf(options)
 	if err := o.check(name); err != nil {
 		return err

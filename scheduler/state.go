@@ -3,7 +3,7 @@ package scheduler
 import (
 	"slices"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 )
 
 // AppendState appends the scheduler's state that decides what the next tick does: which systems are
@@ -17,7 +17,7 @@ func (s *Scheduler) AppendState(dst []byte) []byte {
 		dst = append(dst, x.name...)
 		dst = append(dst, 0, bit(x.on))
 		if !slices.Contains(x.off, true) || x.restarts {
-			dst = append(dst, drive.OffNowhere)
+			dst = append(dst, extend.OffNowhere)
 			continue
 		}
 		dst = append(dst, x.offs())
@@ -44,7 +44,7 @@ func (s *Scheduler) LoadState(src []byte) error {
 	s.mustRest("LoadState")
 	enabled, off := map[*system]bool{}, map[*system][]bool{}
 	for {
-		saved, rest, more, err := drive.NextSystem(src, s.World().Shards())
+		saved, rest, more, err := extend.NextSystem(src, s.World().Shards())
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (s *Scheduler) LoadState(src []byte) error {
 	if err := s.balancing.load(src); err != nil {
 		return err
 	}
-	s.tick.driver.Touched()
+	s.tick.engine.Touched()
 	for x, on := range enabled {
 		x.enabled.Store(on)
 		x.reenabled.Store(false)
@@ -83,7 +83,7 @@ func (s *Scheduler) LoadState(src []byte) error {
 // offs says how many shards have a byte in the state.
 func (s *system) offs() byte {
 	if s.global {
-		return drive.OffSystem
+		return extend.OffSystem
 	}
-	return drive.OffShards
+	return extend.OffShards
 }

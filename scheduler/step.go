@@ -10,8 +10,8 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/clock"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -54,7 +54,7 @@ func (s *Scheduler) Step(ctx context.Context) error {
 func (s *Scheduler) onTick(r Report) {
 	r.Rung = s.ladder.ran
 	defer s.workedOutside(inOnTick, time.Now())
-	s.tick.driver.Replayed(func() { s.options.OnTick(r) })
+	s.tick.engine.Replayed(func() { s.options.OnTick(r) })
 }
 
 // step makes a tick; call is the name of the call for messages. The other workers have left the
@@ -135,7 +135,7 @@ func (s *Scheduler) decide(skip bool) (early []failure) {
 
 // beginTick takes the world; call is the name of the call for messages. It returns an error if the
 // world breaks.
-func (s *Scheduler) beginTick(call string) (w driver.Tick, err error) {
+func (s *Scheduler) beginTick(call string) (w *engine.Tick, err error) {
 	defer func() { // without a panic there is nothing to recover
 		if v := recover(); v != nil {
 			broken, ok := v.(*world.BrokenError)
@@ -145,7 +145,7 @@ func (s *Scheduler) beginTick(call string) (w driver.Tick, err error) {
 			err = s.broke(broken)
 		}
 	}()
-	return s.tick.driver.BeginTick(), nil
+	return s.tick.engine.BeginTick(), nil
 }
 
 // endTick asks the Balancer and makes the refresh, even if the Balancer ends this
@@ -176,7 +176,7 @@ func (s *Scheduler) tracedBalance() {
 }
 
 // balance asks the Balancer, and passes its decisions to the world. All systems have run.
-func (s *Scheduler) balance(w driver.Tick) {
+func (s *Scheduler) balance(w *engine.Tick) {
 	b := &s.balancing
 	if b.by == nil {
 		return
@@ -203,7 +203,7 @@ func (s *Scheduler) balance(w driver.Tick) {
 	b.shifts = b.by.Balance(w.Number(), b.loads, b.shifts)
 	b.passed = b.passed[:0]
 	for _, x := range b.shifts {
-		b.passed = append(b.passed, drive.Transfer(x))
+		b.passed = append(b.passed, extend.Transfer(x))
 	}
 	w.Transfer(b.passed)
 	returned = true
@@ -291,7 +291,8 @@ func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.B
 		s.applyPolicy(e)
 		s.goesOn = s.goesOn && e.system.policy != StopRun
 	}
-	for _, e := range calls {
+	for _, x := range calls {
+		e := shown(x)
 		all = append(all, e)
 		s.counts.Panics++
 		s.logPanic(e, "function panicked", "function", e.Name, "on", e.On, "shard", e.Shard, "tick", e.Tick)
@@ -301,14 +302,14 @@ func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.B
 		s.counts.Panics += uint64(omitted)
 		s.log(slog.LevelError, "more functions panicked", "calls", omitted, "tick", t.number)
 	}
-	for _, e := range hooks {
-		all = append(all, e)
-		s.applyHookPolicy(e)
+	for _, x := range hooks {
+		all = append(all, x.Err)
+		s.applyHookPolicy(x)
 	}
 	if recorder != nil {
-		all = append(all, recorder)
+		all = append(all, recorder.Err)
 		s.counts.Panics++
-		s.logPanic(recorder, "recorder panicked", "method", recorder.Name, "tick", recorder.Tick)
+		s.logPanic(shown(recorder), "recorder panicked", "method", recorder.Name, "tick", recorder.Tick)
 	}
 	if notify != nil {
 		all = append(all, notify)
@@ -320,6 +321,9 @@ func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.B
 	}
 	return errors.Join(all...)
 }
+
+// shown returns a panic of the world as programs see it.
+func shown(p *engine.Panic) *world.PanicError { return p.Err.(*world.PanicError) }
 
 // applyPolicy applies the policy of a system that panicked.
 func (s *Scheduler) applyPolicy(e failure) {
@@ -334,13 +338,14 @@ func (s *Scheduler) applyPolicy(e failure) {
 }
 
 // applyHookPolicy applies the policy to a hook that panicked.
-func (s *Scheduler) applyHookPolicy(e *world.PanicError) {
+func (s *Scheduler) applyHookPolicy(x *engine.Panic) {
 	s.counts.Panics++
+	e := shown(x)
 	switch s.options.IfPanics {
 	case DisableSystem:
-		s.tick.world.DisableHook(e, world.AllShards)
+		s.tick.world.DisableHook(x, world.AllShards)
 	case DisableOnShard:
-		s.tick.world.DisableHook(e, e.Shard)
+		s.tick.world.DisableHook(x, e.Shard)
 	}
 	s.logPanic(e, "hook panicked", "hook", e.Name, "on", e.Event, "shard", e.Shard, "tick", e.Tick, "policy", s.options.IfPanics)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -17,9 +17,9 @@ import (
 // breaking is an extension that breaks the world when it is told to.
 type breaking struct{ now bool }
 
-func (*breaking) Begin()                      {}
-func (*breaking) Spare(*drive.DyingSet) bool  { return false }
-func (*breaking) Spread(*drive.DyingSet, int) {}
+func (*breaking) Begin()                       {}
+func (*breaking) Spare(*extend.DyingSet) bool  { return false }
+func (*breaking) Spread(*extend.DyingSet, int) {}
 func (x *breaking) Settle() {
 	if x.now {
 		panic(errBroken)
@@ -31,7 +31,7 @@ func (x *breaking) Settle() {
 func TestHookPanicIsToldOnce(t *testing.T) {
 	f := newFixtureOf(t, world.Options{}, scheduler.Options{Workers: 2})
 	breaks := new(breaking)
-	driver.Of(f.w).Extend(breaks)
+	engine.Of(f.w).Extend(breaks)
 	f.w.Observe("bad", world.OnCreate, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
 		return func(*world.Context, world.Event, []handle.Handle) { panic("told in tick 0") }
 	})

@@ -5,8 +5,8 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -31,7 +31,7 @@ type system struct {
 	reenabled atomic.Bool            // it is to run on all shards again
 	merges    bool                   // the scheduler added it: it merges an accumulator
 	run       []func(*world.Context) // by shard; of a global system one
-	access    []*drive.Access        // likewise
+	access    []*extend.Access       // likewise
 	off       []bool                 // likewise: it panicked there, and no longer runs there
 	follows   []*system              // those that must come after it
 }
@@ -59,15 +59,15 @@ func build(w *world.World, name string, construct System, o options) (*system, e
 	a := s.access[0]
 	if both := a.Foreign.Union(a.Neighbour).Common(a.Writes); both.Len() > 0 && !s.global {
 		return nil, fmt.Errorf("scheduler: system %q writes or creates %s and reads it in other shards; split it into two systems",
-			name, driver.Of(w).ComponentNames(both))
+			name, engine.Of(w).ComponentNames(both))
 	}
 	return s, nil
 }
 
 // constructOn runs a constructor for a shard. If that panics, it panics with the system's name
 // before the value.
-func constructOn(w *world.World, shard int, name string, construct System) (func(*world.Context), *drive.Access) {
-	d := driver.Of(w)
+func constructOn(w *world.World, shard int, name string, construct System) (func(*world.Context), *extend.Access) {
+	d := engine.Of(w)
 	b := d.NewBuild(shard, name)
 	defer func() {
 		switch v := recover().(type) {
@@ -78,8 +78,8 @@ func constructOn(w *world.World, shard int, name string, construct System) (func
 			panic(fmt.Sprintf("scheduler: the constructor of system %q panicked%s: %v", name, onShard(shard), v))
 		}
 	}()
-	run := construct(b)
-	return run, d.Finish(b)
+	run := construct((*world.Build)(b))
+	return run, b.Finish()
 }
 
 // onShard returns the text about a shard in messages, or nothing for a global system.
@@ -95,7 +95,7 @@ func newSystem(w *world.World, name string, o options) *system {
 	if o.global {
 		n = 1
 	}
-	s := &system{options: o, name: name, run: make([]func(*world.Context), n), access: make([]*drive.Access, n), off: make([]bool, n)}
+	s := &system{options: o, name: name, run: make([]func(*world.Context), n), access: make([]*extend.Access, n), off: make([]bool, n)}
 	s.enabled.Store(!o.disabled)
 	s.on = !o.disabled
 	return s
@@ -104,10 +104,10 @@ func newSystem(w *world.World, name string, o options) *system {
 // newMerge makes the system that merges an accumulator. after is the last system that adds to
 // it.
 func newMerge(w *world.World, resource int, after *system) *system {
-	d := driver.Of(w)
+	d := engine.Of(w)
 	s := newSystem(w, fmt.Sprintf("merge %q", d.ResourceName(resource)), options{global: true, stage: after.stage, every: 1})
 	s.merges = true
-	s.access[0] = &drive.Access{}
+	s.access[0] = &extend.Access{}
 	s.access[0].ResourceWrites.Add(resource)
 	s.run[0] = func(*world.Context) { d.MergeResource(resource) }
 	return s

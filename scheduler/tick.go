@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/clock"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -20,9 +20,9 @@ import (
 // Ownership: the coordinator, which is the goroutine in Step, sets everything up
 // before it calls the workers, and again after they are gone.
 type tick struct {
-	driver     driver.World
-	world      driver.Tick    // the running tick
-	inParallel drive.Parallel // parallel, bound once
+	engine     *engine.World
+	world      *engine.Tick    // the running tick
+	inParallel extend.Parallel // parallel, bound once
 	number     uint64
 	made       uint64 // ticks made so far
 	systems    []*system
@@ -67,11 +67,11 @@ type countdown struct {
 // steps yet.
 func (t *tick) init(w *world.World, workers int) {
 	n := w.Shards()
-	t.driver = driver.Of(w)
+	t.engine = engine.Of(w)
 	t.inParallel = t.parallel
 	t.gate.init()
 	t.scale = clock.Measure()
-	t.claims = make([]atomic.Uint64, max(n+1, drive.PartitionsMax))
+	t.claims = make([]atomic.Uint64, max(n+1, extend.PartitionsMax))
 	t.programs = make([]program, n+1)
 	if n <= WaitShardsMax {
 		t.pairs = make([]int64, (n+1)*(n+1))
@@ -84,8 +84,8 @@ func (t *tick) init(w *world.World, workers int) {
 	t.programs[n].shard = world.AllShards
 	for i := range t.programs {
 		p := &t.programs[i]
-		p.context = t.driver.Context(p.shard)
-		p.acting = t.driver.Acting(p.context)
+		c := t.engine.Context(p.shard)
+		p.context, p.acting = (*world.Context)(c), c.Acting()
 	}
 	for i := range workers {
 		t.workers = append(t.workers, t.newWorker(i))
@@ -113,7 +113,7 @@ func (t *tick) compile(w *world.World, systems []*system, labels bool) {
 func (t *tick) raise() {
 	t.fences = t.fences[:0]
 	number := map[int]int32{} // by the place of the system that is waited for
-	for _, f := range fencesOf(t.driver, t.systems) {
+	for _, f := range fencesOf(t.engine, t.systems) {
 		if f.near {
 			t.raiseNear(f)
 			continue
@@ -188,7 +188,7 @@ func (t *tick) waitFor(s *step, shard, after int) {
 
 // begin sets the tick up: every program is at its first step, and the coordinator is about to run,
 // together with the other workers if that is worth while.
-func (t *tick) begin(ctx context.Context, w driver.Tick) {
+func (t *tick) begin(ctx context.Context, w *engine.Tick) {
 	t.ctx, t.world, t.number = ctx, w, w.Number()
 	t.made++
 	last := len(t.programs) - 1

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -215,15 +215,15 @@ func (t *tick) spans(began int64, before []Span) (all []Span, omitted int) {
 			From: t.scale.Duration(x.from - began), To: t.scale.Duration(x.to - began),
 		})
 	}
-	parts := map[drive.RefreshStep]bool{}
+	parts := map[extend.RefreshStep]bool{}
 	of := func(worker int, spans []span) {
 		for _, x := range spans {
 			switch x.kind {
 			case SpanSystem:
 				add(x, t.systems[x.number].name, worker, world.AllShards)
 			case SpanStep:
-				parts[drive.RefreshStep(x.number)] = true
-				add(x, drive.RefreshStep(x.number).String(), worker, world.AllShards)
+				parts[extend.RefreshStep(x.number)] = true
+				add(x, extend.RefreshStep(x.number).String(), worker, world.AllShards)
 			case SpanBalance:
 				add(x, "balancer", worker, world.AllShards)
 			}

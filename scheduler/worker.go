@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/atoll-sim/atoll/internal/clock"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -318,14 +318,14 @@ const jobsMax = 64
 // Ownership: the coordinator, until it opens the job.
 type job struct {
 	f     func(int)
-	step  drive.RefreshStep
+	step  extend.RefreshStep
 	n     int
 	stamp uint64 // higher than that of every earlier job, in this tick or before
 	done  atomic.Int32
 	_     [28]byte
 }
 
-// parallel is the drive.Parallel of a tick: it opens a job for the workers,
+// parallel is the extend.Parallel of a tick: it opens a job for the workers,
 // takes part, and returns when it is done.
 func (t *tick) parallel(n int, f func(int)) {
 	k := t.opened.Load()

@@ -1,11 +1,10 @@
 package world
 
 import (
-	"fmt"
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -31,7 +30,7 @@ type Reader[T any] struct {
 
 	view   store.View
 	lookup *slots.Lookup
-	id     int
+	accessor
 }
 
 // Writer is a Reader that may also be written through: what it returns for writing counts as
@@ -43,78 +42,32 @@ type Writer[T any] struct{ Reader[T] }
 
 // Read asks for reading a component. It panics if T is not registered.
 func Read[T any](a Binder) *Reader[T] {
-	x := ask(a, "world.Read", false, reflect.TypeFor[T]())
-	if r, ok := x.known.(*Reader[T]); ok {
+	x := engine.Ask(a, "world.Read", false, reflect.TypeFor[T]())
+	if r, ok := x.Known.(*Reader[T]); ok {
 		return r
 	}
 	r := new(Reader[T])
 	r.set(&x)
-	x.keep(r, &r.view)
+	x.Keep(r, &r.view)
 	return r
 }
 
 // Write asks for reading and writing a component. It panics if T is not
 // registered.
 func Write[T any](a Binder) *Writer[T] {
-	x := ask(a, "world.Write", true, reflect.TypeFor[T]())
-	if w, ok := x.known.(*Writer[T]); ok {
+	x := engine.Ask(a, "world.Write", true, reflect.TypeFor[T]())
+	if w, ok := x.Known.(*Writer[T]); ok {
 		return w
 	}
 	w := new(Writer[T])
 	w.set(&x)
-	x.keep(w, &w.view)
+	x.Keep(w, &w.view)
 	return w
 }
 
-func (r *Reader[T]) set(x *asking) {
-	r.id, r.lookup, r.view = x.id, x.lookup, x.w.space.Columns[x.id].View(x.owner)
-	r.refs, r.mask, r.runs, r.owner = x.lookup.Refs, x.lookup.Mask, r.view.Runs, r.view.Owner
-}
-
-// asking is an access that is being declared. An idle world returns the same accessor each time: it
-// is kept up to date for as long as the world lives.
-type asking struct {
-	binding
-	id    int
-	key   accessorKey
-	known any // the accessor of the idle world, or nil
-}
-
-// ask declares the access to a component.
-func ask(a Binder, call string, write bool, t reflect.Type) asking {
-	b := bind(a, call)
-	id := b.w.componentOf(t, b.call)
-	if b.frame != nil {
-		if write {
-			panic(fmt.Sprintf("world: %s of a Frame, which is for reading only; use world.Read", call))
-		}
-		b.frame.mustHave(id, call)
-	}
-	if write {
-		b.access.Writes.Add(id)
-	} else {
-		b.access.Reads.Add(id)
-	}
-	x := asking{binding: b, id: id, key: accessorKey{id, write}}
-	if b.idle {
-		x.known = b.w.accessors[x.key]
-	}
-	return x
-}
-
-// keep completes an accessor, which has the view.
-func (x *asking) keep(accessor any, v *store.View) {
-	if check.Enabled && x.frame == nil {
-		v.Guard(x.guard(fmt.Sprintf("the accessor of component %q", x.w.components[x.id].name)))
-	}
-	if x.idle {
-		x.w.accessors[x.key] = accessor
-	}
-}
-
-type accessorKey struct {
-	component int
-	write     bool
+func (r *Reader[T]) set(x *engine.Asking) {
+	r.accessor, r.lookup, r.view = x.Accessor, x.Lookup, x.View
+	r.refs, r.mask, r.runs, r.owner = x.Lookup.Refs, x.Lookup.Mask, r.view.Runs, r.view.Owner
 }
 
 // At returns the component of the entity at a location that Locate, a Chunk or Query.Entities
@@ -132,43 +85,22 @@ func (r *Reader[T]) Slice(ch Chunk) []T { return store.Slice[T](&r.view, store.R
 //
 // Ownership: the system and shard it was built for. The scheduler lets the system run only while
 // none of the shards that it may read is writing the component.
-type ForeignReader[T any] struct {
-	space  *store.Space
-	column *store.Column
-	guard  check.Guard
-	reach  []bool // by shard; nil for all
-}
+type ForeignReader[T any] struct{ foreign engine.Foreign }
 
 // ReadForeign asks for reading a component in other shards: in the given ones and always in the own
 // one, or without any in every shard. A system that names its neighbours waits for no other shards;
 // b.Shard() returns the shard that is being built. It panics if there is no such shard. A system
 // cannot also write or create the component: split it in two.
 func ReadForeign[T any](b *Build, shards ...int) *ForeignReader[T] {
-	bound := b.bind("world.ReadForeign")
-	id := b.w.componentOf(reflect.TypeFor[T](), bound.call)
-	f := &ForeignReader[T]{
-		space: b.w.space, column: b.w.space.Columns[id],
-		guard: bound.guard(fmt.Sprintf("the foreign reader of component %q", b.w.components[id].name)),
-	}
-	if len(shards) == 0 {
-		bound.access.Foreign.Add(id)
-	} else {
-		f.reach = b.reach(id, shards)
-	}
-	return f
+	return &ForeignReader[T]{(*engine.Build)(b).AskForeign(reflect.TypeFor[T](), shards)}
 }
 
 // Get returns a copy of the component of an entity in any shard, as left by the last system
 // before this one that writes it. It returns false if the entity is not alive, lacks the
 // component, or is in a shard that was not asked for.
 func (f *ForeignReader[T]) Get(h handle.Handle) (T, bool) {
-	if check.Enabled {
-		f.guard.Must()
-	}
-	if l := f.space.Locate(h); l != 0 && (f.reach == nil || f.reach[f.space.Owner(l)]) {
-		if p := f.column.At(l); p != nil {
-			return *(*T)(p), true
-		}
+	if p := f.foreign.At(h); p != nil {
+		return *(*T)(p), true
 	}
 	return *new(T), false
 }

@@ -7,31 +7,31 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
 // TestAccessDeclared checks what a constructor declares by asking.
 func TestAccessDeclared(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
-	b := driver.Of(f.World).NewBuild(1, "ask")
+	b := (*world.Build)(engine.Of(f.World).NewBuild(1, "ask"))
 	require.Equal(t, 1, b.Shard())
 	world.Read[Position](b)
 	world.Write[Velocity](b)
 	world.ReadForeign[Health](b)
 	b.Creates(f.statue, f.unit)
 	b.Query(world.With[Name](b))
-	a := driver.Of(f.World).Finish(b)
-	require.Equal(t, `"position"`, driver.Of(f.World).ComponentNames(a.Reads))
-	require.Equal(t, `"position", "velocity", "health", "frozen"`, driver.Of(f.World).ComponentNames(a.Writes))
-	require.Equal(t, `"health"`, driver.Of(f.World).ComponentNames(a.Foreign))
+	a := (*engine.Build)(b).Finish()
+	require.Equal(t, `"position"`, engine.Of(f.World).ComponentNames(a.Reads))
+	require.Equal(t, `"position", "velocity", "health", "frozen"`, engine.Of(f.World).ComponentNames(a.Writes))
+	require.Equal(t, `"health"`, engine.Of(f.World).ComponentNames(a.Foreign))
 }
 
 // TestAccessOutsideTheConstructor asks after it returned.
 func TestAccessOutsideTheConstructor(t *testing.T) {
 	f := newFixture(t, world.Options{})
-	b := driver.Of(f.World).NewBuild(0, "late")
-	driver.Of(f.World).Finish(b)
+	b := (*world.Build)(engine.Of(f.World).NewBuild(0, "late"))
+	(*engine.Build)(b).Finish()
 	for call, ask := range map[string]func(){
 		"world.Read": func() { world.Read[Position](b) }, "world.Write": func() { world.Write[Position](b) },
 		"world.With": func() { world.With[Position](b) }, "world.Without": func() { world.Without[Position](b) },

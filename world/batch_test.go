@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -153,7 +153,7 @@ func TestBatchMisuse(t *testing.T) {
 	require.Zero(t, q.Destroy())
 	w.Refresh()
 	require.Zero(t, w.Count())
-	build := driver.Of(w).NewBuild(0, "s")
+	build := (*world.Build)(engine.Of(w).NewBuild(0, "s"))
 	own := build.Query()
 	require.PanicsWithValue(t, "world: Query.Destroy of a Query of a system; it is for a query asked of an idle World; within a system use Component.Add and Remove, or Context.Destroy, for each entity", func() { own.Destroy() })
 }

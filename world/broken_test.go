@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -22,17 +22,17 @@ var breakers = map[string]struct {
 	during string
 	set    func(f *fixture, h handle.Handle, fail func())
 }{
-	"Spare":  {"Spare of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { driver.Of(f.World).Extend(calls{spare: fail}) }},
-	"Spread": {"Spread of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { driver.Of(f.World).Extend(calls{spread: fail}) }},
-	"Settle": {"Settle of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { driver.Of(f.World).Extend(calls{settle: fail}) }},
-	"Begin":  {"Begin of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { driver.Of(f.World).Extend(calls{begin: fail}) }},
+	"Spare":  {"Spare of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { engine.Of(f.World).Extend(calls{spare: fail}) }},
+	"Spread": {"Spread of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { engine.Of(f.World).Extend(calls{spread: fail}) }},
+	"Settle": {"Settle of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { engine.Of(f.World).Extend(calls{settle: fail}) }},
+	"Begin":  {"Begin of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { engine.Of(f.World).Extend(calls{begin: fail}) }},
 	"a request": {`a request of extension "vows"`, func(f *fixture, h handle.Handle, fail func()) {
-		r := drive.NewRequests(driver.Of(f.World), "vows", func(handle.Handle, *int) world.Outcome { fail(); return world.Applied })
-		driver.Of(f.World).Extend(calls{})
+		r := engine.NewRequests(engine.Of(f.World), "vows", func(handle.Handle, *int) world.Outcome { fail(); return world.Applied })
+		engine.Of(f.World).Extend(calls{})
 		require.NoError(f.t, r.Send(f.port(), h, 1))
 	}},
 	"a step": {"the refresh", func(f *fixture, _ handle.Handle, fail func()) {
-		r := drive.NewDirect(driver.Of(f.World), "vows", func(int, *int) world.Outcome { fail(); return world.Applied })
+		r := engine.NewDirect(engine.Of(f.World), "vows", func(int, *int) world.Outcome { fail(); return world.Applied })
 		p := f.port()
 		for i := range 1000 { // so many that workers share the step
 			require.NoError(f.t, r.SendShard(p, i%f.Shards(), i))
@@ -59,7 +59,7 @@ func TestBroken(t *testing.T) {
 		for how, fail := range map[string]func(){"panics": func() { panic(errCause) }, "exits": runtime.Goexit} {
 			for where, refresh := range map[string]func(f *fixture){
 				"idle": func(f *fixture) { f.Refresh() },
-				"tick": func(f *fixture) { driver.Of(f.World).BeginTick().End(inGoroutines) },
+				"tick": func(f *fixture) { engine.Of(f.World).BeginTick().End(inGoroutines) },
 			} {
 				if name == "Begin" && where == "idle" {
 					continue
@@ -172,7 +172,7 @@ func (f *fixture) mustBeBroken(all []handle.Handle, during string, caused bool) 
 	require.Equal(t, f.Err(), err)
 	require.Equal(t, f.Err(), f.health.Set(f.World, all[0], Health{}))
 	for call, run := range map[string]func(){
-		"World.Refresh": f.Refresh, "World.Clear": f.Clear, "a new tick": func() { driver.Of(f.World).BeginTick() }, "World.Count": func() { f.Count() }, "World.Failure": func() { _ = f.Failure() },
+		"World.Refresh": f.Refresh, "World.Clear": f.Clear, "a new tick": func() { engine.Of(f.World).BeginTick() }, "World.Count": func() { f.Count() }, "World.Failure": func() { _ = f.Failure() },
 	} {
 		mustPanic(t, []string{call + " of a broken world (world: broken by a panic in " + during, "make another with world.New"}, run)
 	}
@@ -184,7 +184,7 @@ func (f *fixture) mustBeBroken(all []handle.Handle, during string, caused bool) 
 func TestBrokenWhileClosed(t *testing.T) {
 	f := newFixture(t, world.Options{})
 	all := f.newUnits(100)
-	driver.Of(f.World).Extend(calls{spread: func() { panic(errCause) }})
+	engine.Of(f.World).Extend(calls{spread: func() { panic(errCause) }})
 	require.IsType(t, new(world.BrokenError), alone(f.Close))
 	f.mustBeBroken(all, "Spread of extension world_test.calls", true)
 }
@@ -193,7 +193,7 @@ func TestBrokenWhileClosed(t *testing.T) {
 func TestBrokenGivesMemoryBack(t *testing.T) {
 	f := newFixture(t, world.Options{})
 	require.NoError(t, f.creature.CreateN(f.World, 200_000, nil))
-	driver.Of(f.World).Extend(calls{settle: func() { panic(errCause) }})
+	engine.Of(f.World).Extend(calls{settle: func() { panic(errCause) }})
 	before := heap()
 	require.NotNil(t, alone(f.Refresh))
 	require.Less(t, heap(), before/2)
@@ -210,10 +210,10 @@ func (c lateCalls) Deliver(int)  { c.deliver() }
 // TestBrokenLate breaks a world when its requests are done, and before their senders are notified:
 // they learn it all the same, also of ports that were closed. The error names the extension.
 func TestBrokenLate(t *testing.T) {
-	for _, parallel := range []drive.Parallel{serial, inGoroutines} {
+	for _, parallel := range []extend.Parallel{serial, inGoroutines} {
 		f := newFixture(t, world.Options{Shards: 2})
 		hs := f.newUnits(3)
-		driver.Of(f.World).ExtendLate(lateCalls{func() { panic(errCause) }})
+		engine.Of(f.World).ExtendLate(lateCalls{func() { panic(errCause) }})
 		var done [3]world.Completion
 		var ports []*world.Port
 		for i := range done {
@@ -221,7 +221,7 @@ func TestBrokenLate(t *testing.T) {
 			require.NoError(t, ports[i].Notify(&done[i]).Destroy(hs[i]))
 		}
 		ports[0].Close()
-		tick := driver.Of(f.World).BeginTick()
+		tick := engine.Of(f.World).BeginTick()
 		require.NotNil(t, alone(func() { tick.End(parallel) }))
 		var broken *world.BrokenError
 		require.ErrorAs(t, f.Err(), &broken)
@@ -235,7 +235,7 @@ func TestBrokenLate(t *testing.T) {
 // TestRecorderFails has a Recorder panic, or end its goroutine, in each method: the refresh is
 // completed, the error names the method, and nothing is told any more.
 func TestRecorderFails(t *testing.T) {
-	for _, parallel := range []drive.Parallel{serial, inGoroutines} {
+	for _, parallel := range []extend.Parallel{serial, inGoroutines} {
 		for how, fail := range map[string]func(){"panics": func() { panic(errCause) }, "exits": runtime.Goexit} {
 			var later atomic.Int32 // calls of what comes behind the one that fails
 			hear := func() { later.Add(1) }
@@ -245,13 +245,13 @@ func TestRecorderFails(t *testing.T) {
 					all := f.newUnits(100)
 					var failed error
 					l.failed = func(err error) { failed = err }
-					require.NoError(t, driver.Of(f.World).RecordInputs(*l, nil))
+					require.NoError(t, engine.Of(f.World).RecordInputs(*l, nil))
 					var done [2000]world.Completion
 					ports := []*world.Port{f.port(), f.port(), f.port()}
 					for i := range done {
 						require.NoError(t, f.health.Set(ports[i%3].Notify(&done[i]), all[i%100], Health{int64(i)}))
 					}
-					driver.Of(f.World).BeginTick().End(parallel)
+					engine.Of(f.World).BeginTick().End(parallel)
 					for i := range done {
 						require.Equal(t, world.Applied, done[i].Outcome())
 					}
@@ -264,8 +264,8 @@ func TestRecorderFails(t *testing.T) {
 					require.NoError(t, f.health.Set(ports[0], all[0], Health{}))
 					f.Refresh()
 					require.NoError(t, f.Failure())
-					require.NoError(t, driver.Of(f.World).RecordInputs(*l, nil)) // nobody listens by now
-					require.NoError(t, driver.Of(f.World).RecordInputs(nil, nil))
+					require.NoError(t, engine.Of(f.World).RecordInputs(*l, nil)) // nobody listens by now
+					require.NoError(t, engine.Of(f.World).RecordInputs(nil, nil))
 					f.mustGoOn(all)
 				})
 			}

@@ -1,15 +1,9 @@
 package world
 
 import (
-	"errors"
-	"fmt"
-	"reflect"
-
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/mem"
-	"github.com/atoll-sim/atoll/internal/queue"
-	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -19,34 +13,9 @@ import (
 // Ownership: the world's; each part belongs to its shard. Create may be called by any goroutine
 // that holds the Actor passed to it.
 type Bundle[T any] struct {
-	core  bundle
+	part
+	core  engine.Bundle
 	place func(T) int
-}
-
-// bundle is the part of a Bundle that does not depend on T; see component.
-type bundle struct {
-	w        *World
-	name     string
-	of       *mem.Type
-	plain    bool // it has no pointers
-	set      store.Set
-	fields   []store.Field
-	parts    []bundlePart                 // by shard
-	place    func(bundle mem.Address) int // by PlaceBy; the bundle is on the heap
-	creating queue.Kind
-	changing queue.Kind
-	setting  queue.Kind
-	remove   uintptr // in a change: the offset of the components to remove
-}
-
-// bundlePart is what a shard needs to store a bundle. Ownership: the shard's owner.
-type bundlePart struct {
-	shard   *store.Shard
-	table   *store.Table
-	fields  store.Fields // as they are in that table
-	of      *mem.Type
-	scratch mem.Pointer // a bundle, which its caller stores before it becomes a row
-	values  mem.Address // for CreateN, to be filled in before they are stored; nil while in use
 }
 
 // NewBundle makes a bundle of T's fields. It panics if T is not a struct, or if a field is not
@@ -54,68 +23,9 @@ type bundlePart struct {
 // bundle: for a single component, make a struct with that as its field.
 func NewBundle[T any](w *World) *Bundle[T] {
 	b := new(Bundle[T])
-	b.core.init(w, mem.TypeOf[T](), mem.TypeOf[change[T]]())
+	b.core.Init((*engine.World)(w), mem.TypeOf[T](), mem.TypeOf[change[T]]())
+	b.part = b.core.Part()
 	return b
-}
-
-func (b *bundle) init(w *World, of, change *mem.Type) {
-	mustBe(w, "world.NewBundle")
-	w.mustIdle("world.NewBundle")
-	t := of.Of
-	w.mustRegister("world.NewBundle of %v", t)
-	w.mustNotBeComponent(t)
-	if t.Kind() != reflect.Struct {
-		panic(fmt.Sprintf("world: bundle %v is not a struct; make one whose fields are components", t))
-	}
-	remove, _ := change.Of.FieldByName("remove")
-	*b = bundle{w: w, name: t.String(), of: of, plain: of.Plain, remove: remove.Offset}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		id := w.componentOf(f.Type, fmt.Sprintf("bundle %v, field %s", t, f.Name))
-		if b.set.Has(id) {
-			panic(fmt.Sprintf("world: bundle %v has component %q twice, the second time in field %s; an entity has one of each: drop the field, or give it a type of its own", t, w.components[id].name, f.Name))
-		}
-		b.set.Add(id)
-		b.fields = append(b.fields, store.Field{Component: id, Offset: f.Offset})
-	}
-	b.prepare()
-	for i := range b.parts { // now, so that the first create in a tick does not have to
-		b.parts[i].open(b)
-	}
-	b.changing = store.NewKind(w.space, change, changer{b})
-	b.setting = store.NewKind(w.space, of, assigner{b})
-}
-
-// prepare makes what creates need.
-func (b *bundle) prepare() {
-	w := b.w
-	b.creating = store.NewKind(w.space, b.of, creator{b})
-	b.parts = make([]bundlePart, len(w.shards))
-	for i, s := range w.shards {
-		b.parts[i] = bundlePart{shard: s, of: b.of, scratch: mem.Pointer{Address: b.of.New(1)}}
-	}
-}
-
-// open makes the table, which stays.
-func (p *bundlePart) open(b *bundle) {
-	p.table = p.shard.Table(b.set)
-	p.table.Keep()
-	p.fields, _ = p.table.Fields(b.fields)
-}
-
-// mustNotBeComponent panics if a bundle's type is itself a component, unless its fields are
-// components, too.
-func (w *World) mustNotBeComponent(t reflect.Type) {
-	if _, ok := w.componentID[t]; !ok {
-		return
-	}
-	isBundle := t.Kind() == reflect.Struct && t.NumField() > 0
-	for i := 0; isBundle && i < t.NumField(); i++ {
-		_, isBundle = w.componentID[t.Field(i).Type]
-	}
-	if !isBundle {
-		panic(fmt.Sprintf("world: bundle %v is itself a component; make a struct with it as a field: struct{ %v }", t, t))
-	}
 }
 
 // Create makes an entity with v's components and returns its handle. A *World creates at once. A
@@ -131,262 +41,156 @@ func (b *Bundle[T]) Create(by Actor, v T) (handle.Handle, error) {
 	var place func() int
 	if b.place != nil {
 		place = func() int { return b.place(v) }
-	} else if w, ok := by.(*World); ok && b.core.plain { // inlined here, because servers do this most
-		return b.core.createPlain(w, mem.PointerTo(&v).Address)
+	} else if w, ok := by.(*World); ok && b.core.Plain { // inlined here, because servers do this most
+		return b.core.CreatePlain((*engine.World)(w), mem.PointerTo(&v).Address)
 	}
-	if p, ok := by.(*Port); ok {
-		h, to, err := b.core.createByPort(p, place)
+	self := selfOf(by)
+	if p, ok := self.(*engine.Port); ok {
+		h, to, err := b.core.CreateByPort(p, place)
 		if err == nil {
 			*mem.As[T](to) = v
-			p.send()
+			p.Send()
 		}
 		return h, err
 	}
-	if b.core.plain {
-		return b.core.createPlainBy(by, mem.PointerTo(&v).Address, place)
+	if b.core.Plain {
+		return b.core.CreatePlainBy(self, mem.PointerTo(&v).Address, place)
 	}
-	p, how, err := b.core.where(by, place)
+	p, how, err := b.core.Where(self, place)
 	if err != nil {
 		return handle.None, err
 	}
-	*mem.As[T](p.scratch) = v
-	return b.core.createFrom(p, how)
+	*mem.As[T](p.Scratch) = v
+	return b.core.CreateFrom(p, how)
 }
 
-func (b *bundle) createByPort(p *Port, place func() int) (handle.Handle, mem.Pointer, error) {
-	b.check(p, "Bundle.Create")
-	return p.create(b, place)
-}
-
-// createPlain is Create of a bundle without pointers by a *World, without a PlaceBy. v may be on
-// the stack.
-func (b *bundle) createPlain(w *World, v mem.Address) (handle.Handle, error) {
-	if w != b.w || w.phase.Load() != phaseIdle {
-		return b.createPlainBy(w, v, nil)
-	}
-	i := w.next()
-	p := &b.parts[i]
-	if check.Enabled {
-		p.shard.Enter(&creating)
-		defer p.shard.Leave()
-	}
-	p.shard.Loop = w.loop // a loop on the idle world covers all shards
-	h, err := p.shard.CreatePlain(p.table, &p.fields, v)
-	if err != nil {
-		return b.elsewhere(v, i, byWorld, err)
-	}
-	return h, err
-}
-
-// createPlainBy is createPlain in all other cases but a *Port's.
-func (b *bundle) createPlainBy(by Actor, v mem.Address, place func() int) (handle.Handle, error) {
-	p, how, err := b.where(by, place)
-	if err != nil {
-		return handle.None, err
-	}
-	if check.Enabled && how&byWorld != 0 {
-		p.shard.Enter(&creating)
-		defer p.shard.Leave()
-	}
-	h, err := p.shard.CreatePlain(p.table, &p.fields, v)
-	switch {
-	case err == nil:
-	case how&inTurn != 0:
-		return b.elsewhere(v, p.shard.ID(), how, err)
-	case how&byWorld != 0:
-		b.w.giveBack()
-	}
-	return h, err
-}
-
-// creatingHow says how a bundle is created.
-type creatingHow uint8
-
-const (
-	inTurn  creatingHow = 1 << iota // the shard was taken in turn: another may replace it
-	byWorld                         // a *World creates
-)
-
-// where returns where an actor other than a *Port creates.
-func (b *bundle) where(by Actor, place func() int) (*bundlePart, creatingHow, error) {
-	switch by := by.(type) {
-	case *World:
-		if by != b.w {
-			b.w.panicForeign(by, "Bundle.Create", "bundle", b.name)
-		}
-		if by.phase.Load() != phaseIdle {
-			if err := by.unready("Bundle.Create by the World"); err != nil {
-				return nil, 0, err
-			}
-		}
-		at, err := -1, error(nil)
-		if place != nil {
-			if at, err = b.placed(place); err != nil {
-				return nil, 0, err
-			}
-		}
-		i, how := by.next(), inTurn|byWorld // touches the world; a turn passes in any case
-		if at >= 0 {
-			i, how = at, byWorld
-		}
-		p := &b.parts[i]
-		p.shard.Loop = by.loop
-		return p, how, nil
-	case *Context:
-		by.mustCreate("Bundle.Create", b.w, &b.set, "bundle", b.name)
-		switch s := by.shard; {
-		case s != nil:
-			return b.part(s), 0, nil
-		case place != nil:
-			i, err := b.placed(place)
-			return &b.parts[i], 0, err
-		}
-		return &b.parts[b.w.next()], inTurn, nil
-	case *EntityContext:
-		b.check(by, "Bundle.Create")
-		by.mustRun("Bundle.Create")
-		p := b.part(by.c.shard)
-		p.shard.Loop = max(p.shard.Loop, b.w.loop) // an idle world may be in a loop
-		return p, 0, nil
-	}
-	b.check(by, "Bundle.Create") // nil
-	panic(embedded(by, "Bundle.Create"))
-}
-
-// createFrom creates an entity, at once, from what its caller has stored in the part.
-func (b *bundle) createFrom(p *bundlePart, how creatingHow) (handle.Handle, error) {
-	if check.Enabled && how&byWorld != 0 {
-		p.shard.Enter(&creating)
-		defer p.shard.Leave()
-	}
-	h, err := p.store(p.scratch)
-	switch {
-	case err == nil:
-	case how&inTurn != 0:
-		h, err = b.elsewhere(nil, p.shard.ID(), how, err)
-	case how&byWorld != 0:
-		b.w.giveBack()
-	}
-	p.forget()
-	return h, err
-}
-
-// elsewhere is Create when the shard whose turn it is has failed: if that shard has no index left,
-// the next shard that has one takes the turn. It creates the bundle at plain, which has no
-// pointers, or if plain is nil the one in the scratch of the shard that has failed.
+// CreateN makes n entities; init, if not nil, fills in each from the zero T. init is called by the
+// calling goroutine, in the order of i. A *World places few entities as Create does, and spreads
+// many evenly over its shards, unless there is a PlaceBy. A *Port sends them in one step, in runs of
+// 16 or more for a shard; init must not use the port. On an error nothing is made or sent: there
+// must be room for all n. It returns the errors of Create, and for a *Port ErrTooLarge if a queue
+// never has room for n. It panics if n is negative. If init creates entities itself, it may use up
+// that room: then those before the error are made, and the error says how many. If init panics, the
+// entities that a *World or a system made before it stay.
 //
-//go:noinline
-func (b *bundle) elsewhere(plain mem.Address, full int, how creatingHow, err error) (handle.Handle, error) {
-	w := b.w
-	for k := 1; k < len(b.parts) && errors.Is(err, ErrIndexes); k++ {
-		i := (full + k) % len(b.parts)
-		p := &b.parts[i]
-		if how&byWorld != 0 {
-			p.shard.Loop = w.loop
+// For many entities CreateN costs half as much as n calls of Create, and without init a sixth.
+// CreateRows costs a third.
+func (b *Bundle[T]) CreateN(by Actor, n int, init func(i int, v *T)) error {
+	_, err := b.appendN(nil, false, by, n, init)
+	return err
+}
+
+// AppendN is CreateN that also appends the handles to dst.
+func (b *Bundle[T]) AppendN(dst []handle.Handle, by Actor, n int, init func(i int, v *T)) ([]handle.Handle, error) {
+	return b.appendN(dst, true, by, n, init)
+}
+
+func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Actor, n int, init func(i int, v *T)) ([]handle.Handle, error) {
+	f, made := engine.Fill{Want: want}, 0
+	if init != nil {
+		f.Made, f.Init = &made, func(at mem.Address, n int) {
+			values := mem.Slice[T](at, n)
+			for i := range values {
+				values[i] = *new(T)
+				init(made, &values[i])
+				made++
+			}
 		}
-		var h handle.Handle
-		if plain != nil {
-			h, err = p.shard.CreatePlain(p.table, &p.fields, plain)
-		} else {
-			h, err = p.store(b.parts[full].scratch)
-		}
-		if err == nil {
-			w.cursor = i
-			return h, nil
-		}
 	}
-	w.giveBack()
-	return handle.None, err
+	return b.core.AppendN(dst, selfOf(by), n, &f)
 }
 
-// check refuses an actor of another world.
-func (b *bundle) check(by Actor, call string) {
-	if by == nil || by.world() != b.w {
-		b.w.panicForeign(by, call, "bundle", b.name)
+// CreateRows makes n entities where CreateN would, and calls init with each run of their rows, to
+// be filled in with the accessors' Slice; Chunk.Handles returns the handles. The rows hold zeroes
+// before init, and are alive after it. On an idle world, calls that would move rows panic within
+// init. It is the fastest way to create many entities. It does not use PlaceBy, and is not for a
+// *Port, which has no rows: use CreateN.
+//
+// On an error nothing is made; see CreateN.
+func (b *Bundle[T]) CreateRows(by Actor, n int, init func(rows Chunk)) error {
+	return b.core.CreateRows(selfOf(by), n, init)
+}
+
+// Set stores all of the bundle's components in an entity that has them, in one step; the entity's
+// other components stay. Unlike Add it never moves the entity. So a *Context does it at once in its
+// own shard; it must have asked its Build to Write the components. Other actors do it as in
+// Component.Set.
+//
+// It returns ErrMissing, and stores nothing, if the entity is known to lack one of them;
+// ErrStale if it is known not to be alive; ErrFull if the request was not accepted.
+func (b *Bundle[T]) Set(by Actor, h handle.Handle, v T) error {
+	x, p, l, err := b.core.Assign(selfOf(by), h)
+	if err != nil {
+		return err
 	}
-}
-
-// part returns the part of a shard. That of a bundle without a T gets its table only now, because
-// it may never be used.
-func (b *bundle) part(s *store.Shard) *bundlePart {
-	p := &b.parts[s.ID()]
-	if p.table == nil {
-		p.open(b)
+	if p != nil && b.core.Plain {
+		return b.core.AssignPlain(p, l, mem.PointerTo(&v).Address)
 	}
-	return p
-}
-
-// store creates an atom of the bundle at v, which is on the heap.
-func (p *bundlePart) store(v mem.Pointer) (handle.Handle, error) {
-	if p.of.Plain {
-		return p.shard.CreatePlain(p.table, &p.fields, v.Address)
+	*mem.As[T](x.To) = v
+	if p == nil {
+		x.Done()
+		return nil
 	}
-	a, err := p.shard.Create(p.table)
-	if err == nil {
-		p.put(a, v)
+	return b.core.AssignFrom(p, l)
+}
+
+// change is a request to give an entity the fields of a T and take other components away. Its value
+// is first, so both have the same address.
+type change[T any] struct {
+	value  T
+	remove store.Set
+}
+
+// Add gives an entity all of the bundle's components, and takes away those of remove that it has,
+// in one move. An entity that has some of the bundle's components already gets the values; a
+// component that is both in the bundle and in remove is kept. It acts at once or by request, and
+// returns errors, as Component.Add does.
+func (b *Bundle[T]) Add(by Actor, h handle.Handle, v T, remove ...ComponentSet) error {
+	self := selfOf(by)
+	gone := b.core.SetOf(self, remove)
+	x, p, l, err := b.core.Add(self, h)
+	switch {
+	case err != nil:
+		return err
+	case p == nil:
+		*mem.As[change[T]](x.To) = change[T]{v, gone}
+		x.Done()
+		return nil
 	}
-	return a.Handle, err
+	*mem.As[T](x.To) = v
+	return b.core.ChangeFrom(p, l, &gone)
 }
 
-// forget clears the scratch, so that it keeps nothing alive.
-func (p *bundlePart) forget() {
-	if !p.of.Plain {
-		p.of.Clear(p.scratch.Address, 1)
+// AddTo gives the bundle's components to all entities that match, and takes away what remove
+// names, in one move. Components that an entity has keep their values; the new ones are zero before
+// init, which is called with all rows that changed. The removed components are gone by then: to
+// read them, leave remove out and call Query.Remove afterwards. A component that is both in the
+// bundle and in remove is kept. Everything else is as for Component.AddTo: it is for an idle world,
+// too.
+func (b *Bundle[T]) AddTo(q *Query, init func(rows Chunk), remove ...ComponentSet) error {
+	return (*engine.Query)(q).AddTo("Bundle.AddTo", init, b, remove)
+}
+
+// PlaceBy makes place choose the shard of each new entity, 0 to Shards()-1. The default, also for a
+// nil place, is the shards in turn, in runs of up to 1024 entities. Up to 4096 entities the idle
+// world and global systems fill one shard after the other, so a few hundred are all in one shard;
+// ports take the shards in turn. If each of a few entities takes long, spread them by PlaceBy.
+// place is called by every goroutine that creates, including those with ports. It must be safe for
+// concurrent use and depend on its argument alone. Systems create in their own shard regardless.
+//
+// If place panics, or chooses a shard that there is not, nothing is created: the call that creates
+// returns an ErrFailed that says so, and the rest of it is refused as for any other error. Values
+// often come from clients, so think of those that are negative, huge or not a number.
+func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
+	var of func(mem.Address) int
+	if place != nil {
+		of = func(v mem.Address) int { return place(*(*T)(v)) }
 	}
+	b.core.PlaceBy(of)
+	b.place = place
+	return b
 }
 
-// creator applies requests to create at the refresh: it stores the atoms.
-type creator struct{ b *bundle }
-
-func (c creator) CreateAll(s *store.Shard, creates []queue.PendingRequest) {
-	p := c.b.part(s)
-	if p.of.Plain {
-		store.AdoptPlain(s, p.table, p.fields.All, creates)
-		return
-	}
-	for _, r := range creates {
-		a, err := s.Adopt(p.table, r.Handle)
-		if err != nil {
-			s.DecideCreate(r, queue.Refused)
-			continue
-		}
-		p.put(a, r.Payload())
-		s.DecideCreate(r, queue.Applied)
-	}
-}
-
-func (c creator) CreateMany(s *store.Shard, creates queue.PendingRequest) {
-	p := c.b.part(s)
-	if p.of.Plain {
-		store.AdoptManyPlain(s, p.table, p.fields.All, creates)
-		return
-	}
-	values := c.b.w.space.Registry.Values(creates)
-	s.AdoptMany(p.table, creates, func(a store.Atom, i int) { p.put(a, values.At(i, p.of.Size)) })
-}
-
-func (creator) Apply(*store.Shard, handle.Handle, slots.Loc, mem.Pointer) queue.Outcome {
-	panic("world: a create is applied with others of its kind")
-}
-
-// put stores the fields of v in the atom's row and makes it alive.
-func (p *bundlePart) put(a store.Atom, v mem.Pointer) {
-	store.Store(a, p.fields.All, v.Address)
-	a.Publish()
-}
-
-// write stores the fields of v in the row of an atom that has them, whichever table it is in.
-func (b *bundle) write(s *store.Shard, a store.Atom, v mem.Pointer) {
-	if fields := b.fieldsAt(s, a); b.plain {
-		store.StorePlain(a, fields, v.Address)
-	} else {
-		store.Store(a, fields, v.Address)
-	}
-}
-
-// fieldsAt returns the fields of the bundle in an atom's table, where they are about to be stored.
-func (b *bundle) fieldsAt(s *store.Shard, a store.Atom) []store.Field {
-	fields := b.fieldsOf(s, a.Chunk.Table())
-	a.Overwrite(fields)
-	return fields
-}
+// Reserve makes room for n more entities, spread evenly over the shards, so that creating them
+// allocates nothing. A small number is not spread: there is room for all of them in each shard.
+func (b *Bundle[T]) Reserve(w *World, n int) error { return b.core.Reserve((*engine.World)(w), n) }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -103,9 +103,9 @@ func TestCloseFailsFurtherUse(t *testing.T) {
 		t.Run(call, func(t *testing.T) { require.ErrorIs(t, run(), world.ErrClosed) })
 	}
 	for call, run := range map[string]func(){
-		"World.Failure": func() { _ = f.Failure() }, "a survey": func() { driver.Of(f.World).Survey() },
+		"World.Failure": func() { _ = f.Failure() }, "a survey": func() { engine.Of(f.World).Survey() },
 		"World.Refresh": f.Refresh, "World.Clear": f.Clear, "World.Count": func() { f.Count() }, "World.Stats": func() { f.stats() },
-		"a new tick": func() { driver.Of(f.World).BeginTick() }, "building a system": func() { driver.Of(f.World).NewBuild(0, "late") },
+		"a new tick": func() { engine.Of(f.World).BeginTick() }, "building a system": func() { engine.Of(f.World).NewBuild(0, "late") },
 		"World.Query": func() { f.Query() }, "Query.Count": func() { q.Count() }, "Query.Destroy": func() { q.Destroy() },
 		"Query.Chunks": func() {
 			for range q.Chunks() {
@@ -172,7 +172,7 @@ func TestCloseTellsLast(t *testing.T) {
 func TestCloseAtItsTime(t *testing.T) {
 	f := newFixture(t, world.Options{})
 	f.newUnits(3)
-	tick := driver.Of(f.World).BeginTick()
+	tick := engine.Of(f.World).BeginTick()
 	mustPanic(t, []string{"World.Close while a tick runs"}, f.Close)
 	tick.End(serial)
 	for range f.Query(world.Read[Health](f.World)).Chunks() {

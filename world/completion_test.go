@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -340,7 +340,7 @@ func TestCompletionToldLast(t *testing.T) {
 		require.NoError(t, p.Notify(&outcomes[i]).Destroy(h))
 	}
 	steps := 0
-	driver.Of(f.World).BeginTick().End(func(n int, do func(int)) {
+	engine.Of(f.World).BeginTick().End(func(n int, do func(int)) {
 		for i := range outcomes {
 			require.Equal(t, world.Undecided, outcomes[i].Outcome(), "in step %d", steps)
 		}

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/shard"
 )
@@ -19,23 +21,21 @@ type WorldInfo struct {
 	Shards     []shard.Info `json:"shards"`
 }
 
-// describeShard describes a shard.
-func (w *World) describeShard(i int) shard.Info {
-	s := w.shards[i]
-	x := shard.Info{Shard: i, Entities: s.Alive(), Marked: s.MarkedRows(), Created: s.Created(), Destroyed: s.Destroyed(), Tables: []shard.TableInfo{}}
+func describeShard(w *engine.World, s *store.Shard) shard.Info {
+	x := shard.Info{Shard: s.ID(), Entities: s.Alive(), Marked: s.MarkedRows(), Created: s.Created(), Destroyed: s.Destroyed(), Tables: []shard.TableInfo{}}
 	for _, t := range s.Tables() {
 		if t.Rows() > 0 {
-			x.Tables = append(x.Tables, w.describeTable(t))
+			x.Tables = append(x.Tables, describeTable(w, t))
 		}
 	}
 	return x
 }
 
-func (w *World) describeTable(t *store.Table) shard.TableInfo {
+func describeTable(w *engine.World, t *store.Table) shard.TableInfo {
 	x := shard.TableInfo{Entities: t.Rows(), Marked: t.Marked(), Components: []string{}, Chunks: []int{}}
 	set := t.Set()
 	for id := range set.All {
-		x.Components = append(x.Components, w.components[id].name)
+		x.Components = append(x.Components, w.ComponentName(id))
 	}
 	for _, c := range t.Chunks() {
 		x.Chunks = append(x.Chunks, c.Cap())
@@ -47,21 +47,22 @@ func (w *World) describeTable(t *store.Table) shard.TableInfo {
 // Describe describes the world, for tools. It panics while a tick runs. Its cost depends on the
 // number of tables and chunks.
 func (w *World) Describe() WorldInfo {
-	w.mustIdle("World.Describe")
-	x := WorldInfo{Tick: w.Tick(), Entities: w.Count(), Components: []string{}, Messages: []string{}, Resources: []string{}}
-	for _, c := range w.components {
-		x.Components = append(x.Components, c.name)
-	}
-	for _, m := range w.messages {
-		x.Messages = append(x.Messages, m.messageName())
-	}
-	for _, r := range w.resources {
-		x.Resources = append(x.Resources, r.resourceName())
-	}
-	for i := range w.shards {
-		x.Shards = append(x.Shards, w.describeShard(i))
+	of := (*engine.World)(w)
+	of.MustIdle("World.Describe")
+	survey := of.Survey()
+	x := WorldInfo{Tick: w.Tick(), Entities: w.Count(), Components: names(survey.Components()), Messages: names(survey.Messages()), Resources: names(survey.Resources())}
+	for _, s := range survey.Shards() {
+		x.Shards = append(x.Shards, describeShard(of, s))
 	}
 	return x
+}
+
+func names(of []extend.Named) []string {
+	all := make([]string, 0, len(of))
+	for _, x := range of {
+		all = append(all, x.Name)
+	}
+	return all
 }
 
 // String describes the world, then each shard.

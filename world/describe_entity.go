@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -33,15 +34,17 @@ type ComponentInfo struct {
 // reflection: for tools, not for every entity in every tick. It panics while a tick
 // runs.
 func (w *World) DescribeEntity(h handle.Handle) EntityInfo {
-	w.mustBeAsked("World.DescribeEntity")
+	of := (*engine.World)(w)
+	of.MustBeAsked("World.DescribeEntity")
 	x := EntityInfo{Handle: h, Status: w.Status(h), Shard: -1}
-	l := w.space.Locate(h)
+	space := of.Space()
+	l := space.Locate(h)
 	if l == 0 {
 		return x
 	}
-	x.Shard, x.Flags = w.space.Owner(l), w.space.FlagsAt(l)
-	for id := range w.space.Set(l).All {
-		x.Components = append(x.Components, ComponentInfo{w.components[id].name, store.ValueAt(w.space.Columns[id], l)})
+	x.Shard, x.Flags = space.Owner(l), space.FlagsAt(l)
+	for id := range space.Set(l).All {
+		x.Components = append(x.Components, ComponentInfo{of.ComponentName(id), store.ValueAt(space.Columns[id], l)})
 	}
 	return x
 }

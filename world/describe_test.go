@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -72,7 +72,7 @@ func TestDescribeEntity(t *testing.T) {
 		require.JSONEq(t, fmt.Sprintf(`{"handle":%q,"status":%q,"components":{}}`, test.h, test.want), jsonText(t, x))
 		require.Equal(t, fmt.Sprintf("it.handle=%v it.status=%s", test.h, test.want), logged(x))
 	}
-	tick := driver.Of(f.World).BeginTick()
+	tick := engine.Of(f.World).BeginTick()
 	mustPanic(t, []string{"while a tick runs"}, func() { f.DescribeEntity(h) })
 	tick.End(serial)
 	f.Close()
@@ -102,7 +102,7 @@ shard 1: 23 entities, 1 marked, 23 created, 0 destroyed
 	require.NoError(t, json.Unmarshal([]byte(jsonText(t, x)), &read))
 	require.Equal(t, x, read, "JSON tells all of it")
 	require.Equal(t, []int{64}, x.Shards[0].Tables[0].Chunks)
-	tick := driver.Of(f.World).BeginTick()
+	tick := engine.Of(f.World).BeginTick()
 	mustPanic(t, []string{"while a tick runs"}, func() { f.Describe() })
 	tick.End(serial)
 	f.Close()

@@ -3,6 +3,9 @@ package world_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -13,33 +16,38 @@ type (
 	ownPort    struct{ *world.Port }
 )
 
-// TestEmbeddedActor acts by structs that embed an Actor. They compile, so each call must
-// say that it does nothing.
+// TestEmbeddedActor acts by structs that embed an Actor. Each is the actor that it embeds.
 func TestEmbeddedActor(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
-	h, port := f.newUnit(1), f.port()
-	refuse := func(by world.Actor) {
-		for name, do := range map[string]func() error{
-			"Create":        func() error { _, err := f.unit.Create(by, Unit{}); return err },
-			"CreateN":       func() error { return f.unit.CreateN(by, 2, nil) },
-			"Set":           func() error { return f.health.Set(by, h, Health{2}) },
-			"Add":           func() error { return f.frozen.Add(by, h, Frozen{}) },
-			"Remove":        func() error { return f.health.Remove(by, h) },
-			"Add, removing": func() error { return f.mover.Add(by, h, Mover{}, f.health) },
-			"Flag":          func() error { return world.Flag(by, h, 1) },
-			"Move":          func() error { return world.Move(by, h, 1) },
-			"Send":          func() error { return f.hit.Send(by, h, Hit{}) },
-			"SendShard":     func() error { return f.hit.SendShard(by, 0, Hit{}) },
-			"Call":          func() error { return f.do(by, h, func(*world.EntityContext) {}) },
-		} {
-			t.Run(name, func(t *testing.T) {
-				mustPanic(t, []string{"by a world_test.own", "itself"}, func() { _ = do() })
-			})
-		}
+	act := func(by world.Actor, h handle.Handle) {
+		require.NoError(t, f.health.Set(by, h, Health{2}))
+		require.NoError(t, f.frozen.Add(by, h, Frozen{}))
+		require.NoError(t, f.mover.Add(by, h, Mover{}))
+		require.NoError(t, world.Flag(by, h, 1))
+		require.NoError(t, world.Move(by, h, 1))
+		require.NoError(t, f.hit.Send(by, h, Hit{}))
+		require.NoError(t, f.hit.SendShard(by, 0, Hit{}))
+		require.NoError(t, f.do(by, h, func(*world.EntityContext) {}))
 	}
-	refuse(ownWorld{f.World})
-	refuse(ownPort{port})
-	f.during("any", 0, func(c *world.Context) { refuse(ownContext{c}) })
+	made, err := f.unit.Create(ownWorld{f.World}, Unit{})
+	require.NoError(t, err)
+	require.True(t, f.Alive(made))
+	asked, err := f.unit.Create(ownPort{f.port()}, Unit{})
+	require.NoError(t, err)
+	require.False(t, f.Alive(asked))
+	require.NoError(t, f.unit.CreateN(ownPort{f.port()}, 2, nil))
+	a, b, c := f.newUnit(1), f.newUnit(1), f.newUnit(1)
+	act(ownWorld{f.World}, a)
+	act(ownPort{f.port()}, b)
+	elsewhere, ok := f.Owner(c)
+	require.True(t, ok)
+	f.during("any", 1-elsewhere, func(x *world.Context) { act(ownContext{x}, c) })
 	f.Refresh()
-	f.mustHave(1)(h)
+	require.Equal(t, 7, f.Count())
+	for _, h := range []handle.Handle{a, b, c} {
+		owner, _ := f.Owner(h)
+		require.Equal(t, 1, owner)
+		require.True(t, f.Has(h, f.frozen))
+		require.Equal(t, world.Flags(1), world.FlagsOf(f.World, h))
+	}
 }

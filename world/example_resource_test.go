@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -101,7 +101,7 @@ func ExampleWriteResource() {
 func ExampleResource() {
 	w := world.MustNew(world.Options{})
 	rules := world.RegisterResource(w, "rules", map[string]int{"players": 8})
-	fmt.Println(driver.Of(w).ResourceName(0), rules.Get()["players"])
+	fmt.Println(engine.Of(w).ResourceName(0), rules.Get()["players"])
 	// Output: rules 8
 }
 

@@ -3,8 +3,8 @@ package world_test
 import (
 	"fmt"
 
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -29,10 +29,10 @@ func ExampleTransfer() {
 		panic(err)
 	}
 
-	tick := driver.Of(w).BeginTick()
+	tick := engine.Of(w).BeginTick()
 	// … systems run …
 	fmt.Println("before:", tick.Entities(0), tick.Entities(1))
-	tick.Transfer([]drive.Transfer{{From: 0, To: 1, Entities: 300}})
+	tick.Transfer([]extend.Transfer{{From: 0, To: 1, Entities: 300}})
 	tick.End(func(n int, f func(int)) {
 		for i := range n {
 			f(i)

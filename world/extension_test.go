@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -21,14 +21,14 @@ type pact struct {
 	bound  map[handle.Handle]handle.Handle
 	spared map[handle.Handle]bool
 	log    *[]string
-	sent   *drive.Requests[bind]
+	sent   *engine.Requests[bind]
 }
 
 type bind struct{ to handle.Handle }
 
 func newPact(f *fixture, name string, log *[]string) *pact {
 	p := &pact{f: f, name: name, bound: map[handle.Handle]handle.Handle{}, spared: map[handle.Handle]bool{}, log: log}
-	p.sent = drive.NewRequests(driver.Of(f.World), name, func(h handle.Handle, b *bind) world.Outcome {
+	p.sent = engine.NewRequests(engine.Of(f.World), name, func(h handle.Handle, b *bind) world.Outcome {
 		if b.to == h {
 			return world.Refused
 		}
@@ -36,7 +36,7 @@ func newPact(f *fixture, name string, log *[]string) *pact {
 		p.tell("bind %v", h)
 		return world.Applied
 	})
-	driver.Of(f.World).Extend(p)
+	engine.Of(f.World).Extend(p)
 	return p
 }
 
@@ -47,7 +47,7 @@ func (p *pact) tell(format string, args ...any) {
 func (p *pact) Begin()  { p.tell("begins") }
 func (p *pact) Settle() { p.tell("settles") }
 
-func (p *pact) Spare(d *drive.DyingSet) bool {
+func (p *pact) Spare(d *extend.DyingSet) bool {
 	some := false
 	for _, h := range d.All() {
 		if p.spared[h] && d.Has(h) {
@@ -58,7 +58,7 @@ func (p *pact) Spare(d *drive.DyingSet) bool {
 	return some
 }
 
-func (p *pact) Spread(d *drive.DyingSet, from int) {
+func (p *pact) Spread(d *extend.DyingSet, from int) {
 	for n := len(d.All()); from < n; from++ {
 		h := d.All()[from]
 		p.tell("hears of %v", h)
@@ -232,21 +232,21 @@ func TestExtensionMisuse(t *testing.T) {
 	require.PanicsWithValue(t, `world: extension "a" sends a request of *world.World; an idle World acts at once`, func() { _ = a.sent.Send(f.World, h, bind{}) })
 	f.tick(func(*world.Build) func(*world.Context) {
 		return func(c *world.Context) {
-			require.False(t, driver.Of(f.World).Idle())
+			require.False(t, engine.Of(f.World).Idle())
 			require.ErrorIs(t, a.sent.Send(c, h+1, bind{}), world.ErrStale)
-			require.Panics(t, func() { driver.Of(f.World).Extend(a) })
-			require.Panics(t, func() { driver.Of(f.World).MustIdle("Test") })
-			require.Panics(t, func() { driver.Of(f.World).Binds(f.World, nil, "Test") })
+			require.Panics(t, func() { engine.Of(f.World).Extend(a) })
+			require.Panics(t, func() { engine.Of(f.World).MustIdle("Test") })
+			require.Panics(t, func() { engine.Of(f.World).Binds(f.World, nil, "Test") })
 		}
 	})
-	require.True(t, driver.Of(f.World).Idle())
-	of, _ := driver.Of(f.World).Binds(f.World, nil, "Test")
+	require.True(t, engine.Of(f.World).Idle())
+	of, _ := engine.Of(f.World).Binds(f.World, nil, "Test")
 	require.True(t, of)
-	of, _ = driver.Of(f.World).Binds(driver.Of(f.World).NewBuild(1, "test"), nil, "Test")
+	of, _ = engine.Of(f.World).Binds((*world.Build)(engine.Of(f.World).NewBuild(1, "test")), nil, "Test")
 	require.True(t, of)
-	of, _ = driver.Of(f.World).Binds(g.World, nil, "Test")
+	of, _ = engine.Of(f.World).Binds(g.World, nil, "Test")
 	require.False(t, of)
-	require.Panics(t, func() { driver.Of(f.World).Binds(nil, nil, "Test") })
+	require.Panics(t, func() { engine.Of(f.World).Binds(nil, nil, "Test") })
 }
 
 // TestExtensionAllocates counts: a tick with requests to an extension and deaths
@@ -254,8 +254,8 @@ func TestExtensionMisuse(t *testing.T) {
 func TestExtensionAllocates(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
 	quiet := &quietExtension{}
-	sent := drive.NewRequests(driver.Of(f.World), "quiet", func(handle.Handle, *bind) world.Outcome { return world.Applied })
-	driver.Of(f.World).Extend(quiet)
+	sent := engine.NewRequests(engine.Of(f.World), "quiet", func(handle.Handle, *bind) world.Outcome { return world.Applied })
+	engine.Of(f.World).Extend(quiet)
 	p := f.port()
 	h := f.newUnits(100)
 	tick := func() {
@@ -281,7 +281,7 @@ func TestExtensionAllocates(t *testing.T) {
 
 type quietExtension struct{ heard int }
 
-func (q *quietExtension) Begin()                             {}
-func (q *quietExtension) Spare(*drive.DyingSet) bool         { return false }
-func (q *quietExtension) Spread(d *drive.DyingSet, from int) { q.heard += len(d.All()) - from }
-func (q *quietExtension) Settle()                            {}
+func (q *quietExtension) Begin()                              {}
+func (q *quietExtension) Spare(*extend.DyingSet) bool         { return false }
+func (q *quietExtension) Spread(d *extend.DyingSet, from int) { q.heard += len(d.All()) - from }
+func (q *quietExtension) Settle()                             {}

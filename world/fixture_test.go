@@ -11,8 +11,8 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -69,7 +69,7 @@ func newFixture(t testing.TB, o world.Options) *fixture {
 	t.Helper()
 	w, err := world.New(o)
 	require.NoError(t, err)
-	driver.Of(w).Scatter(16)
+	engine.Of(w).Scatter(16)
 	return &fixture{
 		t: t, World: w,
 		position: world.Register[Position](w, "position"),
@@ -131,16 +131,16 @@ type construct = func(b *world.Build) func(*world.Context)
 // built is a system, by shard.
 type built []struct {
 	run    func(*world.Context)
-	access *drive.Access
+	access *extend.Access
 }
 
 // build runs a constructor for every shard.
 func (f *fixture) build(system construct) built {
 	all := make(built, f.Shards())
 	for i := range all {
-		b := driver.Of(f.World).NewBuild(i, "test")
+		b := (*world.Build)(engine.Of(f.World).NewBuild(i, "test"))
 		all[i].run = system(b)
-		all[i].access = driver.Of(f.World).Finish(b)
+		all[i].access = (*engine.Build)(b).Finish()
 	}
 	return all
 }
@@ -160,16 +160,16 @@ func (f *fixture) tick(systems ...construct) {
 // a system panics.
 func (f *fixture) runTick(systems ...built) {
 	f.t.Helper()
-	t := driver.Of(f.World).BeginTick()
+	t := engine.Of(f.World).BeginTick()
 	defer t.End(serial)
 	for _, shards := range systems {
 		for i, s := range shards {
 			func() {
-				c := driver.Of(f.World).Context(i)
-				driver.Acting(c).Start("test", s.access)
-				defer driver.Acting(c).Stop()
+				c := (*world.Context)(engine.Of(f.World).Context(i))
+				(*engine.Context)(c).Acting().Start("test", s.access)
+				defer (*engine.Context)(c).Acting().Stop()
 				s.run(c)
-				driver.Acting(c).Returned()
+				(*engine.Context)(c).Acting().Returned()
 			}()
 		}
 	}
@@ -187,7 +187,7 @@ func on(shard int, system construct) construct {
 	}
 }
 
-// serial is a drive.Parallel that is not.
+// serial is a extend.Parallel that is not.
 func serial(n int, f func(int)) {
 	for i := range n {
 		f(i)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -141,16 +141,16 @@ func TestFlagsFromEverywhere(t *testing.T) {
 	require.Zero(t, world.FlagsOf(p, foreign))
 
 	// A global system has all shards at once.
-	b := driver.Of(f.World).NewBuild(world.AllShards, "all")
+	b := (*world.Build)(engine.Of(f.World).NewBuild(world.AllShards, "all"))
 	q := b.Query(world.WithFlags(b, hidden))
-	access := driver.Of(f.World).Finish(b)
-	tick := driver.Of(f.World).BeginTick()
-	c := driver.Of(f.World).Context(world.AllShards)
-	driver.Acting(c).Start("all", access)
+	access := (*engine.Build)(b).Finish()
+	tick := engine.Of(f.World).BeginTick()
+	c := (*world.Context)(engine.Of(f.World).Context(world.AllShards))
+	(*engine.Context)(c).Acting().Start("all", access)
 	require.Equal(t, 1, q.Count())
 	require.NoError(t, world.Unflag(c, own, hidden))
 	require.Zero(t, q.Count())
-	driver.Acting(c).Stop()
+	(*engine.Context)(c).Acting().Stop()
 	require.Equal(t, hidden, world.FlagsOf(f.World, own))
 	tick.End(serial)
 	require.Zero(t, world.FlagsOf(f.World, own))
@@ -283,7 +283,7 @@ func TestFlagsMisuse(t *testing.T) {
 		"other world":  {func() { f.Query(world.WithFlags(other.World, burning)) }, []string{"the term of flags 0b1 was asked of another world"}},
 		"optional":     {func() { world.Optional(world.WithFlags(f.World, burning)) }, []string{"Optional takes a Reader or a Writer"}},
 		"any of":       {func() { world.AnyOf(world.WithFlags(f.World, burning)) }, []string{"AnyOf takes one or more"}},
-		"running tick": {func() { defer driver.Of(f.World).BeginTick().End(serial); _ = world.Flag(f.World, h, burning) }, []string{"world.Flag while a tick runs"}},
+		"running tick": {func() { defer engine.Of(f.World).BeginTick().End(serial); _ = world.Flag(f.World, h, burning) }, []string{"world.Flag while a tick runs"}},
 	} {
 		t.Run(name, func(t *testing.T) { mustPanic(t, test.says, test.run) })
 	}

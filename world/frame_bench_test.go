@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -64,7 +64,7 @@ func BenchmarkFrame(b *testing.B) {
 					world.AwaitCaptures(w, 1)
 				}
 				step := func() {
-					driver.Of(w).BeginTick().End(inParallel(2))
+					engine.Of(w).BeginTick().End(inParallel(2))
 				}
 				var last *world.Frame
 				tick := func(b *testing.B) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -177,7 +177,7 @@ func (f *fixture) busyTick(r *rand.Rand, all *[]handle.Handle, p *world.Port, wo
 			}
 		}
 	}
-	tick := driver.Of(f.World).BeginTick()
+	tick := engine.Of(f.World).BeginTick()
 	tick.End(inParallel(workers))
 }
 

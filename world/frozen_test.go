@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -32,7 +32,7 @@ func TestFreezeSome(t *testing.T) {
 	require.NoError(t, err)
 	var only store.Set
 	only.Add(1)
-	f, err := driver.Of(w).Freeze(&only)
+	f, err := engine.Of(w).Freeze(&only)
 	require.NoError(t, err)
 	require.False(t, f.Has(0))
 	require.True(t, f.Has(1))
@@ -54,8 +54,8 @@ func TestSetBy(t *testing.T) {
 	require.NoError(t, err)
 	defer p.Close()
 	var set, missing world.Completion
-	require.NoError(t, driver.Of(w).SetBy(p.Notify(&set), 0, h, frozenText{"b"}))
-	require.NoError(t, driver.Of(w).SetBy(p.Notify(&missing), 1, h, frozenNumber{7}))
+	require.NoError(t, engine.Of(w).SetBy(p.Notify(&set), 0, h, frozenText{"b"}))
+	require.NoError(t, engine.Of(w).SetBy(p.Notify(&missing), 1, h, frozenNumber{7}))
 	w.Refresh()
 	require.Equal(t, world.Applied, set.Outcome())
 	require.Equal(t, world.Missing, missing.Outcome())

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
@@ -15,7 +16,8 @@ import (
 // on the shard that holds the entity, in its turn among the other requests; see EntityContext for
 // what it may do. Safe for concurrent use.
 type Func[A any] struct {
-	w       *World
+	requested
+	w       *engine.World
 	name    string
 	run     func(*EntityContext, A)
 	calling queue.Kind
@@ -27,9 +29,10 @@ type Func[A any] struct {
 // world. It panics if the name is empty or taken, or if an A cannot be moved. When to call it, and
 // what can be moved: see Register.
 func RegisterFunc[A any](w *World, name string, f func(self *EntityContext, arg A)) *Func[A] {
-	w.addFunction("world.RegisterFunc", name, f == nil, reflect.TypeFor[A]())
-	x := &Func[A]{w: w, name: name, run: f}
-	x.calling = store.NewCall(w.space, mem.TypeOf[A](), caller[A]{x})
+	x := &Func[A]{w: (*engine.World)(w), name: name, run: f}
+	x.w.AddFunction("world.RegisterFunc", name, f == nil, reflect.TypeFor[A]())
+	x.calling = store.NewCall(x.w.Space(), mem.TypeOf[A](), caller[A]{x})
+	x.requested = x.w.RequestedBy(name, &x.calling)
 	return x
 }
 
@@ -42,43 +45,32 @@ func RegisterFunc[A any](w *World, name string, f func(self *EntityContext, arg 
 // accepted. An entity that is marked when the refresh reaches the request counts as gone, even if a
 // system has marked it in the same tick: the outcome is Gone, and the function is not called.
 func (f *Func[A]) Call(by Actor, on handle.Handle, arg A) error {
-	if by == nil || by.world() != f.w {
-		f.w.panicForeign(by, "Func.Call", "function", f.name)
+	self := selfOf(by)
+	f.w.Check(self, "Func.Call", "function", f.name)
+	if _, ok := self.(*engine.World); ok {
+		return f.callNow(on, arg)
 	}
-	w, ok := by.(*World)
-	if !ok {
-		x, err := request(by, "Func.Call", &f.calling, on)
-		if err == nil {
-			*mem.As[A](x.to) = arg
-			x.done()
-		}
+	x, err := engine.Request(self, "Func.Call", &f.calling, on)
+	if err == nil {
+		*mem.As[A](x.To) = arg
+		x.Done()
+	}
+	return err
+}
+
+// callNow is Call by a *World.
+func (f *Func[A]) callNow(on handle.Handle, arg A) error {
+	var c engine.Call
+	if err := c.Begin(f.w, f.name, on); err != nil {
 		return err
 	}
-	if err := w.ready("Func.Call by the World"); err != nil {
-		return err
-	}
-	l := w.space.Locate(on)
-	if l == 0 {
-		return ErrStale
-	}
-	c := w.contexts[w.space.Owner(l)]
-	var self EntityContext
-	self.begin(c, f.name, on, l)
-	outer := w.calling
-	w.calling, w.touched = f.name, true
-	w.open++ // calls that would move the entity's row are refused
-	defer func() {
-		self.over()
-		w.calling = outer
-		w.closeLoop()
-		c.shard.PublishFlags() // at once, even if it panics
-	}()
+	defer c.End()
 	if of := f.calling.Type(); of.HasTimes() {
 		own := arg // so that only this one is on the heap
 		of.DropClocks(mem.PointerTo(&own).Address, 1)
 		arg = own
 	}
-	f.run(&self, arg)
+	f.run((*EntityContext)(&c.Self), arg)
 	return nil
 }
 
@@ -87,38 +79,18 @@ type caller[A any] struct{ f *Func[A] }
 
 func (c caller[A]) Apply(s *store.Shard, h handle.Handle, l slots.Loc, arg mem.Pointer) (o queue.Outcome) {
 	f := c.f
-	self := f.w.contexts[s.ID()].self.begin(f.w.contexts[s.ID()], f.name, h, l)
-	defer func() { o, _ = self.end(recover()) }()
-	f.run(self, *mem.As[A](arg))
-	self.returned = true
+	self := f.w.BeginCall(s, f.name, h, l)
+	defer func() { o, _ = self.EndCall(recover()) }()
+	f.run((*EntityContext)(self), *mem.As[A](arg))
+	self.Returned()
 	return queue.Applied
-}
-
-// addFunction reserves a name for a function or a question.
-func (w *World) addFunction(call, name string, isNil bool, arg reflect.Type) {
-	mustBe(w, call)
-	w.mustIdle(call)
-	w.mustRegister("%s of %q", call, name)
-	if name == "" {
-		panic(fmt.Sprintf("world: %s needs a name; pass one that logs can use", call))
-	}
-	if isNil {
-		panic(fmt.Sprintf("world: %s of %q with a nil function; pass one to call", call, name))
-	}
-	if w.functions[name] {
-		panic(fmt.Sprintf("world: function name %q is taken; pass another", name))
-	}
-	mustMove(arg, "argument of function %q", name)
-	if w.functions == nil {
-		w.functions = map[string]bool{}
-	}
-	w.functions[name] = true
 }
 
 // Question is a registered function that returns something: the right to ask an entity. Everything
 // else is as for Func.
 type Question[A, R any] struct {
-	w      *World
+	requested
+	w      *engine.World
 	name   string
 	run    func(*EntityContext, A) R
 	asking queue.Kind
@@ -133,9 +105,10 @@ type asked[A, R any] struct {
 // RegisterQuestion is RegisterFunc for a function that returns something. The result leaves the
 // shard: it must not point to components.
 func RegisterQuestion[A, R any](w *World, name string, f func(self *EntityContext, arg A) R) *Question[A, R] {
-	w.addFunction("world.RegisterQuestion", name, f == nil, reflect.TypeFor[A]())
-	x := &Question[A, R]{w: w, name: name, run: f}
-	x.asking = store.NewCall(w.space, mem.TypeOf[asked[A, R]](), replier[A, R]{x})
+	x := &Question[A, R]{w: (*engine.World)(w), name: name, run: f}
+	x.w.AddFunction("world.RegisterQuestion", name, f == nil, reflect.TypeFor[A]())
+	x.asking = store.NewCall(x.w.Space(), mem.TypeOf[asked[A, R]](), replier[A, R]{x})
+	x.requested = x.w.RequestedBy(name, &x.asking)
 	return x
 }
 
@@ -146,13 +119,12 @@ func (q *Question[A, R]) Ask(p *Port, of handle.Handle, arg A, answer *Answer[R]
 	if answer == nil {
 		panic(fmt.Sprintf("world: Question.Ask of %q with a nil Answer; pass one to fill", q.name))
 	}
-	if p.world() != q.w {
-		q.w.panicForeign(p, "Question.Ask", "question", q.name)
-	}
-	x, err := p.notifyAnswer(&answer.Completion).request(&q.asking, of)
+	self := (*engine.Port)(p)
+	q.w.Check(self, "Question.Ask", "question", q.name)
+	x, err := self.Ask((*engine.Completion)(&answer.Completion), &q.asking, of)
 	if err == nil {
-		*mem.As[asked[A, R]](x.to) = asked[A, R]{arg, answer}
-		x.done()
+		*mem.As[asked[A, R]](x.To) = asked[A, R]{arg, answer}
+		x.Done()
 	}
 	return err
 }
@@ -162,10 +134,23 @@ type replier[A, R any] struct{ q *Question[A, R] }
 
 func (r replier[A, R]) Apply(s *store.Shard, h handle.Handle, l slots.Loc, p mem.Pointer) (o queue.Outcome) {
 	q := r.q
-	self := q.w.contexts[s.ID()].self.begin(q.w.contexts[s.ID()], q.name, h, l)
+	self := q.w.BeginCall(s, q.name, h, l)
 	a := mem.As[asked[A, R]](p)
-	defer func() { o, a.to.failure = self.end(recover()) }()
-	a.to.value = q.run(self, a.arg)
-	self.returned = true
+	defer func() { o, a.to.failure = self.EndCall(recover()) }()
+	a.to.value = q.run((*EntityContext)(self), a.arg)
+	self.Returned()
 	return queue.Applied
 }
+
+func (c caller[A]) Describe() store.Description { return engine.Describe("call of function", c.f.name) }
+
+func (r replier[A, R]) Describe() store.Description { return engine.Describe("question", r.q.name) }
+
+// PartType is the type of the argument. The rest of the payload says where the answer goes.
+func (r replier[A, R]) PartType() reflect.Type { return reflect.TypeFor[A]() }
+
+func (r replier[A, R]) Part(p mem.Pointer) mem.Cells {
+	return mem.CellOf(&mem.As[asked[A, R]](p).arg)
+}
+
+func (r replier[A, R]) Complete(p mem.Pointer) { mem.As[asked[A, R]](p).to = new(Answer[R]) }

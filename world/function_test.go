@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -244,7 +244,7 @@ func TestFailuresMax(t *testing.T) {
 	for _, shards := range []int{1, 3, failuresMax + 2} {
 		t.Run(fmt.Sprint(shards), func(t *testing.T) {
 			var texts []string
-			for _, parallel := range []drive.Parallel{serial, pair} {
+			for _, parallel := range []extend.Parallel{serial, pair} {
 				f := newFixture(t, world.Options{Shards: shards})
 				fail := world.RegisterFunc(f.World, "fail", func(_ *world.EntityContext, n int) { panic(n) })
 				f.unit.PlaceBy(func(u Unit) int { return int(u.Points) % shards })
@@ -253,7 +253,7 @@ func TestFailuresMax(t *testing.T) {
 				for i := range done {
 					require.NoError(t, fail.Call(p.Notify(&done[i]), all[i%len(all)], i))
 				}
-				driver.Of(f.World).BeginTick().End(parallel)
+				engine.Of(f.World).BeginTick().End(parallel)
 				for i := range done {
 					require.Equal(t, world.Failed, done[i].Outcome())
 				}
@@ -427,7 +427,7 @@ func TestFunctionMisuse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { mustPanic(t, test.says, test.run) })
 	}
-	tick := driver.Of(f.World).BeginTick()
+	tick := engine.Of(f.World).BeginTick()
 	mustPanic(t, []string{"world.RegisterFunc while a tick runs"}, func() { world.RegisterFunc(f.World, "late", func(*world.EntityContext, int) {}) })
 	mustPanic(t, []string{"Func.Call by the World while a tick runs"}, func() { _ = heal.Call(f.World, h, Heal{}) })
 	mustPanic(t, []string{"World.Failure while a tick runs"}, func() { _ = f.Failure() })

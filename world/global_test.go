@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -14,14 +14,14 @@ import (
 // systems of the shards; nil ones are left out.
 func (f *fixture) global(before, system, after construct) {
 	f.t.Helper()
-	b := driver.Of(f.World).NewBuild(world.AllShards, "global")
-	run, access := system(b), driver.Of(f.World).Finish(b)
-	shards := func(t driver.Tick, all built) {
+	b := (*world.Build)(engine.Of(f.World).NewBuild(world.AllShards, "global"))
+	run, access := system(b), (*engine.Build)(b).Finish()
+	shards := func(t *engine.Tick, all built) {
 		for i, s := range all {
-			c := driver.Of(f.World).Context(i)
-			driver.Acting(c).Start("test", s.access)
+			c := (*world.Context)(engine.Of(f.World).Context(i))
+			(*engine.Context)(c).Acting().Start("test", s.access)
 			s.run(c)
-			driver.Acting(c).Stop()
+			(*engine.Context)(c).Acting().Stop()
 		}
 	}
 	var first, last built
@@ -31,13 +31,13 @@ func (f *fixture) global(before, system, after construct) {
 	if after != nil {
 		last = f.build(after)
 	}
-	t := driver.Of(f.World).BeginTick()
+	t := engine.Of(f.World).BeginTick()
 	defer t.End(serial)
 	shards(t, first)
 	func() {
-		c := driver.Of(f.World).Context(world.AllShards)
-		driver.Acting(c).Start("global", access)
-		defer driver.Acting(c).Stop()
+		c := (*world.Context)(engine.Of(f.World).Context(world.AllShards))
+		(*engine.Context)(c).Acting().Start("global", access)
+		defer (*engine.Context)(c).Acting().Stop()
 		run(c)
 	}()
 	shards(t, last)
@@ -163,10 +163,10 @@ func TestGlobalByRequest(t *testing.T) {
 // TestGlobalMisuse asks a global system's Build for what only shards have.
 func TestGlobalMisuse(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
-	b := driver.Of(f.World).NewBuild(world.AllShards, "lord")
+	b := (*world.Build)(engine.Of(f.World).NewBuild(world.AllShards, "lord"))
 	mustPanic(t, []string{`global system "lord" calls world.Receive`, "not global"}, func() { world.Receive[Hit](b) })
 	mustPanic(t, []string{`global system "lord" calls world.ReadForeign`, "no neighbours"}, func() { world.ReadForeign[Health](b, 1) })
-	shard := driver.Of(f.World).NewBuild(0, "serf")
+	shard := (*world.Build)(engine.Of(f.World).NewBuild(0, "serf"))
 	mustPanic(t, []string{`system "serf" reads "health" in shard 2`, "0 to 1"}, func() { world.ReadForeign[Health](shard, 1, 2) })
 	mustPanic(t, []string{`system "serf" reads "health" in shard -1`}, func() { world.ReadForeign[Health](shard, -1) })
 }
@@ -177,19 +177,19 @@ func TestForeignNeighbours(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 4})
 	f.unit.PlaceBy(func(u Unit) int { return int(u.Points) })
 	units := f.newUnits(4)
-	b := driver.Of(f.World).NewBuild(1, "near")
+	b := (*world.Build)(engine.Of(f.World).NewBuild(1, "near"))
 	health := world.ReadForeign[Health](b, 3, 2, 3)
 	world.ReadForeign[Position](b, 1, 0)
-	access := driver.Of(f.World).Finish(b)
+	access := (*engine.Build)(b).Finish()
 	require.Equal(t, []int{0, 2, 3}, access.Neighbours)
 	require.Equal(t, 2, access.Neighbour.Len())
 	require.Zero(t, access.Foreign.Len())
 	inTurn := func(look func()) {
-		tick := driver.Of(f.World).BeginTick()
+		tick := engine.Of(f.World).BeginTick()
 		defer tick.End(serial)
-		c := driver.Of(f.World).Context(1)
-		driver.Acting(c).Start("near", access)
-		defer driver.Acting(c).Stop()
+		c := (*world.Context)(engine.Of(f.World).Context(1))
+		(*engine.Context)(c).Acting().Start("near", access)
+		defer (*engine.Context)(c).Acting().Stop()
 		look()
 	}
 	inTurn(func() {

@@ -14,8 +14,8 @@ import (
 	"github.com/atoll-sim/atoll/ext/reference"
 	"github.com/atoll-sim/atoll/ext/timer"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -107,11 +107,11 @@ func (g *guess) several(by world.Actor, h handle.Handle) []string {
 // runOn runs a system on some shards, one after the other.
 func (g *guess) runOn(shards built, order ...int) {
 	for _, i := range order {
-		c := driver.Of(g.World).Context(i)
-		driver.Acting(c).Start("test", shards[i].access)
+		c := (*world.Context)(engine.Of(g.World).Context(i))
+		(*engine.Context)(c).Acting().Start("test", shards[i].access)
 		shards[i].run(c)
-		driver.Acting(c).Returned()
-		driver.Acting(c).Stop()
+		(*engine.Context)(c).Acting().Returned()
+		(*engine.Context)(c).Acting().Stop()
 	}
 }
 
@@ -135,7 +135,7 @@ func TestHiddenFromSystems(t *testing.T) {
 				}
 			}
 		})
-		tick := driver.Of(g.World).BeginTick()
+		tick := engine.Of(g.World).BeginTick()
 		g.runOn(system, order...)
 		tick.End(serial)
 		for _, h := range g.handles {
@@ -173,17 +173,17 @@ func TestHiddenUntilGlobal(t *testing.T) {
 		after := g.build(func(*world.Build) func(*world.Context) {
 			return func(c *world.Context) { require.Equal(t, alone, c.Alive(g.handles[1])) }
 		})
-		b := driver.Of(g.World).NewBuild(world.AllShards, "global")
+		b := (*world.Build)(engine.Of(g.World).NewBuild(world.AllShards, "global"))
 		if alone {
 			b.Query()
 		}
-		access := driver.Of(g.World).Finish(b)
-		tick := driver.Of(g.World).BeginTick()
+		access := (*engine.Build)(b).Finish()
+		tick := engine.Of(g.World).BeginTick()
 		g.runOn(s, 1)
-		c := driver.Of(g.World).Context(world.AllShards)
-		driver.Acting(c).Start("global", access)
+		c := (*world.Context)(engine.Of(g.World).Context(world.AllShards))
+		(*engine.Context)(c).Acting().Start("global", access)
 		require.Equal(t, alone, c.Alive(g.handles[0]))
-		driver.Acting(c).Stop()
+		(*engine.Context)(c).Acting().Stop()
 		g.runOn(after, 0)
 		tick.End(serial)
 	}
@@ -202,7 +202,7 @@ func TestHiddenFromFunctions(t *testing.T) {
 	enough := 1024 // requests and events for the steps of the refresh to run in parallel
 	for _, hook := range []bool{false, true} {
 		var first []string
-		for _, parallel := range []drive.Parallel{serial, reversed} {
+		for _, parallel := range []extend.Parallel{serial, reversed} {
 			g := newGuess(t)
 			var told []string
 			looks := func(by world.Actor, shard int) {
@@ -233,7 +233,7 @@ func TestHiddenFromFunctions(t *testing.T) {
 					require.NoError(t, g.do(p, h, func(self *world.EntityContext) { looks(self, i) }))
 				}
 			}
-			driver.Of(g.World).BeginTick().End(parallel)
+			engine.Of(g.World).BeginTick().End(parallel)
 			require.Nil(t, g.Failure())
 			stale := world.ErrStale.Error()
 			require.Contains(t, told[0], "false unused 0 false "+stale)

@@ -1,32 +1,18 @@
 package world
 
 import (
-	"fmt"
-
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/engine"
 )
 
 // Hook is a function that is called when something has happened to entities.
 //
 // Ownership: the world's; each part is called by the worker of its shard.
-type Hook struct {
-	w     *World
-	name  string
-	label string // the name for places that list systems
-	on    Event
-	set   store.Set
-	off   bool
-	parts []hookPart // by shard
-}
+type Hook engine.Hook
 
-// hookPart is a hook on one shard.
-type hookPart struct {
-	access *drive.Access
-	run    func(c *Context, on Event, hs []handle.Handle)
-	off    bool
-}
+// SetEnabled enables or disables the hook. The hook never sees what happens while it is
+// disabled. For an idle world.
+func (h *Hook) SetEnabled(on bool) { (*engine.Hook)(h).SetEnabled(on) }
 
 // Observe makes a hook under a name that errors use. A hook is a function that each refresh
 // calls on each shard where an event has happened since the last refresh. It is called once for
@@ -73,74 +59,15 @@ type hookPart struct {
 // changes by itself. What a hook is not told of costs a batch nothing; an entity that is created by
 // itself is noted, in some nanoseconds, as long as there is a hook for other events than OnDestroy.
 func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Context, on Event, hs []handle.Handle), parts ...ComponentSet) *Hook {
-	mustBe(w, "World.Observe")
-	w.mustIdle("World.Observe")
-	w.mustRegister("World.Observe of %q", name)
-	if build == nil {
-		panic(fmt.Sprintf("world: World.Observe of hook %q without a constructor; pass one as for a system", name))
-	}
-	h := &Hook{w: w, name: name, label: "hook " + name, on: on, set: w.setOf("World.Observe", parts), parts: make([]hookPart, len(w.shards))}
-	w.mustObserve(h)
-	for i := range h.parts {
-		var a *drive.Access
-		h.parts[i].run, a = h.construct(i, build)
-		if h.parts[i].run == nil {
-			panic(fmt.Sprintf("world: the constructor of hook %q returned nil; return the function that is to be called", name))
-		}
-		if a.Foreign.Len()+a.Neighbour.Len()+a.ResourceParts.Len() > 0 {
-			panic(fmt.Sprintf("world: hook %q asks to read other shards or to add to an accumulator, which hooks cannot do; let it send a message to a system that does", name))
-		}
-		h.parts[i].access = a
-	}
-	w.hooks.add(h)
-	return h
-}
-
-// construct runs the hook's constructor for a shard. It adds the hook's name to a panic in it.
-func (h *Hook) construct(shard int, build func(*Build) func(*Context, Event, []handle.Handle)) (func(*Context, Event, []handle.Handle), *drive.Access) {
-	b := newBuild(h.w, shard, h.label)
-	b.hook = true
-	defer func() {
-		switch v := recover().(type) {
-		case nil:
-		case error:
-			panic(fmt.Errorf("world: the constructor of hook %q panicked on shard %d: %w", h.name, shard, v))
-		default:
-			panic(fmt.Sprintf("world: the constructor of hook %q panicked on shard %d: %v", h.name, shard, v))
-		}
-	}()
-	run := build(b)
-	return run, b.finish()
-}
-
-// mustObserve panics if a hook would never be called, or if its name is taken.
-func (w *World) mustObserve(h *Hook) {
-	switch {
-	case h.name == "":
-		panic("world: a hook needs a name; pass one that errors can use")
-	case h.on == 0 || h.on >= 1<<events:
-		panic(fmt.Sprintf("world: hook %q observes event %d; join some of OnCreate, OnRemove, OnAdd, OnSet and OnDestroy", h.name, h.on))
-	case h.set.Len() == 0 && h.on&(OnAdd|OnRemove|OnSet) != 0:
-		panic(fmt.Sprintf("world: hook %q observes %v of no component; pass the components", h.name, h.on&(OnAdd|OnRemove|OnSet)))
-	}
-	for _, other := range w.hooks.all {
-		if other.name == h.name {
-			panic(fmt.Sprintf("world: hook name %q is taken; pass another", h.name))
+	var of func(b *engine.Build) func(*engine.Context, engine.Event, []handle.Handle)
+	if build != nil {
+		of = func(b *engine.Build) func(*engine.Context, engine.Event, []handle.Handle) {
+			run := build((*Build)(b))
+			if run == nil {
+				return nil
+			}
+			return func(c *engine.Context, on engine.Event, hs []handle.Handle) { run((*Context)(c), Event(on), hs) }
 		}
 	}
+	return (*Hook)((*engine.World)(w).Observe(name, engine.Event(on), of, parts...))
 }
-
-// SetEnabled enables or disables the hook. The hook never sees what happens while it is
-// disabled. For an idle world.
-func (h *Hook) SetEnabled(on bool) {
-	h.w.mustIdle("Hook.SetEnabled")
-	h.w.touched = h.w.touched || h.off == on
-	h.off = !on
-	for i := range h.parts {
-		h.w.touched = h.w.touched || h.parts[i].off
-		h.parts[i].off = false
-	}
-}
-
-// enabledOn reports whether the hook is called on a shard.
-func (h *Hook) enabledOn(shard int) bool { return !h.off && !h.parts[shard].off }

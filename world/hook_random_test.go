@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -23,7 +23,7 @@ func TestHookRandom(t *testing.T) {
 		seed := seed.Of(t)
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			var last []told
-			for i, parallel := range []drive.Parallel{forwards, reverse, scattered(seed)} {
+			for i, parallel := range []extend.Parallel{forwards, reverse, scattered(seed)} {
 				s := &hookScene{fixture: newFixture(t, world.Options{Shards: 4}), r: rand.New(rand.NewPCG(seed, 2)), parallel: parallel}
 				got := s.run(iterations(60) + 5)
 				if i > 0 {
@@ -41,8 +41,8 @@ func forwards(n int, f func(int)) {
 	}
 }
 
-// scattered is a drive.Parallel in random order, on as many goroutines.
-func scattered(seed uint64) drive.Parallel {
+// scattered is a extend.Parallel in random order, on as many goroutines.
+func scattered(seed uint64) extend.Parallel {
 	r := rand.New(rand.NewPCG(seed, 3))
 	return func(n int, f func(int)) {
 		done := make(chan bool)
@@ -58,7 +58,7 @@ func scattered(seed uint64) drive.Parallel {
 type hookScene struct {
 	*fixture
 	r        *rand.Rand
-	parallel drive.Parallel
+	parallel extend.Parallel
 	d        diary
 	port     *world.Port
 	hs       []handle.Handle
@@ -76,7 +76,7 @@ func (s *hookScene) run(ticks int) (all []told) {
 		for range s.r.IntN(40) {
 			s.act(s.World)
 		}
-		tick := driver.Of(s.World).BeginTick()
+		tick := engine.Of(s.World).BeginTick()
 		for i := range s.Shards() {
 			s.in(i, func(c *world.Context) {
 				for range s.r.IntN(20) {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -134,7 +134,7 @@ func TestHookTick(t *testing.T) {
 	require.NoError(t, err)
 	born, err := f.unit.Create(p, Unit{Health{4}})
 	require.NoError(t, err)
-	tick := driver.Of(f.World).BeginTick()
+	tick := engine.Of(f.World).BeginTick()
 	var brief, made handle.Handle
 	f.in(1, func(c *world.Context) {
 		brief, err = f.unit.Create(c, Unit{Health{70}})
@@ -169,17 +169,17 @@ func create(t *testing.T, f *fixture, n int) []handle.Handle {
 
 // in runs a system that writes everything on a shard.
 func (f *fixture) in(shard int, system func(c *world.Context)) {
-	c := driver.Of(f.World).Context(shard)
-	var a drive.Access
+	c := (*world.Context)(engine.Of(f.World).Context(shard))
+	var a extend.Access
 	for i := range 5 {
 		a.Writes.Add(i)
 	}
-	driver.Acting(c).Start("test", &a)
-	defer driver.Acting(c).Stop()
+	(*engine.Context)(c).Acting().Start("test", &a)
+	defer (*engine.Context)(c).Acting().Stop()
 	system(c)
 }
 
-// reverse is a drive.Parallel that runs the last first.
+// reverse is a extend.Parallel that runs the last first.
 func reverse(n int, f func(int)) {
 	for i := n - 1; i >= 0; i-- {
 		f(i)
@@ -346,9 +346,9 @@ world: hook "exits" panicked OnCreate, on shard 1, at the end of tick 0: it call
 	f.Refresh()
 	require.NoError(t, f.Failure())
 
-	driver.Of(f.World).Survey().Hooks()[0].Disable(1)
-	require.True(t, driver.Of(f.World).Survey().Hooks()[0].Enabled(0))
-	require.False(t, driver.Of(f.World).Survey().Hooks()[0].Enabled(1))
+	engine.Of(f.World).Survey().Hooks()[0].Disable(1)
+	require.True(t, engine.Of(f.World).Survey().Hooks()[0].Enabled(0))
+	require.False(t, engine.Of(f.World).Survey().Hooks()[0].Enabled(1))
 	create(t, f, 2)
 	f.Refresh()
 	require.NotErrorIs(t, f.Failure(), bad)
@@ -357,7 +357,7 @@ world: hook "exits" panicked OnCreate, on shard 1, at the end of tick 0: it call
 	f.Refresh()
 	require.ErrorIs(t, f.Failure(), bad)
 	first.SetEnabled(false)
-	require.False(t, driver.Of(f.World).Survey().Hooks()[0].Enabled(0))
+	require.False(t, engine.Of(f.World).Survey().Hooks()[0].Enabled(0))
 	create(t, f, 2)
 	f.Refresh()
 	require.NotErrorIs(t, f.Failure(), bad)
@@ -392,9 +392,9 @@ func TestHookMisuse(t *testing.T) {
 	} {
 		require.Panics(t, bad, name)
 	}
-	require.Len(t, driver.Of(f.World).Survey().Hooks(), 1)
-	require.Equal(t, "taken", driver.Of(f.World).Survey().Hooks()[0].Name())
-	driver.Of(f.World).BeginTick()
+	require.Len(t, engine.Of(f.World).Survey().Hooks(), 1)
+	require.Equal(t, "taken", engine.Of(f.World).Survey().Hooks()[0].Name())
+	engine.Of(f.World).BeginTick()
 	f.in(0, func(*world.Context) {
 		require.Panics(t, func() { f.Observe("late", world.OnCreate, fine) })
 	})

@@ -10,8 +10,8 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -37,25 +37,25 @@ type asked struct {
 func (f *fixture) askAll(system string) []asked {
 	all := make([]asked, f.Shards())
 	for i := range all {
-		b := driver.Of(f.World).NewBuild(i, system)
+		b := (*world.Build)(engine.Of(f.World).NewBuild(i, system))
 		a := &all[i]
 		a.reader, a.writer = world.Read[Health](b), world.Write[Position](b)
 		a.foreign, a.receiver = world.ReadForeign[Velocity](b), world.Receive[Hit](b)
 		a.query = b.Query(a.reader)
-		driver.Of(f.World).Finish(b)
+		(*engine.Build)(b).Finish()
 	}
 	return all
 }
 
 // during runs f as a system of that name on a shard, in a tick of its own.
 func (f *fixture) during(system string, shard int, run func(*world.Context)) {
-	t := driver.Of(f.World).BeginTick()
+	t := engine.Of(f.World).BeginTick()
 	defer t.End(serial)
-	c := driver.Of(f.World).Context(shard)
-	driver.Acting(c).Start(system, &drive.Access{})
-	defer driver.Acting(c).Stop()
+	c := (*world.Context)(engine.Of(f.World).Context(shard))
+	(*engine.Context)(c).Acting().Start(system, &extend.Access{})
+	defer (*engine.Context)(c).Acting().Stop()
 	run(c)
-	driver.Acting(c).Returned()
+	(*engine.Context)(c).Acting().Returned()
 }
 
 // uses are the ways to use what was asked for: each must be refused out of turn.
@@ -184,11 +184,11 @@ func TestKeptChunkElsewhere(t *testing.T) {
 			world.Read[Health](other.World).Slice(ch)
 		})
 	}
-	tick := driver.Of(f.World).BeginTick()
+	tick := engine.Of(f.World).BeginTick()
 	defer tick.End(serial)
 	for i := range 2 {
-		driver.Acting(driver.Of(f.World).Context(i)).Start("mine", &drive.Access{})
-		defer driver.Acting(driver.Of(f.World).Context(i)).Stop()
+		engine.Of(f.World).Context(i).Acting().Start("mine", &extend.Access{})
+		defer engine.Of(f.World).Context(i).Acting().Stop()
 	}
 	for ch := range asked[0].query.Chunks() {
 		mustPanic(t, []string{"a Chunk of shard 0", "accessor of world_test.Health that was made for shard 1", "of one Build"}, func() {

@@ -2,8 +2,11 @@ package world
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -35,7 +38,7 @@ func (m *Message[M]) box(shard int) *messageBox[M] {
 	box := &m.boxes[shard]
 	if !box.listed {
 		box.listed = true
-		m.w.engine.Mail.List(shard, box)
+		m.w.List(shard, box)
 	}
 	return box
 }
@@ -49,7 +52,7 @@ func (b *messageBox[M]) Swap(s *store.Shard) bool {
 	b.listed = len(b.now) > 0
 	if f := b.of.wakes; f != 0 {
 		for i := range b.now {
-			b.of.w.wake(s, b.now[i].To, f)
+			b.of.w.Wake(s, b.now[i].To, f)
 		}
 	}
 	return b.listed
@@ -81,14 +84,41 @@ func (b *messageBox[M]) AddLeaving() {
 	}
 }
 
-// router is a message type as a refresh.Router.
-type router[M any] Message[M]
+// messages is a message type as package engine sees it.
+type messages[M any] Message[M]
 
-func (m *router[M]) Reset() { m.came.Reset(len(m.boxes)) }
+func (m *messages[M]) Type() reflect.Type { return reflect.TypeFor[M]() }
 
-func (m *router[M]) Counted() { m.came.Counted() }
+func (m *messages[M]) Name() string { return m.name }
 
-func (m *router[M]) CopyIncoming(shard int) {
+func (m *messages[M]) Drop() {
+	for i := range m.boxes {
+		m.boxes[i] = messageBox[M]{of: (*Message[M])(m)}
+	}
+}
+
+func (m *messages[M]) Mail(box int) (to []handle.Handle, bodies mem.Cells) {
+	var all []M
+	for _, e := range m.boxes[box].now {
+		to, all = append(to, e.To), append(all, e.Body)
+	}
+	return to, mem.CellsOf(all)
+}
+
+func (m *messages[M]) Load(box int, to []handle.Handle) (bodies mem.Cells, put func()) {
+	all := make([]M, len(to))
+	return mem.CellsOf(all), func() {
+		for i, h := range to {
+			(*Message[M])(m).add(box, h, all[i])
+		}
+	}
+}
+
+func (m *messages[M]) Reset() { m.came.Reset(len(m.boxes)) }
+
+func (m *messages[M]) Counted() { m.came.Counted() }
+
+func (m *messages[M]) CopyIncoming(shard int) {
 	came := m.came.Of(shard)
 	if len(came) == 0 {
 		return
@@ -116,7 +146,7 @@ func (b *messageBox[M]) merge(came []leavingMessage[M]) {
 func (b *messageBox[M]) Forward(shard int) {
 	kept := b.now[:0]
 	for _, e := range b.now {
-		if to, ok := b.of.w.owner(e.To); ok && to != shard {
+		if to, ok := b.of.w.ShardOf(e.To); ok && to != shard {
 			box := b.of.box(to)
 			box.now = append(box.now, e)
 		} else {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
@@ -18,9 +18,9 @@ import (
 // of ports come first, by port number, then those of shards, by number; those of one sender come in
 // the order sent. Safe for concurrent use.
 type Message[M any] struct {
-	w       *World
+	delivered
+	w       *engine.World
 	name    string
-	typ     reflect.Type
 	sending queue.Kind
 	wakes   Flags                           // flags that a delivered message takes from its receiver
 	boxes   []messageBox[M]                 // by shard
@@ -33,46 +33,23 @@ type Envelope[M any] struct {
 	Body M
 }
 
-// anyMessage is a *Message of any type.
-type anyMessage interface {
-	messageType() reflect.Type
-	messageName() string
-	// drop forgets all messages.
-	drop()
-}
-
 // RegisterMessage makes M a message of the world, under a name. When to call it: see Register.
 //
 // It panics if the name is empty, if the type or name is registered already, or if an M cannot be
 // moved: see Register.
 func RegisterMessage[M any](w *World, name string) *Message[M] {
-	mustBe(w, "world.RegisterMessage")
-	w.mustIdle("world.RegisterMessage")
-	t := reflect.TypeFor[M]()
-	w.mustRegister("world.RegisterMessage of %v as %q", t, name)
-	if name == "" {
-		panic(fmt.Sprintf("world: message %v needs a name; pass one that logs can use", t))
-	}
-	for _, m := range w.messages {
-		if m.messageType() == t {
-			panic(fmt.Sprintf("world: message type %v is registered already, as %q; use what the first call returned, or make a type of its own", t, m.messageName()))
+	m := &Message[M]{w: (*engine.World)(w), name: name}
+	m.w.AddMessages(reflect.TypeFor[M](), name, func() engine.Messages {
+		m.sending = store.NewKind(m.w.Space(), mem.TypeOf[M](), deliverer[M]{m})
+		m.delivered = m.w.DeliveredBy(name, &m.sending, m.deliver)
+		m.boxes = make([]messageBox[M], w.Shards())
+		for i := range m.boxes {
+			m.boxes[i].of = m
 		}
-		if m.messageName() == name {
-			panic(fmt.Sprintf("world: message name %q is taken by %v; pass another", name, m.messageType()))
-		}
-	}
-	mustMove(t, "message %q", name)
-	m := &Message[M]{w: w, name: name, typ: t, boxes: make([]messageBox[M], len(w.shards))}
-	m.sending = store.NewKind(w.space, mem.TypeOf[M](), deliverer[M]{m})
-	for i := range m.boxes {
-		m.boxes[i].of = m
-	}
-	w.messages = append(w.messages, m)
-	w.engine.Mail.Routers = append(w.engine.Mail.Routers, (*router[M])(m))
+		return (*messages[M])(m)
+	})
 	return m
 }
-
-func (m *Message[M]) messageName() string { return m.name }
 
 // Wakes makes each message of the type take flags from the entity that it is delivered to. So
 // queries that leave out entities with those flags see the entity in the tick in which the message
@@ -90,23 +67,11 @@ func (m *Message[M]) Wakes(f Flags) {
 	if m == nil {
 		panic(fmt.Sprintf("world: Message.Wakes of a nil %T; use what world.RegisterMessage returned", m))
 	}
-	m.w.mustIdle("Message.Wakes")
-	m.w.mustRegister("Message.Wakes of %q", m.name)
+	m.w.MustBeNamed("Message.Wakes", m.name)
 	if f == 0 {
 		panic("world: Message.Wakes of no flags; name one or more")
 	}
 	m.wakes |= f
-}
-
-// wake takes flags from an entity of the shard, in a step that the shard runs. It reports whether
-// the entity had any.
-func (w *World) wake(s *store.Shard, h handle.Handle, f Flags) bool {
-	l := w.space.Locate(h)
-	if l == 0 || w.space.FlagsAt(l)&f == 0 {
-		return false
-	}
-	s.SetFlags(l, 0, f)
-	return true
 }
 
 // Send sends a message to an entity. If a *World sends it, it is delivered in the next tick. By
@@ -119,81 +84,69 @@ func (w *World) wake(s *store.Shard, h handle.Handle, f Flags) bool {
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the
 // message was not accepted.
 func (m *Message[M]) Send(by Actor, to handle.Handle, body M) error {
-	m.check(by, "Message.Send")
-	w, ok := by.(*World)
-	if !ok {
-		x, err := request(by, "Message.Send", &m.sending, to)
+	self := selfOf(by)
+	m.w.Check(self, "Message.Send", "message", m.name)
+	if w, ok := self.(*engine.World); ok {
+		shard, err := w.Sends("Message.Send by the World", to)
 		if err == nil {
-			*mem.As[M](x.to) = body
-			x.done()
+			m.put(shard, to, body)
 		}
 		return err
 	}
-	if err := w.ready("Message.Send by the World"); err != nil {
-		return err
+	x, err := engine.Request(self, "Message.Send", &m.sending, to)
+	if err == nil {
+		*mem.As[M](x.To) = body
+		x.Done()
 	}
-	l := w.space.Locate(to)
-	if l == 0 {
-		return ErrStale
-	}
-	m.put(w.space.Owner(l), to, body)
-	w.touched = true
-	return nil
+	return err
 }
 
 // SendShard sends a message to a shard, whatever entities it holds. Its systems find the message in
 // the next tick with handle.None as To, in order among the others. It returns ErrFull if the
 // message was not accepted, and panics if there is no such shard.
 func (m *Message[M]) SendShard(by Actor, to int, body M) error {
-	m.check(by, "Message.SendShard")
-	if to < 0 || to >= len(m.w.shards) {
-		turnDownBy(by)
-		panic(fmt.Sprintf("world: message %q is sent to shard %d; the world has 0 to %d", m.name, to, len(m.w.shards)-1))
-	}
-	return m.direct(by, "Message.SendShard", to, to+1, body)
+	const call = "Message.SendShard"
+	self := selfOf(by)
+	m.w.Check(self, call, "message", m.name)
+	engine.MustHaveShard(self, to, len(m.boxes), m.name)
+	return m.direct(self, call, to, to+1, body)
 }
 
 // Broadcast is SendShard to every shard: all get the message or none. It counts as one request
 // for each shard.
 func (m *Message[M]) Broadcast(by Actor, body M) error {
-	m.check(by, "Message.Broadcast")
-	return m.direct(by, "Message.Broadcast", 0, len(m.w.shards), body)
-}
-
-func (m *Message[M]) check(by Actor, call string) {
-	if by == nil || by.world() != m.w {
-		m.w.panicForeign(by, call, "message", m.name)
-	}
+	const call = "Message.Broadcast"
+	self := selfOf(by)
+	m.w.Check(self, call, "message", m.name)
+	return m.direct(self, call, 0, len(m.boxes), body)
 }
 
 // direct sends a message to each of a run of shards; call is the name for panics.
-func (m *Message[M]) direct(by Actor, call string, from, to int, body M) error {
-	w, ok := by.(*World)
-	if !ok {
-		x, err := roomFor(by, call, &m.sending, to-from)
-		if err != nil {
+func (m *Message[M]) direct(by engine.Self, call string, from, to int, body M) error {
+	if w, ok := by.(*engine.World); ok {
+		if err := w.Changes(call); err != nil {
 			return err
 		}
 		for i := from; i < to; i++ {
-			*mem.As[M](x.direct(m.w, &m.sending, i)) = body
+			m.put(i, handle.None, body)
 		}
-		x.done()
 		return nil
 	}
-	if err := w.ready(call); err != nil {
+	x, err := engine.RoomFor(by, call, &m.sending, to-from)
+	if err != nil {
 		return err
 	}
 	for i := from; i < to; i++ {
-		m.put(i, handle.None, body)
+		*mem.As[M](x.Direct(m.w, &m.sending, i)) = body
 	}
-	w.touched = true
+	x.Done()
 	return nil
 }
 
 // put delivers a message for the next tick, on the idle world or after the swap of the boxes.
 func (m *Message[M]) put(shard int, to handle.Handle, body M) {
 	m.add(shard, to, body)
-	if s := m.w.shards[shard]; m.wakes != 0 && m.w.wake(s, to, m.wakes) {
+	if s := m.w.Shard(shard); m.wakes != 0 && m.w.Wake(s, to, m.wakes) {
 		s.PublishFlags()
 	}
 }
@@ -205,13 +158,6 @@ func (m *Message[M]) add(shard int, to handle.Handle, body M) {
 	if of := m.sending.Type(); of.HasTimes() {
 		of.DropClocks(mem.PointerTo(&box.now[len(box.now)-1].Body).Address, 1)
 	}
-}
-
-func (m *Message[M]) delivers(w *World) drive.Deliver {
-	if m.w != w {
-		panic(fmt.Sprintf("world: message %q belongs to another world; use that world's own", m.name))
-	}
-	return m.deliver
 }
 
 // deliver is a drive.Deliver.
@@ -231,8 +177,6 @@ func (d deliverer[M]) Apply(s *store.Shard, h handle.Handle, _ slots.Loc, body m
 	return queue.Applied
 }
 
-func (m *Message[M]) messageType() reflect.Type { return m.typ }
-
 // Receiver reads the messages of one type that were delivered to the shard for
 // this tick.
 type Receiver[M any] struct {
@@ -244,15 +188,8 @@ type Receiver[M any] struct {
 // system, to which no messages go: let a system on each shard receive them, and pass them on by an
 // accumulator ([RegisterAccumulator]).
 func Receive[M any](b *Build) *Receiver[M] {
-	bound := b.bind("world.Receive")
-	b.mustHaveShard("world.Receive", "messages are delivered to the shard that holds the entity")
-	t := reflect.TypeFor[M]()
-	for _, m := range b.w.messages {
-		if m.messageType() == t {
-			return &Receiver[M]{box: &m.(*Message[M]).boxes[b.Shard()], guard: bound.guard(fmt.Sprintf("the receiver of message %v", t))}
-		}
-	}
-	panic(fmt.Sprintf("world: %s: %v is not a message of this world; call world.RegisterMessage[%v] first", bound.call, t, t))
+	m, guard := (*engine.Build)(b).AskMessages(reflect.TypeFor[M]())
+	return &Receiver[M]{box: &m.(*messages[M]).boxes[b.Shard()], guard: guard}
 }
 
 // All returns this tick's messages in order. The slice is good until the refresh. The entity a
@@ -262,4 +199,9 @@ func (r *Receiver[M]) All() []Envelope[M] {
 		r.guard.Must()
 	}
 	return r.box.now
+}
+
+// Describe says that messages may be for a shard.
+func (d deliverer[M]) Describe() store.Description {
+	return store.Description{Name: engine.Describe("message", d.m.name).Name, Direct: true}
 }

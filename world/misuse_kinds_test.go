@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -17,7 +17,7 @@ func TestMisuseNil(t *testing.T) {
 	health := world.Read[Health](f.World)
 	holder := []string{"by a nil Actor", "pass a *World, *Context, *EntityContext or *Port"}
 	build := func(use func(b *world.Build)) func() {
-		return func() { use(driver.Of(f.World).NewBuild(0, "careless")) }
+		return func() { use((*world.Build)(engine.Of(f.World).NewBuild(0, "careless"))) }
 	}
 	for name, test := range map[string]struct {
 		run  func()
@@ -48,7 +48,7 @@ func TestMisuseNil(t *testing.T) {
 		"query of AddTo":    {func() { _ = f.name.AddTo(nil, nil) }, []string{"AddTo of a nil Query", "ask the World for one"}},
 		"query of a bundle": {func() { _ = (*world.Query)(nil).Remove(f.mover) }, []string{"Remove of a nil Query", "ask the World for one"}},
 		"term":              {func() { f.Query(health, nil) }, []string{"World.Query: term 1 is nil", "pass accessors, With"}},
-		"accessor":          {func() { f.Query((*world.Reader[Health])(nil)) }, []string{"the accessor of world_test.Health in a query is nil", "world.Read or world.Write"}},
+		"accessor":          {func() { f.Query((*world.Reader[Health])(nil)) }, []string{"term 0 is a nil *world.Reader", "world.Read or world.Write"}},
 		"term of Optional":  {func() { world.Optional(nil) }, []string{"Optional takes a Reader or a Writer"}},
 		"term of AnyOf":     {func() { world.AnyOf(health, nil) }, []string{"AnyOf takes one or more of Reader, Writer and With"}},
 	} {
@@ -76,7 +76,7 @@ func firstOf(q *world.Query) handle.Handle {
 func TestMisuseQuery(t *testing.T) {
 	f, other := newFixture(t, world.Options{Shards: 2}), newFixture(t, world.Options{})
 	health, velocity := world.Read[Health](f.World), world.Write[Velocity](f.World)
-	b, c := driver.Of(f.World).NewBuild(0, "one"), driver.Of(f.World).NewBuild(1, "two")
+	b, c := (*world.Build)(engine.Of(f.World).NewBuild(0, "one")), (*world.Build)(engine.Of(f.World).NewBuild(1, "two"))
 	elsewhere := []string{"ask for all terms where the query is asked for"}
 	for name, test := range map[string]struct {
 		run  func()
@@ -111,15 +111,19 @@ func TestMisuseQuery(t *testing.T) {
 		"negative limit":         {func() { f.Query().Limit(-1) }, []string{"Query.Limit of -1", "want 0 or more"}},
 		"batch of a system":      {func() { _ = f.name.AddTo(b.Query(), nil) }, []string{"AddTo of a Query of a system", "for a query asked of an idle World"}},
 		"destroying of a system": {func() { b.Query().Destroy() }, []string{"Query.Destroy of a Query of a system", "for a query asked of an idle World"}},
-		"batch of another world": {func() { _ = other.name.AddTo(f.Query(), nil) }, []string{`component "name" belongs to another world`, "registered in this world"}},
+		"batch of another world": {func() { _ = other.name.AddTo(f.Query(), nil) }, []string{`component "name" belongs to another world`, "that world's own"}},
 		"bundle of another world": {func() { _ = other.mover.AddTo(f.Query(), nil) },
-			[]string{"bundle world_test.Mover belongs to another world", "made for this world"}},
-		"parts of another world": {func() { _ = f.Query().Remove(f.name, other.health) }, []string{`component "health" belongs to another world`, "registered in this world"}},
+			[]string{"bundle \"world_test.Mover\" belongs to another world", "that world's own"}},
+		"parts of another world": {func() { _ = f.Query().Remove(f.name, other.health) }, []string{`component "health" belongs to another world`, "that world's own"}},
 		"exchange of another world": {func() { _ = f.mover.AddTo(f.Query(), nil, other.unit) },
-			[]string{"bundle world_test.Unit belongs to another world", "made for this world"}},
-		"build after its end": {func() { b := driver.Of(f.World).NewBuild(0, "late"); driver.Of(f.World).Finish(b); b.Query() }, []string{`system "late" calls Build.Query after its constructor returned`, "ask for all access within it"}},
-		"end without a tick":  {func() { tick := driver.Of(f.World).BeginTick(); tick.End(serial); tick.End(serial) }, []string{"the end of a tick that is over", "end each tick once"}},
-		"message name twice":  {func() { world.RegisterMessage[Unknown](f.World, "hit") }, []string{`message name "hit" is taken by world_test.Hit`, "pass another"}},
+			[]string{"bundle \"world_test.Unit\" belongs to another world", "that world's own"}},
+		"build after its end": {func() {
+			b := (*world.Build)(engine.Of(f.World).NewBuild(0, "late"))
+			(*engine.Build)(b).Finish()
+			b.Query()
+		}, []string{`system "late" calls Build.Query after its constructor returned`, "ask for all access within it"}},
+		"end without a tick": {func() { tick := engine.Of(f.World).BeginTick(); tick.End(serial); tick.End(serial) }, []string{"the end of a tick that is over", "end each tick once"}},
+		"message name twice": {func() { world.RegisterMessage[Unknown](f.World, "hit") }, []string{`message name "hit" is taken by world_test.Hit`, "pass another"}},
 	} {
 		t.Run(name, func(t *testing.T) { mustPanic(t, test.says, test.run) })
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -27,13 +27,13 @@ func TestMisuseOfShard(t *testing.T) {
 	leave := f.Enter(1, "a friend")
 	mustPanic(t, says("Bundle.Create by the World"), func() { _, _ = f.unit.Create(f.World, Unit{}) })
 	mustPanic(t, says("World.Destroy"), func() { f.Destroy(h) })
-	tick := driver.Of(f.World).BeginTick()
-	mustPanic(t, says(`system "mine"`), func() { driver.Acting(driver.Of(f.World).Context(1)).Start("mine", other[1].access) })
-	driver.Acting(driver.Of(f.World).Context(0)).Start("mine", other[0].access)
-	driver.Acting(driver.Of(f.World).Context(0)).Stop()
+	tick := engine.Of(f.World).BeginTick()
+	mustPanic(t, says(`system "mine"`), func() { engine.Of(f.World).Context(1).Acting().Start("mine", other[1].access) })
+	engine.Of(f.World).Context(0).Acting().Start("mine", other[0].access)
+	engine.Of(f.World).Context(0).Acting().Stop()
 	leave()
-	driver.Acting(driver.Of(f.World).Context(1)).Start("mine", other[1].access)
-	driver.Acting(driver.Of(f.World).Context(1)).Stop()
+	engine.Of(f.World).Context(1).Acting().Start("mine", other[1].access)
+	engine.Of(f.World).Context(1).Acting().Stop()
 	tick.End(serial)
 
 	require.NoError(t, f.health.Set(p, h, Health{3}))

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -52,10 +52,10 @@ func TestMisusePanics(t *testing.T) {
 		{"component of a negative filter", func(f *fixture) { world.Without[Unknown](f.World) },
 			[]string{"Without: world_test.Unknown", "call world.Register[world_test.Unknown] first"}},
 		{"component of a foreign reader", func(f *fixture) {
-			world.ReadForeign[Unknown](driver.Of(f.World).NewBuild(0, "spy"))
+			world.ReadForeign[Unknown]((*world.Build)(engine.Of(f.World).NewBuild(0, "spy")))
 		}, []string{`system "spy", world.ReadForeign: world_test.Unknown`, "call world.Register[world_test.Unknown] first"}},
 		{"message of a receiver", func(f *fixture) {
-			world.Receive[UnknownMessage](driver.Of(f.World).NewBuild(0, "ear"))
+			world.Receive[UnknownMessage]((*world.Build)(engine.Of(f.World).NewBuild(0, "ear")))
 		}, []string{`system "ear", world.Receive: world_test.UnknownMessage`, "call world.RegisterMessage[world_test.UnknownMessage] first"}},
 		{"bundle of an unknown component", func(f *fixture) { world.NewBundle[withUnknown](f.World) },
 			[]string{"world_test.withUnknown, field Extra", "world_test.Unknown", "call world.Register[world_test.Unknown] first"}},
@@ -75,7 +75,7 @@ func TestMisusePanics(t *testing.T) {
 			f.Query(world.With[Position](f.World), world.Optional(world.Read[Position](f.World)))
 		}, []string{`"position" is named twice`}},
 		{"query of a system with a component twice", func(f *fixture) {
-			b := driver.Of(f.World).NewBuild(0, "double")
+			b := (*world.Build)(engine.Of(f.World).NewBuild(0, "double"))
 			b.Query(world.Read[Position](b), world.With[Position](b))
 		}, []string{`system "double", Build.Query`, `"position" is named twice`}},
 		{"optional filter", func(f *fixture) { world.Optional(world.Without[Position](f.World)) },
@@ -105,7 +105,7 @@ func TestMisuseOtherWorld(t *testing.T) {
 		{"bundle by Port", func() { _, _ = other.unit.Create(p, Unit{}) }, []string{"bundle", "world_test.Unit", "*world.Port"}},
 		{"bundle in numbers", func() { _ = other.unit.CreateN(mine.World, 2, nil) }, []string{"bundle", "world_test.Unit"}},
 		{"bundle reserved", func() { _ = other.unit.Reserve(mine.World, 2) }, []string{"bundle", "world_test.Unit"}},
-		{"bundle declared", func() { driver.Of(mine.World).NewBuild(0, "x").Creates(other.unit) }, []string{"bundle", "world_test.Unit"}},
+		{"bundle declared", func() { (*world.Build)(engine.Of(mine.World).NewBuild(0, "x")).Creates(other.unit) }, []string{"bundle", "world_test.Unit"}},
 		{"component by World", func() { _ = other.health.Set(mine.World, h, Health{}) }, []string{"component", `"health"`, "*world.World"}},
 		{"component by Port", func() { _ = other.health.Set(p, h, Health{}) }, []string{"component", `"health"`, "*world.Port"}},
 		{"component asked for", func() { mine.Has(h, other.health) }, []string{"component", `"health"`}},
@@ -140,7 +140,7 @@ func TestMisuseInLoop(t *testing.T) {
 	f.newUnits(2)
 	q := f.Query(world.Read[Health](f.World))
 	for name, run := range map[string]func(){
-		"World.Refresh": f.Refresh, "World.Clear": f.Clear, "a new tick": func() { driver.Of(f.World).BeginTick() },
+		"World.Refresh": f.Refresh, "World.Clear": f.Clear, "a new tick": func() { engine.Of(f.World).BeginTick() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range q.Chunks() {
@@ -176,19 +176,19 @@ func TestMisuseWhileTickRuns(t *testing.T) {
 		"Bundle.Create by the World": func() { _, _ = f.unit.Create(f.World, Unit{}) }, "Message.Send by the World": func() { _ = f.hit.Send(f.World, h, Hit{}) },
 		"world.Register": func() { world.Register[Unknown](f.World, "unknown") }, "world.NewBundle": func() { world.NewBundle[Unit](f.World) },
 		"world.RegisterMessage": func() { world.RegisterMessage[Unknown](f.World, "unknown") }, "world.Read": func() { world.Read[Health](f.World) },
-		"building a system": func() { driver.Of(f.World).NewBuild(0, "late") }, "Bundle.Reserve": func() { _ = f.unit.Reserve(f.World, 1) },
+		"building a system": func() { engine.Of(f.World).NewBuild(0, "late") }, "Bundle.Reserve": func() { _ = f.unit.Reserve(f.World, 1) },
 		"Bundle.PlaceBy": func() { f.unit.PlaceBy(nil) },
 	}
 	if check.Enabled {
 		calls["World.Destroy"] = func() { f.Destroy(h) }
 	}
-	tick := driver.Of(f.World).BeginTick()
+	tick := engine.Of(f.World).BeginTick()
 	for call, run := range calls {
 		t.Run(call, func(t *testing.T) {
 			mustPanic(t, []string{call + " while a tick runs", "elsewhere a Port or a Frame"}, run)
 		})
 	}
-	mustPanic(t, []string{"a new tick while a tick runs"}, func() { driver.Of(f.World).BeginTick() })
+	mustPanic(t, []string{"a new tick while a tick runs"}, func() { engine.Of(f.World).BeginTick() })
 	require.True(t, f.Alive(h), "Alive is safe at any time")
 	tick.End(serial)
 	require.Equal(t, 1, f.Count())

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -53,12 +53,12 @@ func BenchmarkMove(b *testing.B) {
 		})
 		least := time.Duration(math.MaxInt64)
 		for range b.N {
-			t := driver.Of(f.World).BeginTick()
+			t := engine.Of(f.World).BeginTick()
 			for i, s := range system {
-				c := driver.Of(f.World).Context(i)
-				driver.Acting(c).Start("move", s.access)
+				c := (*world.Context)(engine.Of(f.World).Context(i))
+				(*engine.Context)(c).Acting().Start("move", s.access)
 				s.run(c)
-				driver.Acting(c).Stop()
+				(*engine.Context)(c).Acting().Stop()
 			}
 			began := time.Now()
 			t.End(serial)

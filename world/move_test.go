@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -210,7 +210,7 @@ func TestMoveSame(t *testing.T) {
 	}
 }
 
-func moved(t *testing.T, parallel drive.Parallel, keepOrder bool) (looks []string) {
+func moved(t *testing.T, parallel extend.Parallel, keepOrder bool) (looks []string) {
 	const shards = 5
 	f := newFixture(t, world.Options{Shards: shards, KeepOrder: keepOrder})
 	all, err := f.creature.AppendN(nil, f.World, 2000, func(i int, c *Creature) { c.Name.Text = fmt.Sprint(i) })
@@ -259,12 +259,12 @@ func moved(t *testing.T, parallel drive.Parallel, keepOrder bool) (looks []strin
 			require.NoError(t, f.hit.Send(p, h, Hit{int64(-i)}))
 			require.NoError(t, f.name.Add(p, h, Name{fmt.Sprint(tick)}))
 		}
-		x := driver.Of(f.World).BeginTick()
+		x := engine.Of(f.World).BeginTick()
 		for i, s := range crowd {
-			c := driver.Of(f.World).Context(i)
-			driver.Acting(c).Start("test", s.access)
+			c := (*world.Context)(engine.Of(f.World).Context(i))
+			(*engine.Context)(c).Acting().Start("test", s.access)
 			s.run(c)
-			driver.Acting(c).Stop()
+			(*engine.Context)(c).Acting().Stop()
 		}
 		x.End(parallel)
 		looks = append(looks, f.look(heard))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -40,9 +40,9 @@ func TestNilNamed(t *testing.T) {
 		"world.RegisterResource: w":        func() { world.RegisterResource(nil, "nil", 1) },
 		"world.Read: a":                    func() { world.Read[Health](nil) },
 		"world.Read: a, a *World":          func() { world.Read[Health]((*world.World)(nil)) },
-		"a reference: by":                  func() { driver.Of(nil).Liveness() },
-		"a component: typed":               func() { f.Has(h, (*world.Component[Health])(nil)) },
-		"a bundle: typed":                  func() { _ = f.unit.Add(p, h, Unit{}, (*world.Bundle[Unit])(nil)) },
+		"a reference: by":                  func() { engine.Of(nil).Liveness() },
+		"World.Has: c, typed":              func() { f.Has(h, (*world.Component[Health])(nil)) },
+		"Bundle.Add: part 0, typed":        func() { _ = f.unit.Add(p, h, Unit{}, (*world.Bundle[Unit])(nil)) },
 		"World.Has: c":                     func() { f.Has(h, nil) },
 		"Bundle.Add: part 0":               func() { _ = f.unit.Add(p, h, Unit{}, nil) },
 		"Component.Read: self":             func() { f.health.Read(nil) },
@@ -70,7 +70,7 @@ func TestNilNamed(t *testing.T) {
 			"world.Copy":        func() { _, _ = world.Copy(by, h) },
 			"world.Flag":        func() { _ = world.Flag(by, h, 1) },
 			"world.Unflag":      func() { _ = world.Unflag(by, h, 1) },
-			"a reference":       func() { driver.Of(by).Liveness() },
+			"a reference":       func() { engine.Of(by).Liveness() },
 		} {
 			calls[call+": by "+name] = run
 		}

@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
 // parallels are ways in which the steps of a refresh may be run. Which one must
 // not show.
-var parallels = map[string]drive.Parallel{
+var parallels = map[string]extend.Parallel{
 	"in order": serial,
 	"backwards": func(n int, f func(int)) {
 		for i := n - 1; i >= 0; i-- {
@@ -122,7 +122,7 @@ func (s *sharing) request(by world.Actor, sender int, destroy bool, h handle.Han
 	})
 }
 
-func (s *sharing) run(parallel drive.Parallel) {
+func (s *sharing) run(parallel extend.Parallel) {
 	made := s.all[:100]
 	systems := s.build(func(b *world.Build) func(*world.Context) {
 		return func(c *world.Context) {
@@ -131,12 +131,12 @@ func (s *sharing) run(parallel drive.Parallel) {
 			}
 		}
 	})
-	t := driver.Of(s.World).BeginTick()
+	t := engine.Of(s.World).BeginTick()
 	for i, x := range systems {
-		c := driver.Of(s.World).Context(i)
-		driver.Acting(c).Start("test", x.access)
+		c := (*world.Context)(engine.Of(s.World).Context(i))
+		(*engine.Context)(c).Acting().Start("test", x.access)
 		x.run(c)
-		driver.Acting(c).Stop()
+		(*engine.Context)(c).Acting().Stop()
 	}
 	t.End(parallel)
 

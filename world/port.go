@@ -2,15 +2,9 @@ package world
 
 import (
 	"context"
-	"fmt"
-	"runtime"
-	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/mem"
-	"github.com/atoll-sim/atoll/internal/queue"
-	"github.com/atoll-sim/atoll/internal/refresh"
+	"github.com/atoll-sim/atoll/internal/engine"
 )
 
 // Port is one outside sender: a goroutine outside of the tick holds it to act on the world at any
@@ -37,38 +31,17 @@ import (
 // Ownership: one goroutine at a time; several goroutines that share a port need a mutex. Open as
 // many ports as there are senders: an idle port takes less than 1 KB, and costs the refresh
 // nothing.
-type Port struct {
-	sender
-	endpoint *refresh.Endpoint
-	cursor   int32 // shard of the next new entity, round robin
-	run      int32 // how many more are created there
-
-	// Unusual conditions; special says that there are some.
-	special bool
-	closed  bool
-	inUse   atomic.Bool     // for the check build
-	notify  *Completion     // gets the outcome of the next request
-	within  context.Context // the next request waits for room until this ends
-	batch   *batch          // under way
-	spare   *batch          // kept for the next batch
-}
-
-func (p *Port) world() *World {
-	if p == nil {
-		return nil
-	}
-	return p.w
-}
+type Port engine.Port
 
 // Number returns the port's number, by which refreshes order the ports.
-func (p *Port) Number() int { return int(p.endpoint.Number) }
+func (p *Port) Number() int { return (*engine.Port)(p).Number() }
 
 // Alive reports whether the entity is alive.
-func (p *Port) Alive(h handle.Handle) bool { return p.w.space.Alive(h) }
+func (p *Port) Alive(h handle.Handle) bool { return (*engine.Port)(p).Alive(h) }
 
 // Status returns what a handle stands for. It never returns Dying: only the entity's owner
 // knows that the entity is marked.
-func (p *Port) Status(h handle.Handle) Status { return statusNow(p.w, h) }
+func (p *Port) Status(h handle.Handle) Status { return Status((*engine.Port)(p).Status(h)) }
 
 // Notify makes c get the outcome of the next request, and of no other; if that is a batch, of its
 // first request. For a CreateN, AppendN, SetN or DestroyN, c gets Applied if everything was done,
@@ -77,323 +50,47 @@ func (p *Port) Status(h handle.Handle) Status { return statusNow(p.w, h) }
 // refused there is no outcome, and c is free again. Component.Ask and Question.Ask panic after
 // Notify: an Answer has a Completion of its own.
 func (p *Port) Notify(c *Completion) *Port {
-	p.notify, p.special = c, true
-	return p
+	return (*Port)((*engine.Port)(p).Notify((*engine.Completion)(c)))
 }
 
 // Within makes the next request, or batch, wait for room if the queue is full, until the
 // context ends: then the request fails with the context's error, and was not sent. A request
 // that is too large for any queue returns ErrTooLarge at once.
-func (p *Port) Within(ctx context.Context) *Port {
-	if ctx == nil {
-		panic("world: Port.Within of a nil Context; pass one that ends, or context.Background")
-	}
-	p.within, p.special = ctx, true
-	return p
-}
+func (p *Port) Within(ctx context.Context) *Port { return (*Port)((*engine.Port)(p).Within(ctx)) }
 
 // Waiting returns how many requests were sent and are not applied yet.
-func (p *Port) Waiting() int {
-	if q := p.endpoint.Queue.Load(); q != nil {
-		return q.Waiting()
-	}
-	return 0
-}
+func (p *Port) Waiting() int { return (*engine.Port)(p).Waiting() }
 
 // Rejected returns how many requests were not accepted: the queue was full (ErrFull), or ports may
 // not send them now (ErrRefused). Those that come before such a request in its batch count, too.
-func (p *Port) Rejected() uint64 { return p.rejected.Load() }
+func (p *Port) Rejected() uint64 { return (*engine.Port)(p).Rejected() }
 
 // Destroy requests that an entity be destroyed. It returns ErrFull if the request was not
 // accepted. The outcome is Applied if this request destroyed the entity, and Gone if the entity
 // was gone already.
-func (p *Port) Destroy(h handle.Handle) error { return p.sendBare(queue.Destroying(), h) }
+func (p *Port) Destroy(h handle.Handle) error { return (*engine.Port)(p).Destroy(h) }
 
-// sendBare sends a request without a payload.
-func (p *Port) sendBare(b queue.Bare, h handle.Handle) error {
-	if check.Enabled {
-		p.enter()
-		defer p.leave()
-	}
-	if p.unusual() || !p.out.Room(1, queue.BareSize) {
-		if err := p.ready(1, queue.BareSize); err != nil {
-			return err
-		}
-	}
-	p.out.PushBare(b, h, p.w.engine.Epoch.Load(), p.finisher())
-	p.send()
-	return nil
-}
+// Batch sends the requests of f in one step: either all are accepted, and applied by the same
+// refresh, or nothing is sent. The batch is not sent if f returns an error, or if one of the
+// requests was refused; every later request of the batch then returns the same error. The handles
+// that f got are then never alive, and are stale from the next refresh on. The requests of f are
+// published at once, which makes Batch the cheapest way to send many.
+//
+// Handles of batches that were not sent cannot be used again until the next refresh. If a port has
+// as many of them as Options.QueueRequests allows, every Batch until then returns ErrFull without
+// calling f.
+//
+// Batch undoes only requests, and nothing else that f does. Batches do not nest: a Batch within f
+// panics.
+func (p *Port) Batch(f func() error) error { return (*engine.Port)(p).Batch(f) }
 
-// request accepts a request with a payload.
-func (p *Port) request(k *queue.Kind, h handle.Handle) (sending, error) {
-	if check.Enabled {
-		p.enter()
-		defer p.leave()
-	}
-	if err := p.refusedNow(k, 1); err != nil {
-		return sending{}, err
-	}
-	if p.unusual() || !p.out.Room(1, k.Size()) {
-		if err := p.ready(1, k.Size()); err != nil {
-			return sending{}, err
-		}
-	}
-	_, at := k.Push(p.out, h, p.w.engine.Epoch.Load(), 0, p.finisher())
-	return sending{to: at, port: p}, nil
-}
+// DestroyN requests that entities be destroyed, in the order of their handles: all requests are
+// accepted, or none. A queue and its limits count a request for each handle. A Completion of Notify
+// gets Applied if these requests destroyed all the entities, otherwise the first other outcome in
+// their order. It returns ErrFull if the queue has no room for all, and ErrTooLarge if it can never
+// have. DestroyN does not keep the slice.
+func (p *Port) DestroyN(hs []handle.Handle) error { return (*engine.Port)(p).DestroyN(hs) }
 
-// create takes a handle and accepts a request to create it, to be sent by send. It returns the
-// address of the payload. It first makes sure that there is room, so that a refused create uses no
-// slot. place, if not nil, chooses the shard.
-func (p *Port) create(b *bundle, place func() int) (handle.Handle, mem.Pointer, error) {
-	k := &b.creating
-	if check.Enabled {
-		p.enter()
-		defer p.leave()
-	}
-	at := -1
-	if place != nil {
-		var err error
-		if at, err = p.placed(b, place); err != nil { // before anything is taken
-			return handle.None, mem.Pointer{}, err
-		}
-	}
-	if p.unusual() || !p.out.Room(1, k.Size()) {
-		if err := p.ready(1, k.Size()); err != nil {
-			return handle.None, mem.Pointer{}, err
-		}
-	}
-	if p.endpoint.Hand.Len() == 0 {
-		if err := p.draw(1); err != nil {
-			return handle.None, mem.Pointer{}, err
-		}
-	}
-	if at < 0 {
-		at = p.next()
-	}
-	done := p.finisher() // may panic, so before the handle is taken
-	h := p.take()
-	r, to := k.Push(p.out, h, p.w.engine.Epoch.Load(), queue.Create, done)
-	r.Place(at)
-	return h, to, nil
-}
-
-// placed is bundle.placed for a create that is refused if that fails, or calls Goexit.
-func (p *Port) placed(b *bundle, place func() int) (at int, err error) {
-	err = errMisused
-	defer func() {
-		if err != nil {
-			p.giveUp(err)
-		}
-	}()
-	at, err = b.placed(place)
-	return at, err
-}
-
-// ready decides what the fast path of sending n requests, of a size each, cannot: it makes the
-// queue, waits for room if Within allows it, and refuses.
-func (p *Port) ready(n int, size uint32) error {
-	p.mustNotifyFree()
-	err := p.available(n, size)
-	if err != nil {
-		p.giveUp(err)
-		return err
-	}
-	if p.batch == nil {
-		p.within = nil
-	}
-	p.special = p.notify != nil
-	return nil
-}
-
-// available returns nil once there is room, or why the requests are refused.
-func (p *Port) available(n int, size uint32) error {
-	if err := p.unusable(); err != nil {
-		return err
-	}
-	if p.batch != nil && p.batch.err != nil {
-		return p.batch.err
-	}
-	q := p.openQueue()
-	switch {
-	case q.Room(n, size):
-		return nil
-	case !q.Fits(n, size):
-		p.reject(n)
-		return p.tooLarge(n, size)
-	case p.within == nil && (p.batch == nil || q.Waiting() > 0):
-		p.reject(n)
-		return ErrFull
-	}
-	err := p.await(n, size) // without Within only a batch gets here; it does not wait for itself
-	if err != nil {
-		p.reject(n)
-	}
-	return err
-}
-
-// openQueue returns the queue, made on the first call.
-func (p *Port) openQueue() *queue.Queue {
-	if p.out == nil {
-		p.endpoint.Queue.Store(p.open())
-	}
-	return p.out
-}
-
-// reject counts requests that were not accepted. A batch under way counts its others when it is
-// rolled back.
-func (p *Port) reject(requests int) {
-	if p.batch != nil {
-		p.batch.rejected = true
-	}
-	p.sender.reject(requests)
-}
-
-// await waits until the refresh has made room.
-func (p *Port) await(n int, size uint32) error {
-	if p.endpoint.Room == nil {
-		p.endpoint.Room = make(chan struct{}, 1)
-	}
-	for {
-		p.endpoint.Waiting.Store(true) // before looking for room: the refresh makes room before it looks at waiting
-		empty := p.out.Waiting() == 0
-		if p.out.Room(n, size) {
-			p.endpoint.Waiting.Store(false)
-			return nil
-		}
-		if empty { // the batch alone fills the queue
-			p.endpoint.Waiting.Store(false)
-			return p.tooLarge(n, size)
-		}
-		select {
-		case <-p.endpoint.Room: // it may be an old signal, or from World.Close: look again
-			if err := p.w.Err(); err != nil {
-				return err
-			}
-		case <-p.within.Done():
-			p.endpoint.Waiting.Store(false)
-			return p.within.Err()
-		}
-	}
-}
-
-// tooLarge returns the ErrTooLarge of n requests and what the batch under way has.
-func (p *Port) tooLarge(n int, size uint32) error {
-	requests, bytes := p.out.Staged()
-	return tooLarge(uint64(requests)+uint64(n), bytes, queue.BytesOf(n, size), "QueueRequests", p.maxRequests, "QueueBytes", p.maxBytes)
-}
-
-// mustNotifyFree panics if the Completion of the next request is still that of an earlier one.
-func (p *Port) mustNotifyFree() {
-	if c := p.notify; c != nil && c.outcome() == armed {
-		p.notify = nil // it was for the request that panics here
-		c.mustBeFree()
-	}
-}
-
-// turnDown refuses a call before it sends anything, and returns err. If err is nil, the call had
-// nothing to send.
-func (p *Port) turnDown(err error) error {
-	p.mustNotifyFree()
-	p.giveUp(err)
-	return err
-}
-
-// errMisused is the error of a batch in which a call panicked and the panic was recovered.
-var errMisused = fmt.Errorf("%w: a call in the batch; so nothing of it is sent", ErrFailed)
-
-// turnDownBy is turnDown for a call that is about to panic, if the actor is a port: the panic may
-// be recovered.
-func turnDownBy(by Actor) {
-	if p, ok := by.(*Port); ok && p != nil {
-		p.giveUp(errMisused)
-	}
-}
-
-// giveUp gives up the Completion, the context and the batch of a request that was not accepted.
-func (p *Port) giveUp(err error) {
-	if p.batch != nil && p.batch.err == nil {
-		p.batch.err = err
-	}
-	if p.notify != nil && p.notify.outcome() != armed { // else it is that of an earlier request
-		p.notify.forget()
-	}
-	p.notify = nil
-	if p.batch == nil {
-		p.within = nil
-	}
-	p.special = true // so that the next call checks
-}
-
-// finisher returns the Finisher of the request that is being sent.
-func (p *Port) finisher() queue.Finisher {
-	if p.notify == nil {
-		return nil
-	}
-	return p.armed()
-}
-
-// armed is a function of its own so that finisher inlines.
-func (p *Port) armed() queue.Finisher {
-	c := p.notify
-	p.notify, p.special = nil, false
-	c.arm()
-	if p.batch != nil {
-		p.batch.dones = append(p.batch.dones, c)
-	}
-	return (*finisher)(c)
-}
-
-// send publishes what was pushed, unless a batch is under way.
-func (p *Port) send() {
-	if p.batch == nil {
-		p.out.Publish()
-		p.sent()
-	}
-}
-
-// unusual reports whether a request needs the slow path.
-func (p *Port) unusual() bool { return p.special || p.w.engine.Closed.Load() }
-
-// sent is called when requests were published. It puts the port among those whose queues the
-// refresh reads. If the world is closed by now, Close may have emptied the queue before the
-// requests came.
-func (p *Port) sent() {
-	p.endpoint.Activate()
-	if p.w.engine.Closed.Load() {
-		outcome := Closed
-		if p.w.cause.Load() != nil {
-			outcome = Broken
-		}
-		p.w.engine.Ports.Abandon(p.endpoint, outcome)
-	}
-	runtime.KeepAlive(p) // a port that is not used any more may be closed by its cleanup
-}
-
-// draw makes sure that there are n handles in the hand.
-func (p *Port) draw(n int) error {
-	err := p.endpoint.Draw(p.w.engine.PortSlots, n, p.w.engine.Epoch.Load())
-	if err != nil {
-		p.giveUp(err)
-	}
-	return err
-}
-
-// take gives a handle of the hand.
-func (p *Port) take() handle.Handle {
-	h := p.endpoint.Hand.Give()
-	if p.batch != nil {
-		p.batch.taken = append(p.batch.taken, h)
-	}
-	return h
-}
-
-// enter and leave detect a port that two goroutines use at the same time.
-func (p *Port) enter() {
-	if !p.inUse.CompareAndSwap(false, true) {
-		panic(fmt.Sprintf("world: port %d is used from two goroutines at once; open a port for each", p.endpoint.Number))
-	}
-}
-
-func (p *Port) leave() { p.inUse.Store(false) }
+// Close closes the port. Requests that were sent are still applied, and the handles in the port's
+// hand go back. Closing twice is no error.
+func (p *Port) Close() { (*engine.Port)(p).Close() }

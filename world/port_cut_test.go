@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -172,7 +172,7 @@ func TestFirstPortInRefresh(t *testing.T) {
 				return func(*world.Context, world.Event, []handle.Handle) { p.send() }
 			}, p.health)
 		},
-		"an extension": func(p *firstPorts) { driver.Of(p.World).Extend(opener{p}) },
+		"an extension": func(p *firstPorts) { engine.Of(p.World).Extend(opener{p}) },
 	} {
 		t.Run(what, func(t *testing.T) {
 			p := &firstPorts{fixture: newFixture(t, world.Options{Shards: 2})}
@@ -180,7 +180,7 @@ func TestFirstPortInRefresh(t *testing.T) {
 			p.Refresh()
 			during(p)
 			owner, _ := p.Owner(h)
-			tick := driver.Of(p.World).BeginTick()
+			tick := engine.Of(p.World).BeginTick()
 			p.in(1-owner, func(c *world.Context) { require.NoError(t, p.health.Set(c, h, Health{2})) })
 			tick.End(serial)
 			require.Equal(t, int64(2), world.Read[Health](p.World).Get(h).Points)
@@ -192,7 +192,7 @@ func TestFirstPortInRefresh(t *testing.T) {
 // opener is an extension that opens ports when it settles.
 type opener struct{ p *firstPorts }
 
-func (o opener) Begin()                      {}
-func (o opener) Spare(*drive.DyingSet) bool  { return false }
-func (o opener) Spread(*drive.DyingSet, int) {}
-func (o opener) Settle()                     { o.p.send() }
+func (o opener) Begin()                       {}
+func (o opener) Spare(*extend.DyingSet) bool  { return false }
+func (o opener) Spread(*extend.DyingSet, int) {}
+func (o opener) Settle()                      { o.p.send() }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -242,7 +242,7 @@ func TestPortClosedWithinRefresh(t *testing.T) {
 	p, other := f.port(), f.port()
 	require.NoError(t, f.unit.CreateN(other, 1024, nil)) // all there are, and enough work for the refresh to share
 	done := false
-	driver.Of(f.World).BeginTick().End(func(n int, do func(int)) {
+	engine.Of(f.World).BeginTick().End(func(n int, do func(int)) {
 		if !done {
 			done = true
 			_, err := f.unit.Create(p, Unit{}) // asks the refresh for handles
@@ -265,7 +265,7 @@ func TestPortSendsAndCloses(t *testing.T) {
 	h := f.newUnit(1)
 	require.NoError(t, f.unit.CreateN(other, 1000, nil))
 	closed := false
-	driver.Of(f.World).BeginTick().End(func(n int, do func(int)) {
+	engine.Of(f.World).BeginTick().End(func(n int, do func(int)) {
 		if !closed {
 			closed = true
 			require.NoError(t, p.Destroy(h))
@@ -290,7 +290,7 @@ func TestPortSendsWithinRefresh(t *testing.T) {
 	require.NoError(t, f.unit.CreateN(other, 1000, nil))
 	require.NoError(t, f.setTo(2)(p, h))
 	var late handle.Handle
-	driver.Of(f.World).BeginTick().End(func(n int, do func(int)) {
+	engine.Of(f.World).BeginTick().End(func(n int, do func(int)) {
 		if late.IsNone() {
 			var err error
 			late, err = f.unit.Create(p, Unit{Health{9}})

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -130,14 +130,14 @@ func TestPortOrder(t *testing.T) {
 				for range n {
 					s.send()
 				}
-				x := driver.Of(s.World).BeginTick()
+				x := engine.Of(s.World).BeginTick()
 				x.End(parallel)
-				x = driver.Of(s.World).BeginTick()
+				x = engine.Of(s.World).BeginTick()
 				for i, b := range listen {
-					c := driver.Of(s.World).Context(i)
-					driver.Acting(c).Start("test", b.access)
+					c := (*world.Context)(engine.Of(s.World).Context(i))
+					(*engine.Context)(c).Acting().Start("test", b.access)
 					b.run(c)
-					driver.Acting(c).Stop()
+					(*engine.Context)(c).Acting().Stop()
 				}
 				x.End(parallel)
 				s.check(e.heard)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -14,19 +14,19 @@ import (
 // first random numbers of each.
 func streams(t *testing.T, seed uint64, systems ...string) (first []uint64) {
 	f := newFixture(t, world.Options{Shards: 3, Seed: seed})
-	access := driver.Of(f.World).Finish(driver.Of(f.World).NewBuild(0, "any"))
+	access := engine.Of(f.World).NewBuild(0, "any").Finish()
 	for range 4 {
-		tick := driver.Of(f.World).BeginTick()
+		tick := engine.Of(f.World).BeginTick()
 		for _, name := range systems {
 			for i := range 4 {
-				c := driver.Of(f.World).Context(world.AllShards)
+				c := (*world.Context)(engine.Of(f.World).Context(world.AllShards))
 				if i < 3 {
-					c = driver.Of(f.World).Context(i)
+					c = (*world.Context)(engine.Of(f.World).Context(i))
 				}
-				driver.Acting(c).Start(name, access)
+				(*engine.Context)(c).Acting().Start(name, access)
 				first = append(first, c.Rand().Uint64())
 				require.NotEqual(t, first[len(first)-1], c.Rand().Uint64(), "the stream goes on")
-				driver.Acting(c).Stop()
+				(*engine.Context)(c).Acting().Stop()
 			}
 		}
 		tick.End(serial)
@@ -56,26 +56,26 @@ func TestRand(t *testing.T) {
 // TestRandAllocatesNothing asks for the first number of many streams.
 func TestRandAllocatesNothing(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 1})
-	access := driver.Of(f.World).Finish(driver.Of(f.World).NewBuild(0, "any"))
-	tick := driver.Of(f.World).BeginTick()
+	access := engine.Of(f.World).NewBuild(0, "any").Finish()
+	tick := engine.Of(f.World).BeginTick()
 	defer tick.End(serial)
-	c := driver.Of(f.World).Context(0)
+	c := (*world.Context)(engine.Of(f.World).Context(0))
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		driver.Acting(c).Start("any", access)
+		(*engine.Context)(c).Acting().Start("any", access)
 		c.Rand().Float64()
-		driver.Acting(c).Stop()
+		(*engine.Context)(c).Acting().Stop()
 	}))
 }
 
 func BenchmarkRand(b *testing.B) {
 	f := newFixture(b, world.Options{Shards: 1})
-	access := driver.Of(f.World).Finish(driver.Of(f.World).NewBuild(0, "a system's name"))
-	tick := driver.Of(f.World).BeginTick()
+	access := engine.Of(f.World).NewBuild(0, "a system's name").Finish()
+	tick := engine.Of(f.World).BeginTick()
 	defer tick.End(serial)
-	c := driver.Of(f.World).Context(0)
+	c := (*world.Context)(engine.Of(f.World).Context(0))
 	for b.Loop() {
-		driver.Acting(c).Start("a system's name", access)
+		(*engine.Context)(c).Acting().Start("a system's name", access)
 		c.Rand().Uint64()
-		driver.Acting(c).Stop()
+		(*engine.Context)(c).Acting().Stop()
 	}
 }

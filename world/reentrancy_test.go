@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -40,36 +40,36 @@ var places = map[string]struct {
 	"a hook in a tick": {"while a refresh runs", func(f *fixture, h handle.Handle, call func()) {
 		f.onSet(call)
 		require.NoError(f.t, f.health.Set(f.World, h, Health{7}))
-		driver.Of(f.World).BeginTick().End(serial)
+		engine.Of(f.World).BeginTick().End(serial)
 	}},
 	"an extension's request": {"while a refresh runs", func(f *fixture, h handle.Handle, call func()) {
-		r := drive.NewRequests(driver.Of(f.World), "extension", func(handle.Handle, *int) world.Outcome { call(); return world.Applied })
-		driver.Of(f.World).Extend(calls{spread: func() {}})
+		r := engine.NewRequests(engine.Of(f.World), "extension", func(handle.Handle, *int) world.Outcome { call(); return world.Applied })
+		engine.Of(f.World).Extend(calls{spread: func() {}})
 		require.NoError(f.t, r.Send(f.port(), h, 1))
 		f.Refresh()
 	}},
 	"an extension": {"while a refresh runs", func(f *fixture, _ handle.Handle, call func()) {
-		driver.Of(f.World).Extend(calls{spread: call})
+		engine.Of(f.World).Extend(calls{spread: call})
 		f.Destroy(f.newUnit(9))
 		f.Refresh()
 	}},
 	"an extension when a tick begins": {"while a tick runs", func(f *fixture, _ handle.Handle, call func()) {
-		driver.Of(f.World).Extend(calls{begin: call})
-		driver.Of(f.World).BeginTick().End(serial)
+		engine.Of(f.World).Extend(calls{begin: call})
+		engine.Of(f.World).BeginTick().End(serial)
 	}},
 	"a listener": {"while a refresh runs", func(f *fixture, h handle.Handle, call func()) {
-		require.NoError(f.t, driver.Of(f.World).RecordInputs(ears{request: call}, nil))
+		require.NoError(f.t, engine.Of(f.World).RecordInputs(ears{request: call}, nil))
 		require.NoError(f.t, f.health.Set(f.port(), h, Health{7}))
 		f.Refresh()
-		require.NoError(f.t, driver.Of(f.World).RecordInputs(nil, nil))
+		require.NoError(f.t, engine.Of(f.World).RecordInputs(nil, nil))
 	}},
 	"a tick": {"while a tick runs", func(f *fixture, _ handle.Handle, call func()) {
-		tick := driver.Of(f.World).BeginTick()
+		tick := engine.Of(f.World).BeginTick()
 		call()
 		tick.End(serial)
 	}},
 	"another goroutine in a tick": {"while a tick runs", func(f *fixture, _ handle.Handle, call func()) {
-		tick, done := driver.Of(f.World).BeginTick(), make(chan any)
+		tick, done := engine.Of(f.World).BeginTick(), make(chan any)
 		go func() {
 			defer func() { done <- recover() }()
 			call()
@@ -106,9 +106,9 @@ func run(f func()) {
 	}
 }
 
-func (c calls) Begin()                     { run(c.begin) }
-func (c calls) Spare(*drive.DyingSet) bool { run(c.spare); return false }
-func (c calls) Spread(d *drive.DyingSet, _ int) {
+func (c calls) Begin()                      { run(c.begin) }
+func (c calls) Spare(*extend.DyingSet) bool { run(c.spare); return false }
+func (c calls) Spread(d *extend.DyingSet, _ int) {
 	run(c.spread)
 }
 func (c calls) Settle() { run(c.settle) }
@@ -122,7 +122,7 @@ func TestReentrancy(t *testing.T) {
 			"World.Refresh":                 func(f *fixture, _ handle.Handle) { f.Refresh() },
 			"World.Close":                   func(f *fixture, _ handle.Handle) { f.Close() },
 			"World.Clear":                   func(f *fixture, _ handle.Handle) { f.Clear() },
-			"a new tick":                    func(f *fixture, _ handle.Handle) { driver.Of(f.World).BeginTick() },
+			"a new tick":                    func(f *fixture, _ handle.Handle) { engine.Of(f.World).BeginTick() },
 			"Component.Add by the World":    func(f *fixture, h handle.Handle) { _ = f.name.Add(f.World, h, Name{}) },
 			"Component.Remove by the World": func(f *fixture, h handle.Handle) { _ = f.health.Remove(f.World, h) },
 			"world.Move by the World":       func(f *fixture, h handle.Handle) { _ = world.Move(f.World, h, 1) },
@@ -198,7 +198,7 @@ func TestTakenAtOnce(t *testing.T) {
 					case 0, 1:
 						f.Refresh()
 					case 2:
-						driver.Of(f.World).BeginTick().End(serial)
+						engine.Of(f.World).BeginTick().End(serial)
 					case 3:
 						f.Close()
 					}
@@ -224,5 +224,5 @@ type ears struct {
 func (e ears) Failed(err error)                       { e.failed(err) }
 func (e ears) Begin()                                 { run(e.begin) }
 func (e ears) Request(int, int, queue.PendingRequest) { run(e.request) }
-func (e ears) End(*drive.Inputs)                      { run(e.end) }
+func (e ears) End(*extend.Inputs)                     { run(e.end) }
 func (e ears) Settled()                               { run(e.settled) }

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -71,7 +71,7 @@ func BenchmarkRefreshDead(b *testing.B) {
 				}
 				parallel, stop := workers(1 + round%2)
 				began := time.Now()
-				driver.Of(f.World).BeginTick().End(parallel)
+				engine.Of(f.World).BeginTick().End(parallel)
 				least[round%2] = min(least[round%2], time.Since(began))
 				stop()
 				for i := range dead {
@@ -134,16 +134,16 @@ func benchmarkRequests(b *testing.B, kind, from string) {
 	units := f.Query(world.Read[Health](f.World))
 	least := [2]time.Duration{math.MaxInt64, math.MaxInt64}
 	for n := range 2 * b.N {
-		t := driver.Of(f.World).BeginTick()
+		t := engine.Of(f.World).BeginTick()
 		for i := range senders {
 			if from == "ports" {
 				send(ports[i])
 				continue
 			}
-			c := driver.Of(f.World).Context(i)
-			driver.Acting(c).Start("test", system[i].access)
+			c := (*world.Context)(engine.Of(f.World).Context(i))
+			(*engine.Context)(c).Acting().Start("test", system[i].access)
 			system[i].run(c)
-			driver.Acting(c).Stop()
+			(*engine.Context)(c).Acting().Stop()
 		}
 		parallel, stop := workers(1 + n%2)
 		began := time.Now()
@@ -159,9 +159,9 @@ func benchmarkRequests(b *testing.B, kind, from string) {
 	b.ReportMetric(float64(least[1].Nanoseconds())/senders/each, "ns/request-by-2")
 }
 
-// workers returns a drive.Parallel of one goroutine or of two. The second looks for work all
+// workers returns a extend.Parallel of one goroutine or of two. The second looks for work all
 // the time until stop, as a scheduler's workers do within a tick.
-func workers(n int) (parallel drive.Parallel, stop func()) {
+func workers(n int) (parallel extend.Parallel, stop func()) {
 	if n == 1 {
 		return serial, func() {}
 	}
@@ -211,7 +211,7 @@ func (p *awake) work() {
 	}
 }
 
-// pair is a drive.Parallel of two goroutines.
+// pair is a extend.Parallel of two goroutines.
 func pair(n int, f func(int)) {
 	var taken atomic.Int64
 	work := func() {

@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -21,10 +20,10 @@ var refusals = map[string]struct {
 	fine   bool // it has nothing to send
 }{
 	"an extension": {call: func(f *fixture, p *world.Port, _ handle.Handle) error {
-		return drive.NewRequests(driver.Of(f.World), "x", func(handle.Handle, *int) world.Outcome { return world.Applied }).Refuse(p, errCause)
+		return engine.NewRequests(engine.Of(f.World), "x", func(handle.Handle, *int) world.Outcome { return world.Applied }).Refuse(p, errCause)
 	}},
 	"nothing to do": {fine: true, call: func(f *fixture, p *world.Port, _ handle.Handle) error {
-		return drive.NewRequests(driver.Of(f.World), "x", func(handle.Handle, *int) world.Outcome { return world.Applied }).Refuse(p, nil)
+		return engine.NewRequests(engine.Of(f.World), "x", func(handle.Handle, *int) world.Outcome { return world.Applied }).Refuse(p, nil)
 	}},
 	"none created":  {fine: true, call: func(f *fixture, p *world.Port, _ handle.Handle) error { return f.unit.CreateN(p, 0, nil) }},
 	"no such shard": {panics: true, call: func(_ *fixture, p *world.Port, h handle.Handle) error { return world.Move(p, h, 99) }},
@@ -109,7 +108,7 @@ func TestRefusedCounted(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: shards})
 	chat := world.RegisterFunc(f.World, "chat", func(*world.EntityContext, int) {})
 	who := world.RegisterQuestion(f.World, "who", func(*world.EntityContext, int) int { return 1 })
-	d := driver.Of(f.World)
+	d := engine.Of(f.World)
 	for _, x := range []world.Refusable{f.hit, chat, who} {
 		_, ok := d.RefuseAtPorts(x, 1)
 		require.True(t, ok)
@@ -148,7 +147,7 @@ func TestRefusedCounted(t *testing.T) {
 	}
 	mustNotCount(wrong, want, p.Batch(func() error { return wrong }))
 	mustNotCount(errCause, want, p.Batch(func() error {
-		_ = drive.NewRequests(d, "x", func(handle.Handle, *int) world.Outcome { return world.Applied }).Refuse(p, errCause)
+		_ = engine.NewRequests(d, "x", func(handle.Handle, *int) world.Outcome { return world.Applied }).Refuse(p, errCause)
 		require.ErrorIs(t, chat.Call(p, h, 1), errCause, "as every later request of the batch")
 		return nil
 	}))

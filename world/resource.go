@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/mem"
-	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Resource is a value of the world as a whole, one for each type T: the weather, the rules of the
@@ -18,25 +18,18 @@ import (
 // Ownership: value belongs to the global system that writes it, or to the merge, while that
 // runs; between ticks to the world's goroutine. Each part belongs to its shard.
 type Resource[T any] struct {
-	w     *World
-	id    int
+	w     *engine.World
 	name  string
 	of    *mem.Type
 	value T
-	parts []*part[T] // by shard; nil if it is no accumulator
+	parts []*resourcePart[T] // by shard; nil if it is no accumulator
 	merge func(total, part *T)
 }
 
-// part is what one shard has added in this tick.
-type part[T any] struct {
+// resourcePart is what one shard has added in this tick.
+type resourcePart[T any] struct {
 	value T
 	_     [64]byte // other shards' parts are written by other workers
-}
-
-// anyResource is the methods of a resource that a world needs, for any type.
-type anyResource interface {
-	resourceName() string
-	mergeParts()
 }
 
 // RegisterResource makes T a resource of the world with its first value, under a name that logs
@@ -65,60 +58,29 @@ func RegisterAccumulator[T any](w *World, name string, merge func(total, part *T
 	}
 	r := newResource[T](w, "world.RegisterAccumulator", name)
 	r.merge = merge
-	r.parts = make([]*part[T], len(w.shards))
+	r.parts = make([]*resourcePart[T], w.Shards())
 	for i := range r.parts {
-		r.parts[i] = new(part[T])
+		r.parts[i] = new(resourcePart[T])
 	}
 	return r
 }
 
 func newResource[T any](w *World, call, name string) *Resource[T] {
-	mustBe(w, call)
-	w.mustIdle(call)
-	t := reflect.TypeFor[T]()
-	w.mustRegister("%s of %v as %q", call, t, name)
-	switch {
-	case name == "":
-		panic(fmt.Sprintf("world: resource %v needs a name; pass one that logs can use", t))
-	case len(w.resources) == store.ComponentsMax:
-		panic(fmt.Sprintf("world: resource %q is one more than the %d a world can hold; register fewer, or put several into one struct", name, store.ComponentsMax))
-	}
-	for _, other := range w.resources {
-		switch o, same := other.(*Resource[T]); {
-		case same:
-			panic(fmt.Sprintf("world: resource type %v is registered already, as %q; use what the first call returned, or make a type of its own", t, o.name))
-		case other.resourceName() == name:
-			panic(fmt.Sprintf("world: resource name %q is taken by another type than %v; pass another", name, t))
-		}
-	}
-	r := &Resource[T]{w: w, id: len(w.resources), name: name, of: mem.TypeOf[T]()}
-	w.resources = append(w.resources, r)
+	r := &Resource[T]{w: (*engine.World)(w), name: name, of: mem.TypeOf[T]()}
+	r.w.AddResource(r.of.Of, call, name, (*resource[T])(r))
 	return r
 }
 
-// resourceOf returns the resource of type T, or panics with advice on what to do.
-func resourceOf[T any](w *World, user string) *Resource[T] {
-	for _, r := range w.resources {
-		if r, ok := r.(*Resource[T]); ok {
-			return r
-		}
-	}
-	t := reflect.TypeFor[T]()
-	panic(fmt.Sprintf("world: %s: %v is not a resource of this world; call world.RegisterResource[%v] or RegisterAccumulator first", user, t, t))
-}
-
-func (r *Resource[T]) resourceName() string { return r.name }
-
 // Get returns a copy of the value, between ticks.
 func (r *Resource[T]) Get() T {
-	r.w.mustIdle("Resource.Get")
+	r.w.MustIdle("Resource.Get")
 	return r.value
 }
 
 // Set stores a value, between ticks. The next merge of an accumulator replaces it.
 func (r *Resource[T]) Set(v T) {
-	r.w.mustIdle("Resource.Set")
-	r.w.touched = true
+	r.w.MustIdle("Resource.Set")
+	r.w.Touched()
 	r.put(v)
 }
 
@@ -127,18 +89,6 @@ func (r *Resource[T]) put(v T) {
 	r.value = v
 	if r.of.HasTimes() {
 		r.of.DropClocks(mem.PointerTo(&r.value).Address, 1)
-	}
-}
-
-func (r *Resource[T]) mergeParts() {
-	r.value = *new(T)
-	defer func() { // also if merge panics
-		for _, p := range r.parts {
-			p.value = *new(T)
-		}
-	}()
-	for _, p := range r.parts {
-		r.merge(&r.value, &p.value)
 	}
 }
 
@@ -153,40 +103,70 @@ func (r ResourceReader[T]) Get() T { return r.r.value }
 
 // ReadResource asks for reading a resource. It panics if T is not registered.
 func ReadResource[T any](b *Build) ResourceReader[T] {
-	bound := b.bind("world.ReadResource")
-	r := resourceOf[T](b.w, bound.call)
-	bound.access.ResourceReads.Add(r.id)
-	return ResourceReader[T]{r}
+	r := (*engine.Build)(b).AskResource(reflect.TypeFor[T]())
+	return ResourceReader[T]{(*Resource[T])(r.(*resource[T]))}
 }
 
 // WriteResource asks for reading and writing a resource, in a global system. Only the system
 // may use the pointer, while it runs. It panics if T is not registered or is an accumulator, or
 // if the system is not global: shards would write the resource at the same time.
 func WriteResource[T any](b *Build) *T {
-	bound := b.bind("world.WriteResource")
-	r := resourceOf[T](b.w, bound.call)
-	switch {
-	case r.parts != nil:
-		panic(fmt.Sprintf("world: %s: resource %q is an accumulator, which is merged from what the shards add; ask for Accumulate in a system that is not global", bound.call, r.name))
-	case b.hook:
-		panic(fmt.Sprintf("world: %s: resource %q is written by global systems alone; let the hook send a message to a global system", bound.call, r.name))
-	case b.shard != nil:
-		panic(fmt.Sprintf("world: %s: resource %q is written by global systems alone; make the system global, or register an accumulator", bound.call, r.name))
-	}
-	bound.access.ResourceWrites.Add(r.id)
-	return &r.value
+	return &(*engine.Build)(b).AskToWrite(reflect.TypeFor[T]()).(*resource[T]).value
 }
 
 // Accumulate asks for adding to an accumulator. It returns the shard's own part, which is zero
 // when the tick begins. Only the system may use the pointer, while it runs. It panics if T is
 // not a registered accumulator, or in a global system.
 func Accumulate[T any](b *Build) *T {
-	bound := b.bind("world.Accumulate")
-	r := resourceOf[T](b.w, bound.call)
-	b.mustHaveShard("world.Accumulate", "each shard has a part of its own")
-	if r.parts == nil {
-		panic(fmt.Sprintf("world: %s: resource %q is no accumulator; register it by RegisterAccumulator, or write it in a global system", bound.call, r.name))
+	return &(*engine.Build)(b).AskToAdd(reflect.TypeFor[T]()).(*resource[T]).parts[b.Shard()].value
+}
+
+// resource is a Resource as package engine sees it.
+type resource[T any] Resource[T]
+
+func (r *resource[T]) Type() reflect.Type { return r.of.Of }
+
+func (r *resource[T]) Name() string { return r.name }
+
+func (r *resource[T]) Merge() {
+	r.value = *new(T)
+	defer func() { // also if merge panics
+		for _, p := range r.parts {
+			p.value = *new(T)
+		}
+	}()
+	for _, p := range r.parts {
+		r.merge(&r.value, &p.value)
 	}
-	bound.access.ResourceParts.Add(r.id)
-	return &r.parts[b.shard.ID()].value
+}
+
+func (r *resource[T]) Cells() (value mem.Cells, parts int) {
+	return r.of.Run(mem.PointerTo(&r.value).Address, 1), len(r.parts)
+}
+
+func (r *resource[T]) PartCells(shard int) mem.Cells {
+	return r.of.Run(mem.PointerTo(&r.parts[shard].value).Address, 1)
+}
+
+func (r *resource[T]) Keep() (restore func()) {
+	value, parts := r.value, make([]T, len(r.parts))
+	for i, p := range r.parts {
+		parts[i] = p.value
+	}
+	return func() {
+		r.value = value
+		for i, p := range r.parts {
+			p.value = parts[i]
+		}
+	}
+}
+
+func (r *resource[T]) Load() (value, parts mem.Cells, put func()) {
+	v, all := make([]T, 1), make([]T, len(r.parts))
+	return mem.CellsOf(v), mem.CellsOf(all), func() {
+		r.value = v[0]
+		for i, p := range r.parts {
+			p.value = all[i]
+		}
+	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -51,13 +51,13 @@ func TestResource(t *testing.T) {
 func TestAccumulator(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 4})
 	tally := world.RegisterAccumulator(f.World, "tally", mergeTallies)
-	b := driver.Of(f.World).NewBuild(0, "look")
+	b := (*world.Build)(engine.Of(f.World).NewBuild(0, "look"))
 	world.Accumulate[Tally](b)
 	id := -1
-	for i := range driver.Of(f.World).Finish(b).ResourceParts.All {
+	for i := range (*engine.Build)(b).Finish().ResourceParts.All {
 		id = i
 	}
-	require.Equal(t, "tally", driver.Of(f.World).ResourceName(id))
+	require.Equal(t, "tally", engine.Of(f.World).ResourceName(id))
 	add := func(b *world.Build) func(*world.Context) {
 		mine := world.Accumulate[Tally](b)
 		return func(c *world.Context) {
@@ -68,10 +68,10 @@ func TestAccumulator(t *testing.T) {
 	}
 	for range 2 {
 		f.tick(add)
-		driver.Of(f.World).MergeResource(id)
+		engine.Of(f.World).MergeResource(id)
 		require.Equal(t, Tally{46, []int{0, 1, 2, 3}}, tally.Get())
 	}
-	driver.Of(f.World).MergeResource(id)
+	engine.Of(f.World).MergeResource(id)
 	require.Equal(t, Tally{}, tally.Get(), "nobody added")
 }
 
@@ -81,7 +81,7 @@ func TestResourceMisuse(t *testing.T) {
 	world.RegisterResource(f.World, "weather", Weather{})
 	world.RegisterAccumulator(f.World, "tally", mergeTallies)
 	type other struct{}
-	shard, global := driver.Of(f.World).NewBuild(0, "serf"), driver.Of(f.World).NewBuild(world.AllShards, "lord")
+	shard, global := (*world.Build)(engine.Of(f.World).NewBuild(0, "serf")), (*world.Build)(engine.Of(f.World).NewBuild(world.AllShards, "lord"))
 	for _, test := range []struct {
 		name string
 		run  func()
@@ -106,7 +106,7 @@ func TestResourceMisuse(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) { mustPanic(t, test.says, test.run) })
 	}
-	tick := driver.Of(f.World).BeginTick()
+	tick := engine.Of(f.World).BeginTick()
 	defer tick.End(serial)
 	mustPanic(t, []string{"RegisterResource while a tick runs"}, func() { world.RegisterResource(f.World, "late", other{}) })
 }

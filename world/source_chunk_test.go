@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -158,8 +158,8 @@ func TestSourceDestroyTwice(t *testing.T) {
 			p.Close()
 		},
 		"release": func(f *fixture, h handle.Handle) {
-			driver.Of(f.World).Liveness().Release(h)
-			driver.Of(f.World).Liveness().Release(h)
+			engine.Of(f.World).Liveness().Release(h)
+			engine.Of(f.World).Liveness().Release(h)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

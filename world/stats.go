@@ -1,7 +1,8 @@
 package world
 
 import (
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world/stats"
@@ -65,26 +66,28 @@ type ShardStats struct {
 // Stats stores the world's counts in dst. The world must be idle. The Shards of dst are reused,
 // so that asking in each tick allocates nothing.
 func (w *World) Stats(dst *Stats) {
-	w.mustIdle("World.Stats")
+	x := (*engine.World)(w)
+	x.MustIdle("World.Stats")
 	if dst == nil {
 		panic("world: World.Stats to a nil Stats; pass one to fill")
 	}
-	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.engine.PortSlots.Retired(), BytesReserved: w.space.HeldBytes(), HugePages: w.space.Memory.Asked(), Shards: dst.Shards[:0], Steps: dst.Steps[:0]}
-	dst.Frames, dst.FramesBytes = w.framesSize()
-	w.engine.Outcomes(dst.count)
-	dst.Ports, dst.Waiting = w.engine.Ports.Count()
-	dst.Latency = w.engine.Times.Latency
-	for step := range drive.RefreshSteps {
-		x := StepStats{Name: step.String()}
-		if times := w.engine.Times.Steps; times != nil {
-			x.Time = times[step]
+	e := x.Refreshes()
+	*dst = Stats{Tick: w.Tick(), Rejected: x.Rejected(), Retired: e.PortSlots.Retired(), BytesReserved: x.Space().HeldBytes(), HugePages: x.Space().Memory.Asked(), Shards: dst.Shards[:0], Steps: dst.Steps[:0]}
+	dst.Frames, dst.FramesBytes = x.FramesSize()
+	e.Outcomes(dst.count)
+	dst.Ports, dst.Waiting = e.Ports.Count()
+	dst.Latency = e.Times.Latency
+	for step := range extend.RefreshSteps {
+		s := StepStats{Name: step.String()}
+		if times := e.Times.Steps; times != nil {
+			s.Time = times[step]
 		}
-		dst.Steps = append(dst.Steps, x)
+		dst.Steps = append(dst.Steps, s)
 	}
-	ports := w.engine.PortSlots.Size()
+	ports := e.PortSlots.Size()
 	dst.PortIndexes = ports.Taken
 	dst.measure(store.Size{Size: ports})
-	for _, s := range w.shards {
+	for _, s := range x.Survey().Shards() {
 		dst.count(&s.Outcomes)
 		size := s.Size()
 		dst.measure(size)

@@ -1,12 +1,11 @@
 package world
 
 import (
-	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/slots"
+	"github.com/atoll-sim/atoll/internal/engine"
 )
 
 // Status is the state of a handle.
-type Status uint8
+type Status engine.Status
 
 // The statuses of a handle.
 const (
@@ -31,68 +30,28 @@ const (
 )
 
 // String returns the status as a lower-case word.
-func (s Status) String() string {
-	if s > Stale {
-		return "unknown"
-	}
-	return [...]string{"forged", "unused", "pending", "alive", "dying", "stale"}[s]
-}
+func (s Status) String() string { return engine.Status(s).String() }
 
-// statusInTick returns the Status of a handle for systems, functions and hooks: never Dying. Ports
-// draw handles at any time, and a replay does not know when. So it depends only on what was drawn
-// and stored at the last cut: all free slots of ports are pending, in a hand or not, and what was
-// drawn since is forged.
-func statusInTick(w *World, h handle.Handle) Status {
-	if w.space.IsPorts(h) && h.Index() >= w.engine.PortSlots.Settled() {
-		return Forged
-	}
-	return status(w, h, true)
-}
+// Event is a kind of event of entities for which hooks are called; or several, joined by |.
+type Event engine.Event
 
-// statusNow returns the Status of a handle as any goroutine may know it: never Dying. A free slot of
-// ports is pending only if a port has given its handle to a caller.
-func statusNow(w *World, h handle.Handle) Status {
-	s := status(w, h, false)
-	if s != Unused || !w.space.IsPorts(h) {
-		return s
-	}
-	switch {
-	case h.Index() >= w.engine.PortSlots.Drawn():
-		return Forged
-	case !w.engine.PortSlots.Given(h):
-		return status(w, h, false) // again: meanwhile it may have been created, have died and be drawn anew
-	}
-	return w.pending()
-}
+// The events, in the order in which hooks are called for them.
+const (
+	// OnCreate is for entities that were created with all of the hook's components.
+	OnCreate Event = 1 << iota
+	// OnRemove is for entities that had all of the components and no longer do. The values are
+	// gone.
+	OnRemove
+	// OnAdd is for entities that now have all of the components and did not before.
+	OnAdd
+	// OnSet is for entities that have all of the components and in which one of them was replaced:
+	// by Set, or by Add of a component that they had. It does not report writes through a Writer or
+	// an EntityContext; use Query.ChunksSince for these.
+	OnSet
+	// OnDestroy is for entities that have all of the components and die in this refresh. The
+	// components hold their last values.
+	OnDestroy
+)
 
-// pending returns the Status of a handle that is to come.
-func (w *World) pending() Status {
-	if w.engine.Closed.Load() {
-		return Stale // no create is applied any more
-	}
-	return Pending
-}
-
-// status returns the Status of a handle. free says that free slots of ports are pending.
-func status(w *World, h handle.Handle, free bool) Status {
-	version, state, ok := w.space.Look(h)
-	switch {
-	case !ok || h.Version() == 0 || h.Version() > version:
-		return Forged
-	case h.Version() < version:
-		return Stale
-	}
-	switch state {
-	case slots.StateAlive:
-		return Alive
-	case slots.StateStaged: // the refresh has yet to decide whether it lives
-		return Pending
-	case slots.StateUnused:
-		if free && w.space.IsPorts(h) {
-			return w.pending()
-		}
-		return Unused
-	default: // retired at this version
-		return Stale
-	}
-}
+// String returns the event's name, or the names of several.
+func (e Event) String() string { return engine.Event(e).String() }

@@ -9,15 +9,15 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
 // shift makes a tick of nothing but decisions.
-func (f *fixture) shift(parallel drive.Parallel, transfers ...drive.Transfer) {
+func (f *fixture) shift(parallel extend.Parallel, transfers ...extend.Transfer) {
 	f.t.Helper()
-	t := driver.Of(f.World).BeginTick()
+	t := engine.Of(f.World).BeginTick()
 	t.Transfer(transfers)
 	t.End(parallel)
 }
@@ -93,10 +93,10 @@ func (f *fixture) checkShift(random func(int) int, pinned bool) {
 			}
 		}
 	}
-	var transfers []drive.Transfer
+	var transfers []extend.Transfer
 	for range 1 + random(4) {
 		from := random(4)
-		transfers = append(transfers, drive.Transfer{From: from, To: (from + 1 + random(3)) % 4, Entities: 1 + random(200)})
+		transfers = append(transfers, extend.Transfer{From: from, To: (from + 1 + random(3)) % 4, Entities: 1 + random(200)})
 	}
 	for from := range tables {
 		total, largest, rows := 0, 0, [4]int{}
@@ -131,7 +131,7 @@ func (f *fixture) checkShift(random func(int) int, pinned bool) {
 			}
 		}
 	}
-	f.shift([]drive.Parallel{serial, pair}[random(2)], transfers...)
+	f.shift([]extend.Parallel{serial, pair}[random(2)], transfers...)
 	for h, want := range owner {
 		got, ok := f.Owner(h)
 		require.Equal(f.t, !dead[h], ok)
@@ -144,7 +144,7 @@ func (f *fixture) checkShift(random func(int) int, pinned bool) {
 // TestShiftKeepsAll shifts while ports and systems create, send and destroy: what
 // is in the world is what it would be without, but for who is where.
 func TestShiftKeepsAll(t *testing.T) {
-	run := func(transfers bool, parallel drive.Parallel) (points []string) {
+	run := func(transfers bool, parallel extend.Parallel) (points []string) {
 		f := newFixture(t, world.Options{Shards: 3})
 		r := newRand(t, 7)
 		p := f.port()
@@ -175,15 +175,15 @@ func TestShiftKeepsAll(t *testing.T) {
 			require.NoError(t, err)
 			all = append(all, h)
 			require.NoError(t, p.Destroy(all[r.IntN(len(all))]))
-			tick := driver.Of(f.World).BeginTick()
+			tick := engine.Of(f.World).BeginTick()
 			for i, s := range hits {
-				c := driver.Of(f.World).Context(i)
-				driver.Acting(c).Start("test", s.access)
+				c := (*world.Context)(engine.Of(f.World).Context(i))
+				(*engine.Context)(c).Acting().Start("test", s.access)
 				s.run(c)
-				driver.Acting(c).Stop()
+				(*engine.Context)(c).Acting().Stop()
 			}
 			if from := r.IntN(3); transfers {
-				tick.Transfer([]drive.Transfer{{From: from, To: (from + 1) % 3, Entities: 40}})
+				tick.Transfer([]extend.Transfer{{From: from, To: (from + 1) % 3, Entities: 40}})
 			}
 			tick.End(parallel)
 		}
@@ -206,10 +206,10 @@ func TestShiftKeepsAll(t *testing.T) {
 func TestShiftRefused(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
 	f.newUnits(200)
-	tick := driver.Of(f.World).BeginTick()
-	for _, x := range []drive.Transfer{{From: 0, To: 0, Entities: 1}, {From: -1, To: 0, Entities: 1}, {From: 0, To: 2, Entities: 1}, {From: 2, To: 0, Entities: 1}, {From: 0, To: -1, Entities: 1}, {From: 0, To: 1, Entities: 0}, {From: 0, To: 1, Entities: -1}} {
+	tick := engine.Of(f.World).BeginTick()
+	for _, x := range []extend.Transfer{{From: 0, To: 0, Entities: 1}, {From: -1, To: 0, Entities: 1}, {From: 0, To: 2, Entities: 1}, {From: 2, To: 0, Entities: 1}, {From: 0, To: -1, Entities: 1}, {From: 0, To: 1, Entities: 0}, {From: 0, To: 1, Entities: -1}} {
 		require.PanicsWithValue(t, fmt.Sprintf("world: transfer of %d entities from shard %d to %d, want 1 or more, and two shards of 0 to 1", x.Entities, x.From, x.To), func() {
-			tick.Transfer([]drive.Transfer{{From: 0, To: 1, Entities: 1}, x})
+			tick.Transfer([]extend.Transfer{{From: 0, To: 1, Entities: 1}, x})
 		})
 	}
 	before := []int{tick.Entities(0), tick.Entities(1)}
@@ -217,9 +217,9 @@ func TestShiftRefused(t *testing.T) {
 	stats := f.stats()
 	require.Zero(t, stats.Moved)
 	require.Equal(t, before, []int{stats.Shards[0].Entities, stats.Shards[1].Entities})
-	f.shift(serial, drive.Transfer{From: 0, To: 1, Entities: 1000})
+	f.shift(serial, extend.Transfer{From: 0, To: 1, Entities: 1000})
 	require.Zero(t, f.stats().Shards[0].Entities, "there are no more")
-	f.shift(serial, drive.Transfer{From: 0, To: 1, Entities: 1000})
+	f.shift(serial, extend.Transfer{From: 0, To: 1, Entities: 1000})
 	require.EqualValues(t, before[0], f.stats().Moved)
 }
 
@@ -230,9 +230,9 @@ func TestShiftAllocatesNothing(t *testing.T) {
 	}
 	f := newFixture(t, world.Options{Shards: 2})
 	require.NoError(t, f.mover.CreateN(f.World, 5000, nil))
-	transfers := []drive.Transfer{{From: 0, To: 1, Entities: 700}, {From: 1, To: 0, Entities: 700}}
+	transfers := []extend.Transfer{{From: 0, To: 1, Entities: 700}, {From: 1, To: 0, Entities: 700}}
 	tick := func() {
-		tick := driver.Of(f.World).BeginTick()
+		tick := engine.Of(f.World).BeginTick()
 		tick.Transfer(transfers)
 		tick.End(serial)
 	}

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -117,30 +117,30 @@ func (m *scale) fight(n int) {
 	a := newAtollArmy(scaleShards, n)
 	type node struct {
 		run    func(*world.Context)
-		access *drive.Access
+		access *extend.Access
 		ns     [2][]float64 // by order
 	}
 	systems := a.systems()
 	nodes := make([][]node, len(systems))
 	for i, x := range systems {
 		for shard := range scaleShards {
-			b := driver.Of(a.World).NewBuild(shard, x.name)
-			run := x.construct(b)
-			nodes[i] = append(nodes[i], node{run: run, access: driver.Of(a.World).Finish(b)})
+			b := engine.Of(a.World).NewBuild(shard, x.name)
+			run := x.construct((*world.Build)(b))
+			nodes[i] = append(nodes[i], node{run: run, access: b.Finish()})
 		}
 	}
 	run := func(order, i, shard int) {
-		node, c := &nodes[i][shard], driver.Of(a.World).Context(shard)
+		node, c := &nodes[i][shard], engine.Of(a.World).Context(shard)
 		began := time.Now()
-		driver.Acting(c).Start(systems[i].name, node.access)
-		node.run(c)
-		driver.Acting(c).Returned()
-		driver.Acting(c).Stop()
+		c.Acting().Start(systems[i].name, node.access)
+		node.run((*world.Context)(c))
+		c.Acting().Returned()
+		c.Acting().Stop()
 		node.ns[order] = append(node.ns[order], float64(time.Since(began)))
 	}
 	var ends ends
 	for round := range battleTurns.settle + 2*scaleRounds {
-		t := driver.Of(a.World).BeginTick()
+		t := engine.Of(a.World).BeginTick()
 		if round%2 == 0 {
 			for shard := range scaleShards {
 				for i := range systems {
@@ -196,7 +196,7 @@ type ends struct {
 func (e *ends) forget() { *e = ends{} }
 
 // end ends a tick.
-func (e *ends) end(t driver.Tick) {
+func (e *ends) end(t *engine.Tick) {
 	step, inSteps := 0, time.Duration(0)
 	began := time.Now()
 	t.End(func(n int, f func(int)) {

@@ -8,7 +8,7 @@ import (
 	"sort"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/wheel"
 )
@@ -166,19 +166,19 @@ func (a adapter[A, R]) Deliver(shard int) {
 }
 
 // Measure reports how many asks have no result yet.
-func (a adapter[A, R]) Measure(add func(drive.Measured)) {
-	add(drive.Measured{Name: "atoll_async_pending", Help: "Asks of work outside that have no result yet.", Of: a.label, Value: float64(a.Len())})
+func (a adapter[A, R]) Measure(add func(extend.Measured)) {
+	add(extend.Measured{Name: "atoll_async_pending", Help: "Asks of work outside that have no result yet.", Of: a.label, Value: float64(a.Len())})
 }
 
 // coded shows the state of a Call.
 type coded[A, R any] struct {
 	*Call[A, R]
-	form drive.Form // of the arguments
+	form extend.Form // of the arguments
 }
 
 // Coded returns what shows the state, with the arguments by a *state.Codecs.
 func (a adapter[A, R]) Coded(codecs any, toRead bool) (any, error) {
-	form, err := drive.FormOf(codecs, reflect.TypeFor[A](), toRead)
+	form, err := extend.FormOf(codecs, reflect.TypeFor[A](), toRead)
 	return coded[A, R]{a.Call, form}, err
 }
 
@@ -190,7 +190,7 @@ func (c coded[A, R]) SavedOptions() (all, same string) {
 
 // AppendState appends all asks that are under way, and what decides the next IDs.
 func (c coded[A, R]) AppendState(dst []byte) []byte {
-	dst = drive.AppendNumber(dst, len(c.homes))
+	dst = extend.AppendNumber(dst, len(c.homes))
 	for i := range c.homes {
 		h := &c.homes[i]
 		dst = h.AppendState(dst, func(dst []byte, index int) []byte {
@@ -202,7 +202,7 @@ func (c coded[A, R]) AppendState(dst []byte) []byte {
 
 // AppendSaved appends the state for LoadSaved, after the shape of the arguments.
 func (c coded[A, R]) AppendSaved(dst []byte) []byte {
-	return c.AppendState(drive.AppendText(dst, c.form.Shape()))
+	return c.AppendState(extend.AppendText(dst, c.form.Shape()))
 }
 
 // LoadSaved gives a new world's Call what AppendSaved wrote. The world must have no Pool, which
@@ -211,12 +211,12 @@ func (c coded[A, R]) LoadSaved(src []byte) error {
 	if c.pool != nil && !c.pool.isClosed() {
 		return fmt.Errorf("async: %q has a Pool already; close the Pool, and attach one after the load", c.label)
 	}
-	x := drive.Cursor{Rest: src}
+	x := extend.Cursor{Rest: src}
 	if shape := x.Text(); x.Err == nil && shape != c.form.Shape() {
 		return fmt.Errorf("async: the arguments of %q were saved as %s, and are %s now; keep their type as it was", c.label, shape, c.form.Shape())
 	}
 	if homes := x.Int(); x.Err == nil && homes != len(c.homes) {
-		return fmt.Errorf("async: %q has %d wheels, and was saved with %d (%w)", c.label, len(c.homes), homes, drive.ErrImage)
+		return fmt.Errorf("async: %q has %d wheels, and was saved with %d (%w)", c.label, len(c.homes), homes, extend.ErrImage)
 	}
 	for i := range c.homes {
 		h := &c.homes[i]
@@ -232,7 +232,7 @@ func (c coded[A, R]) LoadSaved(src []byte) error {
 				h.fresh = append(h.fresh, id)
 			}
 			if h.At(index).Period != 0 {
-				x.Err = fmt.Errorf("async: %q, wheel %d: an ask is there that repeats (%w)", c.label, i, drive.ErrImage)
+				x.Err = fmt.Errorf("async: %q, wheel %d: an ask is there that repeats (%w)", c.label, i, extend.ErrImage)
 			}
 		})
 	}

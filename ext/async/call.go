@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/wheel"
 	"github.com/atoll-sim/atoll/world"
@@ -105,15 +105,15 @@ func init() { mem.Single[ID]() }
 // Ownership: the world's. Go may be called by the goroutine that holds the Actor.
 type Call[A, R any] struct {
 	w       *world.World
-	driver  driver.World
+	engine  *engine.World
 	label   string
 	options Options
 	run     func(context.Context, A) (R, error)
 	homes   []home[A, R]
 	of      *mem.Type // of the args
-	deliver drive.Deliver
+	deliver extend.Deliver
 	owner   func(handle.Handle) int32 // bound once
-	answers *drive.Requests[answer[R]]
+	answers *engine.Requests[answer[R]]
 	pool    *Pool        // nil: none was attached. Changed while the world is idle.
 	free    []*job[A, R] // guarded by the Pool, until it is closed
 }
@@ -129,7 +129,7 @@ type Call[A, R any] struct {
 // The world must be idle and, if it is to be loaded, new. New panics for a label that is empty or
 // taken, a nil m or run, an R larger than world.Options.QueueBytes, and options out of range.
 func New[A, R any](w *world.World, label string, m *world.Message[Result[R]], run func(ctx context.Context, args A) (R, error), o Options) *Call[A, R] {
-	d := driver.Of(w)
+	d := engine.Of(w)
 	d.MustName("async.New", label)
 	switch {
 	case m == nil:
@@ -137,7 +137,7 @@ func New[A, R any](w *world.World, label string, m *world.Message[Result[R]], ru
 	case run == nil:
 		panic(fmt.Sprintf("async: New of %q with a nil function; pass one to call", label))
 	}
-	c := &Call[A, R]{w: w, driver: d, label: label, options: o.validate(label), run: run, homes: make([]home[A, R], w.Shards()+1), of: mem.TypeOf[A]()}
+	c := &Call[A, R]{w: w, engine: d, label: label, options: o.validate(label), run: run, homes: make([]home[A, R], w.Shards()+1), of: mem.TypeOf[A]()}
 	for _, x := range d.Survey().Extensions() {
 		if other, ok := x.(attachable); ok {
 			c.pool = other.attached()
@@ -154,7 +154,7 @@ func New[A, R any](w *world.World, label string, m *world.Message[Result[R]], ru
 		}
 		return wheel.Gone
 	}
-	c.answers = drive.NewDirect(d, label, c.answer)
+	c.answers = engine.NewDirect(d, label, c.answer)
 	if n, most := c.answers.Bytes(), w.Options().QueueBytes; n > uint64(most) {
 		panic(fmt.Sprintf("async: a result of %q takes %d bytes, and no port sends more than world.Options.QueueBytes = %d; raise that, or return a pointer", label, n, most))
 	}
@@ -175,14 +175,14 @@ func New[A, R any](w *world.World, label string, m *world.Message[Result[R]], ru
 // is not alive. Go panics for a *world.Port, which must send a world.Func that calls Go. Once warm
 // it does not allocate.
 func (c *Call[A, R]) Go(by world.Actor, to handle.Handle, args A) (ID, error) {
-	at, err := c.driver.Acts(by, c.label, "Call.Go")
+	at, err := c.engine.Acts(by, c.label, "Call.Go")
 	switch {
 	case err != nil:
 		return None, err
-	case at == drive.ByPort:
+	case at == engine.ByPort:
 		panic(fmt.Sprintf("async: Call.Go of %q by a *world.Port; call a world.Func that does it", c.label))
 	}
-	idle := at == drive.ByWorld
+	idle := at == engine.ByWorld
 	if idle {
 		at = int(c.owner(to))
 	}
@@ -201,7 +201,7 @@ func (c *Call[A, R]) Go(by world.Actor, to handle.Handle, args A) (ID, error) {
 	}
 	h.fresh = append(h.fresh, id)
 	if idle {
-		c.driver.Touched()
+		c.engine.Touched()
 	}
 	return ID(id), nil
 }
@@ -263,7 +263,7 @@ func (c *Call[A, R]) do(ctx context.Context, p *Pool, t *task, args A, lost bool
 // Len returns how many asks are under way, including those of entities that died and were not
 // removed yet. The world must be idle.
 func (c *Call[A, R]) Len() (n int) {
-	c.driver.MustIdle("Call.Len")
+	c.engine.MustIdle("Call.Len")
 	for i := range c.homes {
 		n += c.homes[i].Count()
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/async"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -45,7 +45,7 @@ func TestNotRefused(t *testing.T) {
 	g := newGame(t, 2, 2, async.Options{}, o.run)
 	g.attach(async.PoolOptions{Workers: 1})
 	h := g.create(1)
-	_, ok := driver.Of(g.World).RefuseAtPorts(g.replies, 1)
+	_, ok := engine.Of(g.World).RefuseAtPorts(g.replies, 1)
 	require.True(t, ok)
 	want := result{Status: async.Done, Value: Reply{returns, "text!"}}
 	want.ID = g.ask(h, Ask{returns, "text"})

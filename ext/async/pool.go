@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/atoll-sim/atoll/internal/aside"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -70,7 +70,7 @@ type attachable interface {
 // It returns ErrAttached, world.ErrPorts, world.ErrClosed, or an error if a log is being replayed.
 // It panics for a world without Calls. The world must be idle.
 func Attach(w *world.World, o PoolOptions) (*Pool, error) {
-	d := driver.Of(w)
+	d := engine.Of(w)
 	if err := w.Err(); err != nil {
 		return nil, err
 	}

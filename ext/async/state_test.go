@@ -11,8 +11,8 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/async"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/state"
@@ -20,10 +20,10 @@ import (
 )
 
 // saved returns what saves and loads the asks of a game.
-func (g *game) saved() drive.Saved {
-	x, err := drive.StateOf(driver.Of(g.World).Survey().Extensions()[0], (*state.Codecs)(nil), true)
+func (g *game) saved() extend.Saved {
+	x, err := extend.StateOf(engine.Of(g.World).Survey().Extensions()[0], (*state.Codecs)(nil), true)
 	require.NoError(g.t, err)
-	return x.(drive.Saved)
+	return x.(extend.Saved)
 }
 
 // TestHostile loads what was cut off and altered at each byte: it is an error, or a state that can

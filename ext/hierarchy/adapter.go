@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -31,7 +31,7 @@ func (a adapter) Follows() bool { return a.options.OnParentDeath != Destroy }
 
 // Spare spares entities that have living children, if that is the policy. It also spares their
 // ancestors among the dying, because these have a living child then.
-func (a adapter) Spare(d *drive.DyingSet) bool {
+func (a adapter) Spare(d *extend.DyingSet) bool {
 	if a.options.OnParentDeath != Refuse {
 		return false
 	}
@@ -53,7 +53,7 @@ func (a adapter) Spare(d *drive.DyingSet) bool {
 }
 
 // spare spares h and its ancestors among the dying.
-func (a adapter) spare(d *drive.DyingSet, h handle.Handle) {
+func (a adapter) spare(d *extend.DyingSet, h handle.Handle) {
 	for ; h != handle.None && d.Has(h); h = a.tree.parent(h) {
 		d.Spare(h)
 		a.refuse(Refusal{Change: "Destroy", Entity: h, Err: ErrChildren})
@@ -63,7 +63,7 @@ func (a adapter) spare(d *drive.DyingSet, h handle.Handle) {
 // Spread removes dying entities from the relation and applies the policy to their
 // children. Children that it marks are removed with their parent; those of
 // them that are parents wait in k.dying.
-func (a adapter) Spread(d *drive.DyingSet, from int) {
+func (a adapter) Spread(d *extend.DyingSet, from int) {
 	if a.options.OnParentDeath == Grandparent {
 		for _, h := range d.All()[from:] { // while all links still exist
 			a.passOn(h, d.Has)
@@ -86,7 +86,7 @@ func (a adapter) Spread(d *drive.DyingSet, from int) {
 }
 
 // remove takes a dying entity out of the relation, and its children from it.
-func (a adapter) remove(d *drive.DyingSet, h handle.Handle) {
+func (a adapter) remove(d *extend.DyingSet, h handle.Handle) {
 	t := a.tree
 	if t.look(h) == 0 {
 		return
@@ -167,9 +167,9 @@ func (a adapter) AppendState(dst []byte) []byte {
 }
 
 // Measure reports how many children there are.
-func (a adapter) Measure(add func(drive.Measured)) {
-	add(drive.Measured{Name: "atoll_relation_children", Help: "Children in a relation.", Of: a.name, Value: float64(a.tree.Links())})
-	add(drive.Measured{Name: "atoll_relation_bytes", Help: "Memory of a relation.", Of: a.name, Value: float64(a.tree.Bytes())})
+func (a adapter) Measure(add func(extend.Measured)) {
+	add(extend.Measured{Name: "atoll_relation_children", Help: "Children in a relation.", Of: a.name, Value: float64(a.tree.Links())})
+	add(extend.Measured{Name: "atoll_relation_bytes", Help: "Memory of a relation.", Of: a.name, Value: float64(a.tree.Bytes())})
 }
 
 // Changed reports whether the relation differs from the newest copy.
@@ -185,7 +185,7 @@ func (a adapter) CopySize() uint64 {
 }
 
 // Copy begins a copy of the settled relation.
-func (a adapter) Copy(old drive.Copy) (drive.Copy, int, int) {
+func (a adapter) Copy(old extend.Copy) (extend.Copy, int, int) {
 	t := a.tree
 	t.Settle()
 	if t.changes == nil {
@@ -226,19 +226,19 @@ func (a adapter) Forget() { a.tree.changes = nil }
 
 // AppendSaved appends the refusals and an image of the tree, for LoadSaved.
 func (a adapter) AppendSaved(dst []byte) []byte {
-	dst = drive.AppendNumbers(dst, a.policies())
-	dst = drive.AppendNumber(dst, len(a.refused))
+	dst = extend.AppendNumbers(dst, a.policies())
+	dst = extend.AppendNumber(dst, len(a.refused))
 	for _, f := range a.refused {
-		dst = drive.AppendText(drive.AppendText(dst, f.Change), f.Err.Error())
-		dst = drive.AppendNumber(drive.AppendNumber(dst, uint64(f.Entity)), uint64(f.Other))
+		dst = extend.AppendText(extend.AppendText(dst, f.Change), f.Err.Error())
+		dst = extend.AppendNumber(extend.AppendNumber(dst, uint64(f.Entity)), uint64(f.Other))
 		path := f.Path
 		if f.Omitted > 0 { // as a value that is no handle
 			path = append(slices.Clone(path), word(f.Omitted)<<handle.VersionBits)
 		}
-		dst = drive.AppendWords(dst, path)
+		dst = extend.AppendWords(dst, path)
 	}
 	a.tree.finish() // which may change the room
-	return a.tree.Save(drive.AppendNumbers(dst, a.tree.room()))
+	return a.tree.Save(extend.AppendNumbers(dst, a.tree.room()))
 }
 
 // told are the errors that a Refusal can have. They are saved by their texts.
@@ -278,7 +278,7 @@ func (a adapter) SavedOptions() (all, same string) {
 
 // LoadSaved makes the relation what AppendSaved wrote.
 func (a adapter) LoadSaved(src []byte) error {
-	c := drive.Cursor{Rest: src}
+	c := extend.Cursor{Rest: src}
 	own := a.policies()
 	for i, n := range c.Numbers() {
 		if i < kept && n != own[i] {
@@ -288,7 +288,7 @@ func (a adapter) LoadSaved(src []byte) error {
 	var refused []Refusal
 	a.paths = a.paths[:0]
 	for range c.Count(5) {
-		f := Refusal{Change: c.Text(), Err: errorOf(c.Text()), Entity: c.Handle(), Other: c.Handle(), Path: drive.WordsOf[handle.Handle](&c)}
+		f := Refusal{Change: c.Text(), Err: errorOf(c.Text()), Entity: c.Handle(), Other: c.Handle(), Path: extend.WordsOf[handle.Handle](&c)}
 		if n := len(f.Path) - 1; n >= 0 && f.Path[n].Version() == 0 {
 			f.Path, f.Omitted = f.Path[:n], int(f.Path[n]>>handle.VersionBits)
 		}
@@ -305,7 +305,7 @@ func (a adapter) LoadSaved(src []byte) error {
 	}
 	for _, n := range room {
 		if len(room) != len(a.tree.room()) || room[len(room)-1]%pageSize != 0 || n > here+4*len(c.Rest)/wordBytes+roomMost/wordBytes {
-			return fmt.Errorf("hierarchy: relation %q has room for %v (%w)", a.name, room, drive.ErrBody)
+			return fmt.Errorf("hierarchy: relation %q has room for %v (%w)", a.name, room, extend.ErrBody)
 		}
 	}
 	if err := a.Load(c.Rest); err != nil {

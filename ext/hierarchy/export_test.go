@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 )
 
 // Verify checks a tree's invariants.
@@ -54,7 +54,7 @@ func (r *Relation) AppendState(dst []byte) []byte { return adapter{r}.AppendStat
 // Copy copies a tree as a frame does, into an old copy or nil, one part after the other, and
 // returns a reader of the copy. It reports whether the tree said that it had changed, and how many
 // bytes were copied.
-func (t *tree) Copy(old drive.Copy) (c drive.Copy, r *Reader, changed bool, bytes int) {
+func (t *tree) Copy(old extend.Copy) (c extend.Copy, r *Reader, changed bool, bytes int) {
 	k := adapter{&Relation{tree: t}}
 	changed = k.Changed()
 	c, parts, bytes := k.Copy(old)
@@ -65,7 +65,7 @@ func (t *tree) Copy(old drive.Copy) (c drive.Copy, r *Reader, changed bool, byte
 }
 
 // Steps returns how many steps the requests of the last sender have taken, in all relations.
-func (r *Relation) Steps() int { return r.driver.Sender().Steps }
+func (r *Relation) Steps() int { return r.engine.Sender().Steps }
 
 // Noting reports whether a relation notes what changes, for copies.
 func (r *Relation) Noting() bool { return r.tree.changes != nil }

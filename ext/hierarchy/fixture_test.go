@@ -7,8 +7,8 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -87,16 +87,16 @@ func (f *fixture) tick(systems ...func(*world.Context)) {
 	f.tickBy(serial, systems...)
 }
 
-func (f *fixture) tickBy(parallel drive.Parallel, systems ...func(*world.Context)) {
+func (f *fixture) tickBy(parallel extend.Parallel, systems ...func(*world.Context)) {
 	f.t.Helper()
-	t := driver.Of(f.World).BeginTick()
+	t := engine.Of(f.World).BeginTick()
 	defer t.End(parallel)
 	for _, system := range systems {
 		for i := range f.Shards() {
 			func() {
-				c := driver.Of(f.World).Context(i)
-				driver.Acting(c).Start("test", &drive.Access{})
-				defer driver.Acting(c).Stop()
+				c := (*world.Context)(engine.Of(f.World).Context(i))
+				(*engine.Context)(c).Acting().Start("test", &extend.Access{})
+				defer (*engine.Context)(c).Acting().Stop()
 				system(c)
 			}()
 		}
@@ -106,11 +106,11 @@ func (f *fixture) tickBy(parallel drive.Parallel, systems ...func(*world.Context
 // global runs a tick with one global system.
 func (f *fixture) global(system func(*world.Context)) {
 	f.t.Helper()
-	t := driver.Of(f.World).BeginTick()
+	t := engine.Of(f.World).BeginTick()
 	defer t.End(serial)
-	c := driver.Of(f.World).Context(world.AllShards)
-	driver.Acting(c).Start("test", &drive.Access{})
-	defer driver.Acting(c).Stop()
+	c := (*world.Context)(engine.Of(f.World).Context(world.AllShards))
+	(*engine.Context)(c).Acting().Start("test", &extend.Access{})
+	defer (*engine.Context)(c).Acting().Stop()
 	system(c)
 }
 
@@ -123,14 +123,14 @@ func on(h handle.Handle, system func(*world.Context)) func(*world.Context) {
 	}
 }
 
-// serial is a drive.Parallel that is not.
+// serial is a extend.Parallel that is not.
 func serial(n int, f func(int)) {
 	for i := range n {
 		f(i)
 	}
 }
 
-// backwards is a drive.Parallel that runs the last first.
+// backwards is a extend.Parallel that runs the last first.
 func backwards(n int, f func(int)) {
 	for i := n - 1; i >= 0; i-- {
 		f(i)

@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 )
 
 // frozen is a copy of a relation. Its tree has only what a Reader reads.
 //
-// Ownership: as that of drive.Copy.
+// Ownership: as that of extend.Copy.
 type frozen struct {
 	tree    tree
 	refused []Refusal
@@ -18,7 +18,7 @@ type frozen struct {
 	of      *changes        // from which it is updated
 	at      uint64          // which copy of the tree it is
 	times   changes         // when pages and runs had changed, for Reader.Diff
-	runs    drive.Runs[word]
+	runs    extend.Runs[word]
 }
 
 // copyNodes finds the pages of nodes that must be copied.
@@ -127,7 +127,7 @@ func (r *Reader) Diff(before *Reader) []Moved {
 		if x.frozen == nil {
 			panic("hierarchy: Reader.Diff needs two Readers of frames; pass a world.Frame to Relation.Read")
 		}
-		x.relation.driver.Binds(x.frame, x.relation.part, "Reader.Diff")
+		x.relation.engine.Binds(x.frame, x.relation.part, "Reader.Diff")
 	}
 	if r.relation != before.relation {
 		panic(fmt.Sprintf("hierarchy: Reader.Diff of relations %q and %q; compare frames of one", r.relation.name, before.relation.name))

@@ -13,7 +13,7 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -47,8 +47,8 @@ func see(r *hierarchy.Reader, all []handle.Handle) (s seen) {
 	return s
 }
 
-// inParallel is a drive.Parallel of so many goroutines.
-func inParallel(workers int) drive.Parallel {
+// inParallel is a extend.Parallel of so many goroutines.
+func inParallel(workers int) extend.Parallel {
 	return func(n int, f func(int)) {
 		var all sync.WaitGroup
 		for w := range workers {

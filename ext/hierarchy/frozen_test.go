@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 )
 
 // same compares a copy of a tree with it.
@@ -29,7 +29,7 @@ func TestFrozen(t *testing.T) {
 		for range 500 {
 			p.step()
 		}
-		var copies [3]drive.Copy
+		var copies [3]extend.Copy
 		for i := range 500 {
 			for range 1 + i%5/4*p.rand.IntN(9) {
 				p.step()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -145,7 +145,7 @@ func (m *model) tick() {
 	}
 	owned := map[handle.Handle]bool{} // destroyed by a system of their own shard
 	for i, f := range m.f {
-		parallel := drive.Parallel(serial)
+		parallel := extend.Parallel(serial)
 		if i == 1 {
 			parallel = backwards
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/ext/reference"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -285,7 +285,7 @@ func TestPolicyRefuseWhileTheTableGrows(t *testing.T) {
 		require.NoError(t, rel.AddChild(w, all[0], all[1]))
 		require.True(t, w.Destroy(all[0]))
 		w.Refresh()
-		require.Empty(t, driver.Of(w).Survey().Shard(0).AppendMarks(nil), "no chunk has a marked row")
+		require.Empty(t, engine.Of(w).Survey().Shard(0).AppendMarks(nil), "no chunk has a marked row")
 
 		other, err := heavy.AppendN(nil, w, 3, func(i int, v *Heavy) { v.Number = 10 + i })
 		require.NoError(t, err)

@@ -35,7 +35,7 @@ func (r *Reader) guard() {
 		r.relation.mustIdle("Read")
 	}
 	if check.Enabled && r.frame != nil {
-		r.relation.driver.Binds(r.frame, r.relation.part, "hierarchy.Reader")
+		r.relation.engine.Binds(r.frame, r.relation.part, "hierarchy.Reader")
 	}
 }
 

@@ -5,8 +5,7 @@ import (
 	"math"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -96,12 +95,12 @@ const (
 type Relation struct {
 	part
 	w         *world.World
-	driver    driver.World
+	engine    *engine.World
 	name      string
 	options   Options
 	tree      *tree
 	idle      Reader
-	requests  *drive.Requests[change]
+	requests  *engine.Requests[change]
 	refused   []Refusal       // of the last refresh, up to a limit
 	paths     []handle.Handle // of the refusals
 	heirs     map[handle.Handle]handle.Handle
@@ -140,7 +139,7 @@ const numberMax = math.MaxInt32 - 1
 // New makes a relation of a world. Errors, snapshots and tools use its name. The world must be
 // idle. New panics for a name that is empty or taken, and for options out of range.
 func New(w *world.World, name string, o Options) *Relation {
-	d := driver.Of(w)
+	d := engine.Of(w)
 	d.MustName("hierarchy.New", name)
 	if o.PlacesMax == 0 {
 		o.PlacesMax = max(defaultPlacesMax, o.Places)
@@ -157,10 +156,10 @@ func New(w *world.World, name string, o Options) *Relation {
 	}
 	o.Tree.Reserve = spread(w, o.Tree.Reserve)
 	r := &Relation{
-		w: w, driver: d, name: name, options: o, tree: newTree(o.Tree), sorting: make([][]handle.Handle, 1+w.Shards()),
+		w: w, engine: d, name: name, options: o, tree: newTree(o.Tree), sorting: make([][]handle.Handle, 1+w.Shards()),
 	}
 	r.idle = Reader{tree: r.tree, relation: r, refused: &r.refused}
-	r.requests = drive.NewRequests(d, name, r.apply)
+	r.requests = engine.NewRequests(d, name, r.apply)
 	r.part = d.Extend(adapter{r}).(part)
 	return r
 }
@@ -176,7 +175,7 @@ func (r *Relation) Options() Options { return r.options }
 // was then. Systems may read any entity, whatever its shard, because no relation
 // changes while they run. It panics if the frame's view does not have the relation.
 func (r *Relation) Read(a world.Binder) *Reader {
-	of, c := r.driver.Binds(a, r.part, "Relation.Read")
+	of, c := r.engine.Binds(a, r.part, "Relation.Read")
 	if !of {
 		panic(fmt.Sprintf("hierarchy: relation %q belongs to another world than the reader; use that world's own", r.name))
 	}
@@ -238,7 +237,7 @@ func (r *Relation) Load(image []byte) error {
 			return fmt.Errorf("%w: %v in the image of relation %q", world.ErrStale, h, r.name)
 		}
 	}
-	r.driver.Touched()
+	r.engine.Touched()
 	r.tree.become(next)
 	return nil
 }
@@ -248,7 +247,7 @@ func (r *Relation) mustIdle(call string) {
 	if err := r.w.Err(); err != nil {
 		panic(fmt.Sprintf("hierarchy: Relation.%s of %q in a world that is closed (%v); make another with world.New", call, r.name, err))
 	}
-	if !r.driver.Idle() {
+	if !r.engine.Idle() {
 		panic(fmt.Sprintf("hierarchy: Relation.%s of %q by the World while a tick runs; within a system use its Context, elsewhere a Port", call, r.name))
 	}
 }

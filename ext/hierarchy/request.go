@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -27,7 +27,7 @@ func (r *Relation) Remove(by world.Actor, h handle.Handle) error {
 // CycleError if child is parent or an ancestor of it.
 func (r *Relation) AddChild(by world.Actor, parent, child handle.Handle) error {
 	if r.options.Places == 0 && r.mayAtOnce(by) && r.w.Locate(child) != 0 && r.tree.append(parent, child) {
-		r.driver.Touched()
+		r.engine.Touched()
 		return nil
 	}
 	return r.do(by, child, change{op: opAddChild, to: parent})
@@ -73,7 +73,7 @@ func (r *Relation) AddChildren(by world.Actor, parent handle.Handle, children ..
 // RemoveChild removes a child from its parent; gap says what becomes of the place.
 func (r *Relation) RemoveChild(by world.Actor, child handle.Handle, gap Gap) error {
 	if gap == Swap && r.mayAtOnce(by) && r.tree.swapRemove(child) {
-		r.driver.Touched()
+		r.engine.Touched()
 		return nil
 	}
 	return r.do(by, child, change{op: opRemoveChild, gap: gap})
@@ -89,7 +89,7 @@ func (r *Relation) RemoveHoles(by world.Actor, parent handle.Handle) error {
 // fixed list at the first free place.
 func (r *Relation) Move(by world.Actor, child, parent handle.Handle) error {
 	if r.options.OnChildDeath == Swap && r.mayAtOnce(by) && r.tree.moveAppend(child, parent) {
-		r.driver.Touched()
+		r.engine.Touched()
 		return nil
 	}
 	return r.do(by, child, change{op: opMove, to: parent})
@@ -139,10 +139,10 @@ func (r *Relation) Sort(by world.Actor, parent handle.Handle, compare func(a, b 
 			return err
 		}
 		r.mustIdle("Sort")
-		defer r.driver.Hold("the comparison of Relation.Sort")()
+		defer r.engine.Hold("the comparison of Relation.Sort")()
 		outer := r.comparing
 		r.comparing = true
-		r.driver.Touched()
+		r.engine.Touched()
 		defer func() { r.comparing = outer }()
 		return r.tree.Sort(parent, compare)
 	case *world.Context:
@@ -199,7 +199,7 @@ func (r *Relation) Transfer(by world.Actor, child, from, to handle.Handle, place
 // can be tried first, without the checks of other cases: every entity in the relation is alive.
 func (r *Relation) mayAtOnce(by world.Actor) bool {
 	w, ok := by.(*world.World)
-	return ok && w == r.w && r.driver.Idle() && !r.comparing
+	return ok && w == r.w && r.engine.Idle() && !r.comparing
 }
 
 // do makes a change: at once with an idle world, otherwise by a request.
@@ -209,7 +209,7 @@ func (r *Relation) do(by world.Actor, h handle.Handle, c change) error {
 		return r.requests.Send(by, h, c)
 	}
 	r.requests.Check(by)
-	if !r.driver.Idle() {
+	if !r.engine.Idle() {
 		if err := w.Err(); err != nil {
 			return err
 		}
@@ -221,7 +221,7 @@ func (r *Relation) do(by world.Actor, h handle.Handle, c change) error {
 	}
 	err := r.change(h, &c)
 	if err == nil {
-		r.driver.Touched()
+		r.engine.Touched()
 	}
 	return r.tree.named(err)
 }
@@ -242,10 +242,10 @@ func (r *Relation) alive(h handle.Handle) bool {
 // apply applies a request at the refresh. Its entity is alive and not dying.
 func (r *Relation) apply(h handle.Handle, c *change) world.Outcome {
 	r.forget()
-	if c.to != handle.None && r.driver.Space().LocateStaged(c.to) == 0 { // one that dies with this refresh is still found
+	if c.to != handle.None && r.engine.Space().LocateStaged(c.to) == 0 { // one that dies with this refresh is still found
 		return world.Gone
 	}
-	switch err := r.changeFor(r.driver.Sender(), h, c); err {
+	switch err := r.changeFor(r.engine.Sender(), h, c); err {
 	case nil:
 		return world.Applied
 	case ErrAbsent:
@@ -257,7 +257,7 @@ func (r *Relation) apply(h handle.Handle, c *change) world.Outcome {
 }
 
 // changeFor is change within what the sender may still cause.
-func (r *Relation) changeFor(s *drive.Sender, h handle.Handle, c *change) error {
+func (r *Relation) changeFor(s *extend.Sender, h handle.Handle, c *change) error {
 	if !s.Port {
 		return r.change(h, c)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -49,7 +49,7 @@ func TestRequestAllocates(t *testing.T) {
 		h := f.make(64)
 		p := f.port()
 		read := f.rel.Read(f.World)
-		turn, refused, access := 0, 0, &drive.Access{}
+		turn, refused, access := 0, 0, &extend.Access{}
 		system := func(c *world.Context) {
 			for i, x := range h {
 				if i%2 == c.Shard() {
@@ -64,12 +64,12 @@ func TestRequestAllocates(t *testing.T) {
 				_ = f.rel.RemoveChild(p, h[(turn+i)%len(h)], hierarchy.Gap(i%3))
 				_ = p.Destroy(h[(turn+i*7)%len(h)])
 			}
-			t := driver.Of(f.World).BeginTick()
+			t := engine.Of(f.World).BeginTick()
 			for i := range f.Shards() {
-				c := driver.Of(f.World).Context(i)
-				driver.Acting(c).Start("test", access)
+				c := (*world.Context)(engine.Of(f.World).Context(i))
+				(*engine.Context)(c).Acting().Start("test", access)
 				system(c)
-				driver.Acting(c).Stop()
+				(*engine.Context)(c).Acting().Stop()
 			}
 			t.End(serial)
 			refused += len(read.Refused())

@@ -9,7 +9,7 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -163,7 +163,7 @@ func TestRequestSortGlobal(t *testing.T) {
 // TestRequestCycle: of two moves in one refresh that together form a cycle the
 // first in order is done, the second refused, and told so with the path.
 func TestRequestCycle(t *testing.T) {
-	for _, parallel := range []drive.Parallel{serial, backwards} {
+	for _, parallel := range []extend.Parallel{serial, backwards} {
 		f := newFixture(t, 3, hierarchy.Options{})
 		h := f.make(4)
 		f.add(h[1], h[3])

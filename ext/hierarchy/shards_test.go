@@ -9,7 +9,7 @@ import (
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/ext/reference"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -17,7 +17,7 @@ import (
 // TestShardsMove: an entity that moves to another shard keeps its parent and its
 // children, whatever else is asked of it in the same refresh.
 func TestShardsMove(t *testing.T) {
-	for _, parallel := range []drive.Parallel{serial, backwards} {
+	for _, parallel := range []extend.Parallel{serial, backwards} {
 		f := newFixture(t, 3, hierarchy.Options{})
 		h := f.make(8)
 		bag, item, other, chest := h[0], h[1], h[2], h[3]
@@ -50,7 +50,7 @@ func TestShardsMove(t *testing.T) {
 // TestShardsMoveDying: who is to move and dies with a parent in the same refresh
 // does not arrive; who was moved out does.
 func TestShardsMoveDying(t *testing.T) {
-	for _, parallel := range []drive.Parallel{serial, backwards} {
+	for _, parallel := range []extend.Parallel{serial, backwards} {
 		f := newFixture(t, 3, hierarchy.Options{})
 		h := f.make(6)
 		bag, dying, saved, chest := h[0], h[1], h[2], h[3]

@@ -9,7 +9,7 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -70,7 +70,7 @@ func TestSortRefuses(t *testing.T) {
 		"Refresh":      {rows, func(s *sortScene) { s.Destroy(s.children[3]); s.Refresh() }},
 		"Clear":        {rows, func(s *sortScene) { s.Clear() }},
 		"Close":        {rows, func(s *sortScene) { s.Close() }},
-		"a tick":       {rows, func(s *sortScene) { driver.Of(s.World).BeginTick() }},
+		"a tick":       {rows, func(s *sortScene) { engine.Of(s.World).BeginTick() }},
 		"a migration":  {rows, func(s *sortScene) { _ = world.Move(s.World, s.children[0], 1) }},
 		"AddChild":     {changes, func(s *sortScene) { _ = s.rel.AddChild(s.World, s.parent, s.other) }},
 		"AddChildren":  {changes, func(s *sortScene) { _ = s.rel.AddChildren(s.World, s.parent, make([]handle.Handle, 100)...) }},

@@ -9,7 +9,7 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -167,15 +167,15 @@ func TestWalkWith(t *testing.T) {
 	require.Equal(t, []int{0, 20, 10}, kilos(f.read.DepthFirst(h[0])))
 	require.Empty(t, kilos(f.read.Each(h[1])))
 
-	b := driver.Of(f.World).NewBuild(0, "weigh")
+	b := (*world.Build)(engine.Of(f.World).NewBuild(0, "weigh"))
 	foreign, read := world.ReadForeign[Weight](b), f.rel.Read(b)
-	tick := driver.Of(f.World).BeginTick()
-	c, sum := driver.Of(f.World).Context(0), 0
-	driver.Acting(c).Start("weigh", driver.Of(f.World).Finish(b))
+	tick := engine.Of(f.World).BeginTick()
+	c, sum := (*world.Context)(engine.Of(f.World).Context(0)), 0
+	(*engine.Context)(c).Acting().Start("weigh", (*engine.Build)(b).Finish())
 	for _, w := range hierarchy.WithForeign(read.DepthFirst(h[0]), foreign) {
 		sum += w.Kilos
 	}
-	driver.Acting(c).Stop()
+	(*engine.Context)(c).Acting().Stop()
 	tick.End(serial)
 	require.Equal(t, 30, sum, "of all shards")
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/ext/interest"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -25,7 +25,7 @@ func TestBadArguments(t *testing.T) {
 		interest.New(x.World, x.index, interest.Options{}, interest.Encode(func(dst []byte, _ *Unknown) []byte { return dst }))
 	})
 	mustPanic(t, "nil function", func() { interest.Encode[Level](nil) })
-	tick := driver.Of(x.World).BeginTick()
+	tick := engine.Of(x.World).BeginTick()
 	mustPanic(t, "interest.New", func() { interest.New(x.World, x.index, interest.Options{}) })
 	tick.End(func(n int, f func(int)) {
 		for i := range n {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/near"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/nearby"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -48,7 +48,7 @@ const (
 // Ownership: any goroutine may call Open; one at a time calls Update or Run.
 type Set struct {
 	index   *near.Index
-	driver  driver.World
+	engine  *engine.World
 	options Options
 	rest    time.Duration // of the world, between ticks
 	columns []Column
@@ -93,7 +93,7 @@ type Set struct {
 // for each of its columns 16 and twice its bytes, or up to eight times if all its columns together
 // exceed 32 kB.
 func New(w *world.World, x *near.Index, o Options, columns ...Column) *Set {
-	d := driver.Of(w)
+	d := engine.Of(w)
 	d.MustIdle("interest.New")
 	switch {
 	case x == nil:
@@ -103,13 +103,13 @@ func New(w *world.World, x *near.Index, o Options, columns ...Column) *Set {
 	case len(columns) > ColumnsMax:
 		panic(fmt.Sprintf("interest: New with %d columns; want %d at most", len(columns), ColumnsMax))
 	}
-	s := &Set{index: x, driver: d, options: o, rest: w.Options().TickInterval, columns: slices.Clone(columns), now: 1}
+	s := &Set{index: x, engine: d, options: o, rest: w.Options().TickInterval, columns: slices.Clone(columns), now: 1}
 	s.marks.homes = make([][]atomic.Pointer[markPage], w.Shards()+1)
 	for i, c := range columns {
 		if c.of == nil {
 			panic(fmt.Sprintf("interest: New with an empty Column %d; make it with Encode", i))
 		}
-		id := slices.IndexFunc(d.Survey().Components(), func(n drive.Named) bool { return n.Type == c.of.component() })
+		id := slices.IndexFunc(d.Survey().Components(), func(n extend.Named) bool { return n.Type == c.of.component() })
 		switch {
 		case id < 0:
 			panic(fmt.Sprintf("interest: New with a Column of %v, which is not registered; call world.Register first", c.of.component()))
@@ -228,7 +228,7 @@ const Patience = 10 * time.Second
 
 // begin prepares a frame for the workers.
 func (s *Set) begin(f *world.Frame) {
-	rows, ok := s.driver.Frame(f, "Set.Update")
+	rows, ok := s.engine.Frozen((*engine.Frame)(f), "Set.Update")
 	if !ok {
 		panic("interest: Set.Update with a Frame of another world; pass one of the world that the Set was made for")
 	}

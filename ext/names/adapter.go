@@ -7,7 +7,7 @@ import (
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 )
 
 // adapter is Names as the world sees it. It keeps its methods out of the exported ones of
@@ -18,10 +18,10 @@ type adapter[K Name] struct{ *Names[K] }
 func (a adapter[K]) Begin() {}
 
 // Spare spares no entity.
-func (a adapter[K]) Spare(*drive.DyingSet) bool { return false }
+func (a adapter[K]) Spare(*extend.DyingSet) bool { return false }
 
 // Spread removes the names of dying entities.
-func (a adapter[K]) Spread(d *drive.DyingSet, from int) {
+func (a adapter[K]) Spread(d *extend.DyingSet, from int) {
 	for _, h := range d.All()[from:] {
 		if a.count.Load() == 0 {
 			return
@@ -37,8 +37,8 @@ func (a adapter[K]) Settle() {
 }
 
 // Measure reports how many names there are.
-func (a adapter[K]) Measure(add func(drive.Measured)) {
-	add(drive.Measured{Name: "atoll_names", Help: "Names that entities have.", Of: a.label, Value: float64(a.Len())})
+func (a adapter[K]) Measure(add func(extend.Measured)) {
+	add(extend.Measured{Name: "atoll_names", Help: "Names that entities have.", Of: a.label, Value: float64(a.Len())})
 }
 
 // TextOf returns the name of an entity as text; 16 bytes in hexadecimal, unless their type has a
@@ -60,7 +60,7 @@ func (a adapter[K]) Changed() bool { return a.byHandle.last == a.byHandle.now }
 func (a adapter[K]) CopySize() uint64 { return a.byName.bytes() + a.byHandle.bytes() }
 
 // Copy begins a copy: of the stripes that have changed since the old one was begun.
-func (a adapter[K]) Copy(old drive.Copy) (drive.Copy, int, int) {
+func (a adapter[K]) Copy(old extend.Copy) (extend.Copy, int, int) {
 	x, _ := old.(*frozen[K])
 	if x == nil {
 		x = new(frozen[K])
@@ -123,7 +123,7 @@ func (a adapter[K]) LoadSaved(src []byte) error {
 	a.byName.empty()
 	a.byHandle.empty()
 	a.count.Store(0)
-	c := drive.Cursor{Rest: src}
+	c := extend.Cursor{Rest: src}
 	c.Take(8) // LengthMax: this world's limit applies from now on
 	most, bound, refused := c.Word64(), c.Word64(), c.Word64()
 	for range min(bound, uint64(len(c.Rest))) {
@@ -131,7 +131,7 @@ func (a adapter[K]) LoadSaved(src []byte) error {
 		name := readName[K](&c)
 		b := &binding[K]{hash: maphash.Comparable(a.seed, name), name: name, handle: h}
 		if c.Err != nil || !a.w.Alive(h) || a.byHandle.of(h) != nil || a.byName.named(b.hash, name) != nil {
-			return fmt.Errorf("names: %q: entity %v is dead or has two names, or the name %v has two entities (%w)", a.label, h, name, drive.ErrImage)
+			return fmt.Errorf("names: %q: entity %v is dead or has two names, or the name %v has two entities (%w)", a.label, h, name, extend.ErrImage)
 		}
 		a.byName.put(b)
 		a.byHandle.put(b)
@@ -139,7 +139,7 @@ func (a adapter[K]) LoadSaved(src []byte) error {
 	}
 	a.refused = a.refused[:0]
 	if most = min(most, uint64(len(c.Rest))); refused > most {
-		return fmt.Errorf("names: %q has %d refusals, more than %d (%w)", a.label, refused, most, drive.ErrBody)
+		return fmt.Errorf("names: %q has %d refusals, more than %d (%w)", a.label, refused, most, extend.ErrBody)
 	}
 	for range refused {
 		x := Refusal[K]{Entity: handle.Handle(c.Word64()), Holder: handle.Handle(c.Word64())}
@@ -150,13 +150,13 @@ func (a adapter[K]) LoadSaved(src []byte) error {
 	}
 	a.stale = true
 	if err := c.End(); err != nil || uint64(a.Len()) != bound {
-		return fmt.Errorf("names: %q has %d names, want %d (%w)", a.label, a.Len(), bound, drive.ErrBody)
+		return fmt.Errorf("names: %q has %d names, want %d (%w)", a.label, a.Len(), bound, extend.ErrBody)
 	}
 	return nil
 }
 
 // readName reads what appendName wrote.
-func readName[K Name](c *drive.Cursor) (name K) {
+func readName[K Name](c *extend.Cursor) (name K) {
 	switch v := reflect.ValueOf(&name).Elem(); v.Kind() {
 	case reflect.String:
 		v.SetString(string(c.Take(int(min(c.Word64(), uint64(len(c.Rest)+1))))))
@@ -206,7 +206,7 @@ func (a adapter[K]) PlanInsert(from any) (insert func(), err error) {
 		name := all[i].name
 		holder, found := a.Lookup(name)
 		switch {
-		case found && !a.driver.IsDying(holder):
+		case found && !a.engine.IsDying(holder):
 			return nil, fmt.Errorf("%w: %v is the name of %v in %q", ErrTaken, name, holder, a.label)
 		case length(&name) > a.options.LengthMax:
 			return nil, fmt.Errorf("%w, which is %d of %q: %v", ErrLength, a.options.LengthMax, a.label, name)

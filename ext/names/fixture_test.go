@@ -8,8 +8,8 @@ import (
 	"github.com/atoll-sim/atoll/ext/names"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -82,19 +82,19 @@ func (f *fixture) nameless(hs ...handle.Handle) {
 // tick runs a system on the shard that has h, and then the refresh, backwards.
 func (f *fixture) tick(h handle.Handle, system func(*world.Context)) {
 	f.t.Helper()
-	t := driver.Of(f.World).BeginTick()
+	t := engine.Of(f.World).BeginTick()
 	defer t.End(func(n int, f func(int)) {
 		for i := n - 1; i >= 0; i-- {
 			f(i)
 		}
 	})
 	for i := range f.Shards() {
-		c := driver.Of(f.World).Context(i)
-		driver.Acting(c).Start("test", &drive.Access{})
+		c := (*world.Context)(engine.Of(f.World).Context(i))
+		(*engine.Context)(c).Acting().Start("test", &extend.Access{})
 		if c.Owns(h) {
 			system(c)
 		}
-		driver.Acting(c).Stop()
+		(*engine.Context)(c).Acting().Stop()
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/atoll-sim/atoll/ext/names"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -50,8 +50,8 @@ func see(r *names.Reader[string], entities []handle.Handle) (s seen) {
 // namesMax is how many names there are.
 const namesMax = 300
 
-// inParallel is a drive.Parallel of so many goroutines.
-func inParallel(workers int) drive.Parallel {
+// inParallel is a extend.Parallel of so many goroutines.
+func inParallel(workers int) extend.Parallel {
 	return func(n int, f func(int)) {
 		var all sync.WaitGroup
 		for w := range workers {
@@ -124,7 +124,7 @@ func TestFrame(t *testing.T) {
 					})
 				}
 			}
-			driver.Of(f.World).BeginTick().End(inParallel(workers))
+			engine.Of(f.World).BeginTick().End(inParallel(workers))
 			after[f.Tick()] = see(f.names.Read(f.World), all)
 			if n%5 == 0 {
 				scatter()

@@ -10,8 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -79,14 +78,14 @@ type Refusal[K Name] struct {
 type Names[K Name] struct {
 	part
 	w        *world.World
-	driver   driver.World
+	engine   *engine.World
 	label    string
 	options  Options
 	seed     maphash.Seed
 	byName   *index[K]
 	byHandle *index[K]
 	count    atomic.Int64
-	requests *drive.Requests[change[K]]
+	requests *engine.Requests[change[K]]
 	refused  []Refusal[K]
 	stale    bool   // refused is of an earlier refresh
 	encoded  []byte // what bindings returned
@@ -98,7 +97,7 @@ type part = world.Viewable
 // New makes names for entities of a world. Errors and snapshots use the label. The world must be
 // idle. New panics for a label that is empty or taken, and for options out of range.
 func New[K Name](w *world.World, label string, o Options) *Names[K] {
-	d := driver.Of(w)
+	d := engine.Of(w)
 	d.MustName("names.New", label)
 	if o.LengthMax < 0 || o.Refusals < 0 {
 		panic(fmt.Sprintf("names: options of %q have a negative number: %+v", label, o))
@@ -110,11 +109,11 @@ func New[K Name](w *world.World, label string, o Options) *Names[K] {
 		o.Refusals = defaultRefusals
 	}
 	n := &Names[K]{
-		w: w, driver: d, label: label, options: o, seed: maphash.MakeSeed(),
+		w: w, engine: d, label: label, options: o, seed: maphash.MakeSeed(),
 		byName:   newIndex(func(b *binding[K]) uint64 { return b.hash }),
 		byHandle: newIndex(func(b *binding[K]) uint64 { return hashHandle(b.handle) }),
 	}
-	n.requests = drive.NewRequests(d, label, n.apply)
+	n.requests = engine.NewRequests(d, label, n.apply)
 	n.part = d.Extend(adapter[K]{n}).(part)
 	return n
 }
@@ -145,7 +144,7 @@ func (n *Names[K]) Len() int { return int(n.count.Load()) }
 // Read returns a Reader: given a World or a Build, of the names now, by the calls of Names; given a
 // Frame, of the names as they were then. It panics if the frame's view does not have the names.
 func (n *Names[K]) Read(a world.Binder) *Reader[K] {
-	of, c := n.driver.Binds(a, n.part, "Names.Read")
+	of, c := n.engine.Binds(a, n.part, "Names.Read")
 	if !of {
 		panic(fmt.Sprintf("names: Names.Read of %q, which belong to another world than the reader; use that world's own", n.label))
 	}
@@ -200,7 +199,7 @@ func (n *Names[K]) mustIdle(call string) {
 	if err := n.w.Err(); err != nil {
 		panic(fmt.Sprintf("names: %s of %q in a world that is closed (%v); make another with world.New", call, n.label, err))
 	}
-	if !n.driver.Idle() {
+	if !n.engine.Idle() {
 		panic(fmt.Sprintf("names: %s of %q by the World while a tick runs; within a system use its Context, elsewhere a Port", call, n.label))
 	}
 }
@@ -236,7 +235,7 @@ func (n *Names[K]) do(by world.Actor, h handle.Handle, c change[K]) error {
 		_, err = n.bind(h, c.name)
 	}
 	if err == nil {
-		n.driver.Touched()
+		n.engine.Touched()
 	}
 	return err
 }
@@ -267,7 +266,7 @@ func (n *Names[K]) bind(h handle.Handle, name K) (holder handle.Handle, err erro
 	switch {
 	case had != nil && had == other:
 		return h, nil
-	case other != nil && !n.driver.IsDying(other.handle):
+	case other != nil && !n.engine.IsDying(other.handle):
 		return other.handle, ErrTaken
 	case other != nil:
 		n.byHandle.remove(other)

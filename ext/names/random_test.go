@@ -10,8 +10,8 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/names"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -116,10 +116,10 @@ func random(t *testing.T, r *rand.Rand, shards, words int) {
 				n.dying[h] = true
 			}
 		}
-		tick := driver.Of(f.World).BeginTick()
+		tick := engine.Of(f.World).BeginTick()
 		for i := range shards {
-			c := driver.Of(f.World).Context(i)
-			driver.Acting(c).Start("test", &drive.Access{})
+			c := (*world.Context)(engine.Of(f.World).Context(i))
+			(*engine.Context)(c).Acting().Start("test", &extend.Access{})
 			for range r.IntN(words / 8) {
 				if h := any(); c.Alive(h) {
 					ask(ports+i, c, h)
@@ -129,7 +129,7 @@ func random(t *testing.T, r *rand.Rand, shards, words int) {
 				require.NoError(t, c.Destroy(h))
 				n.dying[h] = true
 			}
-			driver.Acting(c).Stop()
+			(*engine.Context)(c).Acting().Stop()
 		}
 		tick.End(func(n int, f func(int)) {
 			for i := range n {

@@ -23,7 +23,7 @@ type Reader[K Name] struct {
 // guard panics if the frame is released.
 func (r *Reader[K]) guard() {
 	if check.Enabled && r.frame != nil {
-		r.names.driver.Binds(r.frame, r.names.part, "names.Reader")
+		r.names.engine.Binds(r.frame, r.names.part, "names.Reader")
 	}
 }
 
@@ -88,7 +88,7 @@ func (r *Reader[K]) Diff(before *Reader[K]) []Renamed[K] {
 		if x.frozen == nil {
 			panic("names: Reader.Diff needs two Readers of frames; pass a world.Frame to Names.Read")
 		}
-		x.names.driver.Binds(x.frame, x.names.part, "Reader.Diff")
+		x.names.engine.Binds(x.frame, x.names.part, "Reader.Diff")
 	}
 	if r.names != before.names {
 		panic(fmt.Sprintf("names: Reader.Diff of %q and %q; compare frames of one", r.names.label, before.names.label))

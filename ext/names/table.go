@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 )
 
 // binding says that an entity has a name. It is never changed.
@@ -257,17 +257,17 @@ func (i *index[K]) ordered(n int) []*binding[K] {
 
 // frozen is a copy of names. Bindings are never changed, so it shares them.
 //
-// Ownership: as that of drive.Copy.
+// Ownership: as that of extend.Copy.
 type frozen[K Name] struct {
 	byName   index[K]
 	byHandle index[K]
 	count    int
 	at       uint64 // which copy it is
-	runs     drive.Runs[slot[K]]
+	runs     extend.Runs[slot[K]]
 }
 
 // follow prepares the index to become a copy of another, and finds what must be copied.
-func (i *index[K]) follow(from *index[K], at uint64, runs *drive.Runs[slot[K]]) {
+func (i *index[K]) follow(from *index[K], at uint64, runs *extend.Runs[slot[K]]) {
 	i.removed = from.removed
 	for k := range from.stripes {
 		s, to := &from.stripes[k], &i.stripes[k]

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/ext/names"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 )
 
 // number is a name that has a text of its own.
@@ -25,11 +25,11 @@ func TestTextOf(t *testing.T) {
 	require.NoError(t, numbers.Bind(f.World, hs[0], 7))
 	require.NoError(t, keys.Bind(f.World, hs[0], 1<<63))
 	var got []string
-	for _, x := range driver.Of(f.World).Survey().Extensions() {
-		text, ok := x.(drive.Naming).TextOf(hs[0])
+	for _, x := range engine.Of(f.World).Survey().Extensions() {
+		text, ok := x.(extend.Naming).TextOf(hs[0])
 		require.True(t, ok)
 		got = append(got, text)
-		_, ok = x.(drive.Naming).TextOf(hs[1])
+		_, ok = x.(extend.Naming).TextOf(hs[1])
 		require.False(t, ok)
 	}
 	require.Equal(t, []string{"anna", "01ab0000000000000000000000000000", "a number", "9223372036854775808"}, got)

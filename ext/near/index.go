@@ -6,8 +6,8 @@ import (
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -32,7 +32,7 @@ const cellsMax = 1 << 22
 type Index struct {
 	viewable
 	w       *world.World
-	driver  driver.World
+	engine  *engine.World
 	options Options
 	name    string
 	grid    grid
@@ -59,15 +59,15 @@ type viewable = world.Viewable
 // anew if those are more than a quarter of all entities, or if more than a sixteenth have moved and
 // then come to rest, or are gone.
 func New[P any](w *world.World, at func(P) Point, o Options, terms ...world.Term) *Index {
-	d := driver.Of(w)
+	d := engine.Of(w)
 	d.MustIdle("near.New")
 	typ := reflect.TypeFor[P]()
 	if at == nil {
 		panic(fmt.Sprintf("near: New for %v with a nil function; pass one that returns where a value is", typ))
 	}
-	x := &Index{w: w, driver: d, options: o, column: columnOf[P](at), name: fmt.Sprintf("near.Index of %v", typ), grid: gridOf(o)}
+	x := &Index{w: w, engine: d, options: o, column: columnOf[P](at), name: fmt.Sprintf("near.Index of %v", typ), grid: gridOf(o)}
 	x.query = w.Query(append([]world.Term{world.With[P](w)}, terms...)...)
-	if d.TakesTurns(x.query) {
+	if (*engine.Query)(x.query).TakesTurns() {
 		panic(fmt.Sprintf("near: New for %v with Turns or TurnsFor; an index has all entities in every tick, so pass them to the query of a system", typ))
 	}
 	for id, c := range d.Survey().Components() {
@@ -76,7 +76,7 @@ func New[P any](w *world.World, at func(P) Point, o Options, terms ...world.Term
 		}
 	}
 	x.upkeep.init(x)
-	x.upkeep.update(w.Tick(), drive.Alone)
+	x.upkeep.update(w.Tick(), extend.Alone)
 	x.viewable = d.Derive(adapter{x}, x.name).(viewable)
 	return x
 }
@@ -116,13 +116,13 @@ func (i *Index) Cell(p Point) int { return i.grid.cell(&p) }
 // where they were at the last refresh or the last Read: Read of a World updates the index if
 // something has changed.
 func (i *Index) Read(b world.Binder) *Reader {
-	of, c := i.driver.Binds(b, i.viewable, "Index.Read")
+	of, c := i.engine.Binds(b, i.viewable, "Index.Read")
 	if !of {
 		panic(fmt.Sprintf("near: the %s belongs to another world than the reader; use that world's own", i.name))
 	}
 	if _, idle := b.(*world.World); idle {
-		i.driver.MustBeWhole("Index.Read")
-		i.upkeep.update(i.w.Tick(), drive.Alone)
+		i.engine.MustBeWhole("Index.Read")
+		i.upkeep.update(i.w.Tick(), extend.Alone)
 		return &Reader{index: i, idle: true}
 	}
 	if v, ok := c.(*version); ok {
@@ -136,7 +136,7 @@ func (i *Index) Read(b world.Binder) *Reader {
 // frame is of another world, or if its view does not have the component. Safe from any goroutine
 // while the frame is held.
 func (i *Index) Where(f *world.Frame, h handle.Handle) (Point, bool) {
-	rows, ok := i.driver.Frame(f, "Index.Where")
+	rows, ok := i.engine.Frozen((*engine.Frame)(f), "Index.Where")
 	if !ok {
 		panic(fmt.Sprintf("near: the %s belongs to another world than the frame; use that world's own", i.name))
 	}
@@ -159,7 +159,7 @@ type adapter struct{ *Index }
 func (a adapter) Name() string { return a.name }
 
 // Update brings the index up to date.
-func (a adapter) Update(tick uint64, step drive.Step) { a.upkeep.update(tick, step) }
+func (a adapter) Update(tick uint64, step extend.Step) { a.upkeep.update(tick, step) }
 
 // Changed reports whether the newest version is not one that frames have.
 func (a adapter) Changed() bool { return a.current != a.upkeep.newest }
@@ -168,14 +168,14 @@ func (a adapter) Changed() bool { return a.current != a.upkeep.newest }
 func (a adapter) CopySize() uint64 { return a.current.Bytes() }
 
 // Copy gives frames the newest version, and takes back the memory of one that they no longer need.
-func (a adapter) Copy(old drive.Copy) (c drive.Copy, parts, bytes int) {
+func (a adapter) Copy(old extend.Copy) (c extend.Copy, parts, bytes int) {
 	if was, ok := old.(*version); ok && was != a.current {
 		was.copied = false
 		was.base.copies--
 		a.upkeep.recycle(was)
 	}
 	if a.current.copied { // an unknown frame may have it: its memory is never reused
-		a.upkeep.rebuild(drive.Alone)
+		a.upkeep.rebuild(extend.Alone)
 	}
 	a.current.copied = true
 	a.current.base.copies++

@@ -5,7 +5,7 @@ import (
 	"runtime"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -115,7 +115,7 @@ func (b *builder) part(i int) []source {
 // that the rows became, or none.
 //
 // Loops with scattered writes do nothing else: other work in them would wait for the writes, too.
-func (b *builder) build(to *layer, sources []source, at []uint32, step drive.Step) {
+func (b *builder) build(to *layer, sources []source, at []uint32, step extend.Step) {
 	rows := b.divide(sources)
 	b.to, b.at = to, at
 	step(len(b.ends), rows, b.countPart)

@@ -43,10 +43,10 @@ func (r *Reader) version(call string) *version {
 		return r.frozen
 	}
 	if r.idle {
-		if !r.index.driver.Idle() && r.index.w.Err() == nil {
+		if !r.index.engine.Idle() && r.index.w.Err() == nil {
 			panic(fmt.Sprintf("near: %s by the World's Reader while a tick or refresh runs; in systems and hooks use that of Index.Read of their Build, elsewhere that of a Frame", call))
 		}
-		r.index.driver.MustIdle(call)
+		r.index.engine.MustIdle(call)
 	}
 	if r.index.current == nil {
 		panic(fmt.Sprintf("near: %s of the %s, whose function has panicked; call Index.Read again", call, r.index.name))

@@ -1,13 +1,14 @@
 package near
 
 import (
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // upkeep keeps an index up to date.
 //
-// Ownership: as that of drive.Derived.
+// Ownership: as that of extend.Derived.
 type upkeep struct {
 	builder
 	valid  bool    // the last update was completed
@@ -47,7 +48,7 @@ func (u *upkeep) init(x *Index) {
 }
 
 // update brings the index up to date.
-func (u *upkeep) update(tick uint64, step drive.Step) {
+func (u *upkeep) update(tick uint64, step extend.Step) {
 	whole := u.current == nil || !u.valid
 	u.valid, u.tick = false, tick
 	u.walk()
@@ -65,7 +66,7 @@ func (u *upkeep) walk() {
 	u.walks++
 	u.all, u.dirty = u.all[:0], u.dirty[:0]
 	u.rows, u.hot, u.shrunk = 0, 0, false
-	u.filter = u.driver.Tables(u.query, u.table)
+	u.filter = (*engine.Query)(u.query).Tables(u.table)
 	for i := range u.chunks {
 		if c := &u.chunks[i]; c.walk != u.walks && c.n > 0 {
 			u.shrunk = true
@@ -133,7 +134,7 @@ func (c *chunk) markDead(n int) {
 
 // rebuild makes base of all rows. It reuses the memory of the present one unless frames have that:
 // nobody reads it now, and it is in the cache.
-func (u *upkeep) rebuild(step drive.Step) {
+func (u *upkeep) rebuild(step extend.Step) {
 	u.trim()
 	for i := range u.chunks {
 		c := &u.chunks[i]
@@ -155,7 +156,7 @@ func (u *upkeep) rebuild(step drive.Step) {
 
 // patch makes the delta of the rows that are not as in base. It rebuilds base instead if many rows
 // differ but few of them change now, or if many entries of base are gone.
-func (u *upkeep) patch(step drive.Step) {
+func (u *upkeep) patch(step extend.Step) {
 	u.divide(u.dirty)
 	step(len(u.ends), u.hot, u.diffPart)
 	moved, dead, late := 0, 0, 0

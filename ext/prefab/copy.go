@@ -8,9 +8,9 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/drive/remap"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/extend/remap"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -39,10 +39,10 @@ func Copy(by world.Actor, root handle.Handle, rs ...*hierarchy.Relation) (handle
 		panic("prefab: Copy by a nil Actor; pass a *world.World or a *world.Context")
 	}
 	x := copiers.Get().(*copier)
-	x.driver, x.by = driver.Of(by), by
+	x.engine, x.by = engine.Of(by), by
 	err := x.find(by, root, rs)
 	if err == nil {
-		err = x.driver.CopyAll(by, &x.Copying, x.linking)
+		err = x.engine.CopyAll(by, &x.Copying, x.linking)
 	}
 	if err == nil {
 		err = x.complete(by)
@@ -71,8 +71,8 @@ var copiers = sync.Pool{New: func() any {
 
 // copier is a Copy that is under way.
 type copier struct {
-	drive.Copying
-	driver    driver.World
+	extend.Copying
+	engine    *engine.World
 	by        world.Actor
 	linking   func() error // link
 	relations []copiedRelation
@@ -84,7 +84,7 @@ type copier struct {
 // copiedRelation is a relation that Copy follows.
 type copiedRelation struct {
 	*hierarchy.Relation
-	family drive.Family
+	family extend.Family
 }
 
 // copiedType is what Copy knows of the type of a component.
@@ -99,7 +99,7 @@ func (c *copier) reset() {
 	c.Reset()
 	clear(c.at)
 	clear(c.relations)
-	c.driver, c.by, c.relations = nil, nil, c.relations[:0]
+	c.engine, c.by, c.relations = nil, nil, c.relations[:0]
 }
 
 // typeOf returns what is known of a component's type.
@@ -108,7 +108,7 @@ func (c *copier) typeOf(component int) *copiedType {
 		c.types = append(c.types, copiedType{})
 	}
 	t := &c.types[component]
-	if of := c.driver.Space().TypeOf(component).Of; t.of != of {
+	if of := c.engine.Space().TypeOf(component).Of; t.of != of {
 		*t = copiedType{of, remap.Holds(of, ownerType), c.mapper.Of(of)}
 	}
 	return t
@@ -120,7 +120,7 @@ func (c *copier) find(by world.Actor, root handle.Handle, rs []*hierarchy.Relati
 		if r == nil {
 			panic("prefab: Copy with a nil Relation; pass those of hierarchy.New")
 		}
-		f, ok := c.driver.Extension(r).(drive.Family)
+		f, ok := c.engine.Extension(r).(extend.Family)
 		if !ok {
 			panic(fmt.Sprintf("prefab: Copy with relation %q, which belongs to another world; use that world's own", r.Name()))
 		}
@@ -131,16 +131,16 @@ func (c *copier) find(by world.Actor, root handle.Handle, rs []*hierarchy.Relati
 	}
 	c.Of, c.at[root] = append(c.Of, root), 0
 	for i := 0; i < len(c.Of); i++ {
-		components, err := c.driver.MayCopy(by, "prefab.Copy", c.Of[i])
+		components, err := c.engine.MayCopy(by, "prefab.Copy", c.Of[i])
 		if err != nil {
 			return err
 		}
 		for id := range components.All {
-			t, space := c.typeOf(id), c.driver.Space()
+			t, space := c.typeOf(id), c.engine.Space()
 			if t.owner {
-				return fmt.Errorf("prefab: Copy of %v: component %q: %w", c.Of[i], c.driver.ComponentName(id), remap.ErrOwner)
+				return fmt.Errorf("prefab: Copy of %v: component %q: %w", c.Of[i], c.engine.ComponentName(id), remap.ErrOwner)
 			}
-			if err := c.driver.Shared(id, space.Columns[id].At(space.Locate(c.Of[i])), remap.HoldsHandles); err != nil {
+			if err := c.engine.Shared(id, space.Columns[id].At(space.Locate(c.Of[i])), remap.HoldsHandles); err != nil {
 				return fmt.Errorf("prefab: Copy of %v: %w", c.Of[i], err)
 			}
 		}
@@ -175,7 +175,7 @@ func (c *copier) follow(r copiedRelation, parent handle.Handle) {
 
 // complete gives the copies each other's handles, and their places.
 func (c *copier) complete(by world.Actor) (err error) {
-	space, done := c.driver.Space(), false
+	space, done := c.engine.Space(), false
 	defer func() {
 		if done {
 			return

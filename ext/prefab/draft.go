@@ -9,9 +9,9 @@ import (
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/ext/reference"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/drive/remap"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/extend/remap"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
@@ -19,10 +19,10 @@ import (
 
 // draft is a prefab that is being made.
 type draft struct {
-	driver driver.World
+	engine *engine.World
 	nodes  []*draftNode
 	names  map[string]int
-	fresh  map[store.Set]bool // see drive.Grouping
+	fresh  map[store.Set]bool // see engine.Grouping
 	queue  int                // world.Options.QueueRequests
 	most   int                // entities
 }
@@ -42,8 +42,8 @@ type draftValue struct {
 	at        mem.Address
 }
 
-func newDraft(d driver.World, o world.Options) *draft {
-	return &draft{driver: d, queue: o.QueueRequests, most: (o.QueueRequests + 1) / 2, nodes: []*draftNode{{parent: -1}}, names: map[string]int{}, fresh: map[store.Set]bool{}}
+func newDraft(d *engine.World, o world.Options) *draft {
+	return &draft{engine: d, queue: o.QueueRequests, most: (o.QueueRequests + 1) / 2, nodes: []*draftNode{{parent: -1}}, names: map[string]int{}, fresh: map[store.Set]bool{}}
 }
 
 // errNothing is for the zero Part.
@@ -84,7 +84,7 @@ func (d *draft) addChild(parent int, r *hierarchy.Relation, place int) (int, err
 	switch {
 	case r == nil:
 		return 0, errors.New("Child with a nil Relation; pass one of hierarchy.New")
-	case d.driver.Extension(r) == nil:
+	case d.engine.Extension(r) == nil:
 		return 0, fmt.Errorf("relation %q belongs to another world; use that world's own", r.Name())
 	case len(d.nodes) == d.most:
 		return 0, d.tooMany()
@@ -110,7 +110,7 @@ func (d *draft) tooMany() error {
 
 // extend adds what the root of a prefab has to an entity, which has nothing yet.
 func (d *draft) extend(entity int, base *Prefab) error {
-	if base.driver != d.driver {
+	if base.engine != d.engine {
 		return fmt.Errorf("prefab %q belongs to another world; use that world's own", base.name)
 	}
 	if len(d.nodes)+len(base.nodes)-1 > d.most {
@@ -150,17 +150,17 @@ var ownerType = reflect.TypeFor[reference.Owner]()
 
 // mapper returns a mapper that replaces handles in values.
 func (d *draft) mapper(to func(handle.Handle) handle.Handle) *remap.Mapper {
-	return remap.New(d.driver.Liveness(), ownerType, func(h handle.Handle) (handle.Handle, bool) { return to(h), true })
+	return remap.New(d.engine.Liveness(), ownerType, func(h handle.Handle) (handle.Handle, bool) { return to(h), true })
 }
 
 // value returns where an entity has a component. It adds the component if the entity lacks it.
 func (d *draft) value(entity, component int) (mem.Address, error) {
-	n, of := d.nodes[entity], d.driver.Space().TypeOf(component)
+	n, of := d.nodes[entity], d.engine.Space().TypeOf(component)
 	if n.own.Has(component) {
-		return nil, fmt.Errorf("component %q is there twice; give it once", d.driver.ComponentName(component))
+		return nil, fmt.Errorf("component %q is there twice; give it once", d.engine.ComponentName(component))
 	}
 	if remap.Holds(of.Of, ownerType) {
-		return nil, fmt.Errorf("component %q: %w", d.driver.ComponentName(component), remap.ErrOwner)
+		return nil, fmt.Errorf("component %q: %w", d.engine.ComponentName(component), remap.ErrOwner)
 	}
 	n.own.Add(component)
 	i := slices.IndexFunc(n.values, func(v draftValue) bool { return v.component >= component })
@@ -180,8 +180,8 @@ func (d *draft) finish(name string) (*Prefab, error) {
 	if err := d.places(); err != nil {
 		return nil, err
 	}
-	p := &Prefab{driver: d.driver, name: name, names: d.names}
-	g := drive.Grouping{Name: name, Links: len(d.nodes) - 1, Fresh: d.fresh}
+	p := &Prefab{engine: d.engine, name: name, names: d.names}
+	g := engine.Grouping{Name: name, Links: len(d.nodes) - 1, Fresh: d.fresh}
 	for _, n := range d.nodes {
 		var set store.Set
 		for _, v := range n.values {
@@ -189,14 +189,14 @@ func (d *draft) finish(name string) (*Prefab, error) {
 		}
 		g.Of = append(g.Of, set)
 		if n.relation != nil {
-			g.LinkSize = d.driver.Extension(n.relation).(drive.Family).LinkSize()
+			g.LinkSize = d.engine.Extension(n.relation).(extend.Family).LinkSize()
 		}
 	}
 	var err error
-	if p.group, err = d.driver.NewGroup(g); err != nil {
+	if p.group, err = d.engine.NewGroup(g); err != nil {
 		return nil, err
 	}
-	p.part = p.group.(world.ComponentSet)
+	p.part = p.group
 	for i, n := range d.nodes {
 		to, err := d.node(n, p.group.Rows(i))
 		if err != nil {
@@ -204,22 +204,22 @@ func (d *draft) finish(name string) (*Prefab, error) {
 		}
 		p.nodes = append(p.nodes, to)
 	}
-	p.kept = make([]kept, d.driver.Space().Homes())
+	p.kept = make([]kept, d.engine.Space().Homes())
 	return p, nil
 }
 
 // node makes an entity of the prefab.
-func (d *draft) node(n *draftNode, rows drive.Rows) (to node, err error) {
+func (d *draft) node(n *draftNode, rows engine.Rows) (to node, err error) {
 	to = node{parent: n.parent, relation: n.relation, place: n.place, rows: rows, value: rows.Type().New(1), copied: !rows.Type().Plain}
 	if n.relation != nil {
-		to.family = d.driver.Extension(n.relation).(drive.Family)
+		to.family = d.engine.Extension(n.relation).(extend.Family)
 	}
 	component := 0
 	defer func() {
 		switch v := recover(); v {
 		case nil:
 		case remap.ErrDeep, remap.ErrOwner:
-			err = fmt.Errorf("component %q: %w", d.driver.ComponentName(component), v.(error))
+			err = fmt.Errorf("component %q: %w", d.engine.ComponentName(component), v.(error))
 		default:
 			panic(v)
 		}
@@ -228,16 +228,16 @@ func (d *draft) node(n *draftNode, rows drive.Rows) (to node, err error) {
 		i, ok := localOf(h)
 		to.local = to.local || ok
 		if ok && i >= len(d.nodes) {
-			err = fmt.Errorf("component %q has Local(%d), and there are %d entities", d.driver.ComponentName(component), i, len(d.nodes))
+			err = fmt.Errorf("component %q has Local(%d), and there are %d entities", d.engine.ComponentName(component), i, len(d.nodes))
 		}
 		return h
 	})
 	for _, v := range n.values {
 		component = v.component
-		f := field{v.component, d.driver.Space().TypeOf(component), rows.Offset(component), false}
+		f := field{v.component, d.engine.Space().TypeOf(component), rows.Offset(component), false}
 		f.handles = remap.HoldsHandles(f.of.Of)
 		at := mem.Pointer{Address: to.value}.At(1, f.offset).Address
-		d.driver.Space().CopyValue(component, at, v.at)
+		d.engine.Space().CopyValue(component, at, v.at)
 		f.of.ClearSingles(at, 1)
 		if f.handles {
 			m.Of(f.of.Of)(at)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/drive/remap"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend/remap"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -23,7 +23,7 @@ type Instance struct {
 	mapper  *remap.Mapper
 	maps    [][]remap.Map // by entity and field
 	target  target
-	making  drive.Making
+	making  engine.Making
 	handles []handle.Handle
 }
 
@@ -41,11 +41,11 @@ func (t *target) at(of world.ComponentSet) mem.Pointer {
 		return t.instance.at(t.entity, of)
 	}
 	component := 0
-	for component = range t.draft.driver.Components(of).All {
+	for component = range t.draft.engine.Components(of).All {
 	}
 	at, err := t.draft.value(t.entity, component)
 	if t.err = err; err != nil {
-		at = t.draft.driver.Space().TypeOf(component).New(1)
+		at = t.draft.engine.Space().TypeOf(component).New(1)
 	}
 	return mem.Pointer{Address: at}
 }
@@ -101,7 +101,7 @@ func (i *Instance) callEach(by world.Actor, each func(n int, i *Instance), n int
 // at returns where an entity has a component.
 func (i *Instance) at(entity int, of world.ComponentSet) mem.Pointer {
 	p := i.of
-	set := p.driver.Components(of)
+	set := p.engine.Components(of)
 	for k := range p.nodes[entity].fields {
 		if f := &p.nodes[entity].fields[k]; set.Has(f.component) {
 			return mem.Pointer{Address: i.own(entity)}.At(1, f.offset)
@@ -111,7 +111,7 @@ func (i *Instance) at(entity int, of world.ComponentSet) mem.Pointer {
 	for component = range set.All {
 	}
 	panic(fmt.Sprintf("prefab: %s of %q: entity %d lacks component %q; pass With to prefab.New, or add the component to the entity",
-		i.call, p.name, entity, p.driver.ComponentName(component)))
+		i.call, p.name, entity, p.engine.ComponentName(component)))
 }
 
 // own gives the instance its own copy of the values of an entity.
@@ -129,7 +129,7 @@ func (i *Instance) own(entity int) mem.Address {
 		n.rows.Type().Copy(to.Address, from.Address, 1)
 		return to.Address
 	}
-	space := i.of.driver.Space()
+	space := i.of.engine.Space()
 	for k := range n.fields {
 		at := n.fields[k].offset
 		space.CopyValue(n.fields[k].component, to.At(1, at).Address, from.At(1, at).Address)
@@ -142,7 +142,7 @@ func (i *Instance) create(by world.Actor) (err error) {
 	p := i.of
 	m := &i.making
 	if err := p.mayShare(); err != nil {
-		return p.driver.Refuse(by, err)
+		return p.engine.Refuse(by, err)
 	}
 	i.cloneAll(by) // before handles are allocated: entities that a CloneBy creates must not get them
 	if *m, i.handles, err = p.group.Begin(by, i.call, i.shard, i.handles[:0]); err != nil {
@@ -214,7 +214,7 @@ func (i *Instance) complete() {
 		switch v := recover(); v {
 		case nil:
 		case remap.ErrDeep, remap.ErrOwner:
-			panic(fmt.Sprintf("prefab: %s of %q: component %q: %v", i.call, i.of.name, i.of.driver.ComponentName(component), v))
+			panic(fmt.Sprintf("prefab: %s of %q: component %q: %v", i.call, i.of.name, i.of.engine.ComponentName(component), v))
 		default:
 			panic(v)
 		}
@@ -253,7 +253,7 @@ func (i *Instance) mapOf(entity, field int) remap.Map {
 	}
 	if i.maps[entity][field] == nil {
 		if i.mapper == nil {
-			i.mapper = remap.New(i.of.driver.Liveness(), ownerType, i.now)
+			i.mapper = remap.New(i.of.engine.Liveness(), ownerType, i.now)
 		}
 		i.maps[entity][field] = i.mapper.Of(i.of.nodes[entity].fields[field].of.Of)
 	}

@@ -14,8 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -56,12 +56,12 @@ import (
 // components, relations and prefabs, duplicates, values of other types, prefabs that extend
 // themselves in a circle, and what New panics for. Then it makes nothing. The world must be idle.
 func Load(w *world.World, files fs.FS, pattern string, rs ...*hierarchy.Relation) (map[string]*Prefab, error) {
-	d := driver.Of(w)
-	d.MustRegister("prefab.Load", pattern)
+	d := engine.Of(w)
+	d.MustBeNamed("prefab.Load", pattern)
 	if files == nil {
 		panic("prefab: Load of nil files; pass a directory, or files that are embedded")
 	}
-	x := &loading{w: w, driver: d, all: map[string]*definition{}, left: loadMost, fresh: map[store.Set]bool{}, registered: d.Survey().Components()}
+	x := &loading{w: w, engine: d, all: map[string]*definition{}, left: loadMost, fresh: map[store.Set]bool{}, registered: d.Survey().Components()}
 	for _, r := range rs {
 		if r == nil {
 			panic("prefab: Load with a nil Relation; pass those of hierarchy.New")
@@ -91,14 +91,14 @@ const loadMost = 1 << 18
 // loading is a Load that is under way.
 type loading struct {
 	w          *world.World
-	driver     driver.World
+	engine     *engine.World
 	relations  []*hierarchy.Relation
-	registered []drive.Named // components
+	registered []extend.Named // components
 	all        map[string]*definition
 	order      []*definition // by file and place in it
 	path       []string      // those that are being built, each extended by the one before it
 	left       int
-	fresh      map[store.Set]bool // see drive.Grouping
+	fresh      map[store.Set]bool // see engine.Grouping
 }
 
 // definition is a prefab in a file.
@@ -154,7 +154,7 @@ func (l *loading) build(f *definition) error {
 	f.building = true
 	l.path = append(l.path, f.name)
 	root := (*path)(nil).member(f.name)
-	b := &building{loading: l, decoder: decoder{file: f.in}, draft: newDraft(l.driver, l.w.Options()), places: []position{{f.at, root}}}
+	b := &building{loading: l, decoder: decoder{file: f.in}, draft: newDraft(l.engine, l.w.Options()), places: []position{{f.at, root}}}
 	b.decoder.names, b.draft.fresh = b.draft.names, l.fresh
 	if err := b.entity(0, &f.text, root); err != nil {
 		return err
@@ -348,7 +348,7 @@ func (b *building) componentsText() string {
 
 // value reads a component.
 func (b *building) value(c componentText) error {
-	id := slices.IndexFunc(b.registered, func(n drive.Named) bool { return n.Name == c.name })
+	id := slices.IndexFunc(b.registered, func(n extend.Named) bool { return n.Name == c.name })
 	if id < 0 {
 		return b.errorf(c.at, c.path, "there is no component %q in the world; there are: %s", c.name, b.componentsText())
 	}
@@ -356,7 +356,7 @@ func (b *building) value(c componentText) error {
 	if err != nil {
 		return b.errorf(c.at, c.path, "%w", err)
 	}
-	return b.into(reflect.NewAt(b.driver.Space().TypeOf(id).Of, at).Elem(), &c.member.value, c.path)
+	return b.into(reflect.NewAt(b.engine.Space().TypeOf(id).Of, at).Elem(), &c.member.value, c.path)
 }
 
 // file is a file of prefabs. Its values know their offsets; package encoding/json gives those only

@@ -12,7 +12,7 @@ import (
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/ext/prefab"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -217,7 +217,7 @@ func TestLoadNothingIsMade(t *testing.T) {
 	f := newFixture(t, world.Options{})
 	_, err := f.load("a.json", items, "b.json", `{"c": {"extends": "d"}}`)
 	require.Error(t, err)
-	kinds := func() int { return driver.Of(f.w).Survey().Kinds().Len() }
+	kinds := func() int { return engine.Of(f.w).Survey().Kinds().Len() }
 	before := kinds()
 	_, err = f.load("a.json", items, "b.json", `{"c": {"extends": "d"}}`)
 	require.Error(t, err)
@@ -302,7 +302,7 @@ func TestLoadLong(t *testing.T) {
 // left.
 func TestLoadKindsLimit(t *testing.T) {
 	f := newFixture(t, world.Options{})
-	kinds := driver.Of(f.w).Survey().Kinds()
+	kinds := engine.Of(f.w).Survey().Kinds()
 	for i := 0; kinds.Len() < 32_767-3; i++ {
 		world.RegisterFunc(f.w, fmt.Sprint("fill ", i), func(*world.EntityContext, int8) {})
 	}

@@ -7,9 +7,9 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/drive/remap"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/extend/remap"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -21,11 +21,11 @@ import (
 // Methods may be called by the goroutine that holds the Actor.
 type Prefab struct {
 	part
-	driver driver.World
+	engine *engine.World
 	name   string
 	nodes  []node
 	names  map[string]int
-	group  drive.Group
+	group  *engine.Group
 	kept   []kept // by home
 	free   pool   // of ports
 }
@@ -39,9 +39,9 @@ type part = world.ComponentSet
 type node struct {
 	parent   int
 	relation *hierarchy.Relation // nil for the root
-	family   drive.Family        // what the world has of it
+	family   extend.Family       // what the world has of it
 	place    int                 // or -1: after the others
-	rows     drive.Rows
+	rows     engine.Rows
 	value    mem.Address // of the type of rows
 	fields   []field
 	local    bool // a value has a handle of Local
@@ -170,8 +170,8 @@ func localOf(h handle.Handle) (entity int, ok bool) {
 // of a system, can ever hold: the text has its size and the limit. Prefabs with the same sets of
 // components share what they need in a world.
 func New(w *world.World, name string, parts ...Part) *Prefab {
-	d := driver.Of(w)
-	d.MustRegister("prefab.New", name)
+	d := engine.Of(w)
+	d.MustBeNamed("prefab.New", name)
 	x := newDraft(d, w.Options())
 	err := x.add(0, parts)
 	var p *Prefab
@@ -281,7 +281,7 @@ func (p *Prefab) mayShare() error {
 			copied = remap.HoldsHandles
 		}
 		for _, f := range n.fields {
-			if err := p.driver.Shared(f.component, mem.Pointer{Address: n.value}.At(1, f.offset).Address, copied); err != nil {
+			if err := p.engine.Shared(f.component, mem.Pointer{Address: n.value}.At(1, f.offset).Address, copied); err != nil {
 				return fmt.Errorf("prefab: an instance of %q: %w", p.name, err)
 			}
 		}
@@ -292,7 +292,7 @@ func (p *Prefab) mayShare() error {
 // undo destroys what was made at once.
 func (p *Prefab) undo(by world.Actor, made []handle.Handle) {
 	p.refuse(by)
-	space := p.driver.Space()
+	space := p.engine.Space()
 	for _, h := range made {
 		if l := space.Locate(h); l != 0 {
 			space.Mark(l)
@@ -311,7 +311,7 @@ func (p *Prefab) refuseUnless(done *bool, by world.Actor) {
 // refuse ends a port's call that is about to panic, and refuses the batch that the call is in.
 func (p *Prefab) refuse(by world.Actor) {
 	if port, ok := by.(*world.Port); ok && port != nil {
-		_ = p.driver.Refuse(port, errPanicked)
+		_ = p.engine.Refuse(port, errPanicked)
 	}
 }
 
@@ -337,7 +337,7 @@ func (p *Prefab) take(by world.Actor, call string) (x *Instance) {
 
 // put keeps an Instance for the next time.
 func (p *Prefab) put(x *Instance) {
-	x.call, x.making = "", drive.Making{}
+	x.call, x.making = "", engine.Making{}
 	for i, used := range x.used {
 		if used && p.nodes[i].copied {
 			p.nodes[i].rows.Type().Clear(x.values[i], 1) // so that it keeps nothing alive
@@ -354,7 +354,7 @@ func (p *Prefab) put(x *Instance) {
 // clones reports whether some component of an entity has a CloneBy.
 func (p *Prefab) clones(n *node) bool {
 	for i := range n.fields {
-		if p.driver.Space().Cloned(n.fields[i].component) {
+		if p.engine.Space().Cloned(n.fields[i].component) {
 			return true
 		}
 	}

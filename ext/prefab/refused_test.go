@@ -14,7 +14,7 @@ import (
 	"github.com/atoll-sim/atoll/ext/prefab"
 	"github.com/atoll-sim/atoll/ext/reference"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -50,19 +50,19 @@ func TestNewRefused(t *testing.T) {
 		{`prefab: New of "bad": a child by "holds" at place 65537: hierarchy: no such place`, []prefab.Part{prefab.Child(f.holds, 65537)}},
 		{`prefab: New of "bad": a child by "carries" at place -1: hierarchy: no place is free`, []prefab.Part{
 			prefab.Child(f.carries, 2), prefab.Child(f.carries, -1), prefab.Child(f.carries, -1), prefab.Child(f.carries, -1), prefab.Child(f.carries, -1)}},
-		{`world: component "health" belongs to another world; use the one that was registered in this world`, []prefab.Part{prefab.With(g.health, health{})}},
+		{`world: component "health" belongs to another world; use that world's own`, []prefab.Part{prefab.With(g.health, health{})}},
 	}
 	looped := prefab.New(f.w, "looped", prefab.With(loops, loop{}))
 	require.PanicsWithValue(t, `prefab: Prefab.Create of "looped": component "loop": a value holds itself, or is nested too deep`, func() {
 		_, _ = looped.Create(f.w, prefab.With(loops, ring))
 	})
-	require.PanicsWithValue(t, `scheduler: the constructor of system "raid" panicked on shard 0: world: Build.Creates: part 1 is a nil *prefab.Prefab; pass what world.NewBundle, prefab.New or prefab.Load returned`, func() {
+	require.PanicsWithValue(t, `scheduler: the constructor of system "raid" panicked on shard 0: world: Build.Creates: part 1 is a nil *prefab.Prefab; pass what world.Register, world.NewBundle, prefab.New or prefab.Load returned`, func() {
 		f.sched.MustAdd("raid", func(b *world.Build) func(*world.Context) {
 			b.Creates(base, (*prefab.Prefab)(nil))
 			return func(*world.Context) {}
 		})
 	})
-	kinds := driver.Of(f.w).Survey().Kinds().Len()
+	kinds := engine.Of(f.w).Survey().Kinds().Len()
 	for _, test := range tests {
 		func() {
 			defer func() {
@@ -72,7 +72,7 @@ func TestNewRefused(t *testing.T) {
 			prefab.New(f.w, "bad", test.parts...)
 		}()
 	}
-	require.Equal(t, kinds, driver.Of(f.w).Survey().Kinds().Len(), "something was made")
+	require.Equal(t, kinds, engine.Of(f.w).Survey().Kinds().Len(), "something was made")
 	require.Panics(t, func() { prefab.New(nil, "bad") })
 	require.PanicsWithValue(t, "prefab: Copy by a nil Actor; pass a *world.World or a *world.Context", func() { _, _ = prefab.Copy(nil, handle.None) })
 	for _, none := range []*prefab.Prefab{nil, {}} {

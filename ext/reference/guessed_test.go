@@ -8,7 +8,7 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/reference"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -69,7 +69,7 @@ func TestReleasesLeaveTheList(t *testing.T) {
 	f := newFixture(t)
 	p, err := f.OpenPort()
 	require.NoError(t, err)
-	liveness := driver.Of(f.World).Liveness()
+	liveness := engine.Of(f.World).Liveness()
 	takenBack := errors.New("taken back")
 	for _, result := range []error{takenBack, nil} {
 		var all []handle.Handle

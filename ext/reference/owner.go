@@ -7,7 +7,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/aside"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -34,7 +34,7 @@ type Owner struct {
 // Ownership: shared by all Owners.
 type block struct {
 	count    atomic.Int64
-	liveness *drive.Liveness
+	liveness *extend.Liveness
 	handle   handle.Handle
 	ledger   ledger
 	cleanup  runtime.Cleanup // set before the block is shared
@@ -67,7 +67,7 @@ func Own(by world.Actor, h handle.Handle, forgotten func(handle.Handle)) Owner {
 
 // lost is what is left of a block that was forgotten.
 type lost struct {
-	liveness  *drive.Liveness
+	liveness  *extend.Liveness
 	handle    handle.Handle
 	forgotten func(handle.Handle)
 }

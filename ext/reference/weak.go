@@ -6,8 +6,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -20,7 +20,7 @@ import (
 // Ownership: a variable is for one goroutine at a time; copies are variables of
 // their own.
 type Weak struct {
-	liveness *drive.Liveness // nil if empty, or not bound to a world yet
+	liveness *extend.Liveness // nil if empty, or not bound to a world yet
 	handle   handle.Handle
 }
 
@@ -37,8 +37,8 @@ func To(by world.Actor, h handle.Handle) Weak {
 // find returns the liveness of the actor's world, and whether the actor may refer to h: its entity
 // is alive or, unless the actor is part of a tick, a port has given h to a caller. This is not
 // by.Status, which reports Dying to some actors only.
-func find(by world.Actor, h handle.Handle) (*drive.Liveness, bool) {
-	d := driver.Of(by)
+func find(by world.Actor, h handle.Handle) (*extend.Liveness, bool) {
+	d := engine.Of(by)
 	liveness := d.Liveness()
 	switch by.(type) {
 	case *world.Context, *world.EntityContext:

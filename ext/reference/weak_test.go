@@ -10,7 +10,7 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/reference"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -243,6 +243,6 @@ func TestReferencesAskedForAfterClose(t *testing.T) {
 	f := newFixture(t)
 	h := f.unit()
 	f.Close()
-	require.False(t, driver.Of(f.World).Liveness().Alive(h))
-	require.True(t, driver.Of(f.World).Liveness().Gone())
+	require.False(t, engine.Of(f.World).Liveness().Alive(h))
+	require.True(t, engine.Of(f.World).Liveness().Gone())
 }

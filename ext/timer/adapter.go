@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/wheel"
 )
@@ -106,19 +106,19 @@ func (a adapter[M]) Deliver(shard int) {
 }
 
 // Measure reports how many timers are set.
-func (a adapter[M]) Measure(add func(drive.Measured)) {
-	add(drive.Measured{Name: "atoll_timers", Help: "Timers that are set.", Of: a.label, Value: float64(a.Len())})
+func (a adapter[M]) Measure(add func(extend.Measured)) {
+	add(extend.Measured{Name: "atoll_timers", Help: "Timers that are set.", Of: a.label, Value: float64(a.Len())})
 }
 
 // coded shows the state of Timers.
 type coded[M any] struct {
 	*Timers[M]
-	form drive.Form // of the messages
+	form extend.Form // of the messages
 }
 
 // Coded returns what shows the state, with the messages by a *state.Codecs.
 func (a adapter[M]) Coded(codecs any, toRead bool) (any, error) {
-	form, err := drive.FormOf(codecs, reflect.TypeFor[M](), toRead)
+	form, err := extend.FormOf(codecs, reflect.TypeFor[M](), toRead)
 	return coded[M]{a.Timers, form}, err
 }
 
@@ -131,7 +131,7 @@ func (c coded[M]) SavedOptions() (all, same string) {
 // AppendState appends all that decides what the timers do next: of each wheel its generations, the
 // order of free places, and the timers that are set.
 func (c coded[M]) AppendState(dst []byte) []byte {
-	dst = drive.AppendNumber(dst, len(c.wheels))
+	dst = extend.AppendNumber(dst, len(c.wheels))
 	for i := range c.wheels {
 		dst = c.wheels[i].AppendState(dst, func(dst []byte, index int) []byte {
 			return c.form.Append(dst, mem.CellOf(c.bodies[i].At(index)))
@@ -143,17 +143,17 @@ func (c coded[M]) AppendState(dst []byte) []byte {
 // AppendSaved appends the state for LoadSaved, after the shape of the messages.
 func (c coded[M]) AppendSaved(dst []byte) []byte {
 	shape := c.form.Shape()
-	return c.AppendState(append(drive.AppendNumber(dst, len(shape)), shape...))
+	return c.AppendState(append(extend.AppendNumber(dst, len(shape)), shape...))
 }
 
 // LoadSaved gives a new world's timers what AppendSaved wrote.
 func (c coded[M]) LoadSaved(src []byte) error {
-	from := drive.Cursor{Rest: src}
+	from := extend.Cursor{Rest: src}
 	if shape := from.Text(); from.Err == nil && shape != c.form.Shape() {
 		return fmt.Errorf("timer: the messages of %q were saved as %s, and are %s now; keep their type as it was", c.label, shape, c.form.Shape())
 	}
 	if homes := from.Int(); from.Err == nil && homes != len(c.wheels) {
-		return fmt.Errorf("timer: %q has %d wheels, and was saved with %d (%w)", c.label, len(c.wheels), homes, drive.ErrImage)
+		return fmt.Errorf("timer: %q has %d wheels, and was saved with %d (%w)", c.label, len(c.wheels), homes, extend.ErrImage)
 	}
 	for i := range c.wheels {
 		err := c.wheels[i].Load(&from, c.w.Tick(), func(src []byte, index int) ([]byte, error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/ext/timer"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -35,7 +35,7 @@ func TestRefused(t *testing.T) {
 			_, err = calls[0](1) // before
 			require.NoError(t, err)
 			waiting := port.Waiting()
-			_, ok := driver.Of(g.World).RefuseAtPorts(g.pings, 1)
+			_, ok := engine.Of(g.World).RefuseAtPorts(g.pings, 1)
 			require.True(t, ok)
 			want := g.pings.Send(port, h, Ping{})
 			require.ErrorIs(t, want, world.ErrRefused)
@@ -69,7 +69,7 @@ func TestRefused(t *testing.T) {
 			require.ElementsMatch(t, []int{1, 5, 6, 7}, heard())
 			require.Equal(t, world.Flags(1), world.FlagsOf(g.World, h), "a batch was sent")
 
-			_, _ = driver.Of(g.World).RefuseAtPorts(g.pings, -1)
+			_, _ = engine.Of(g.World).RefuseAtPorts(g.pings, -1)
 			for i, call := range calls {
 				_, err := call(8)
 				require.NoError(t, err, "call %d", i)

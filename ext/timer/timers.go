@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/wheel"
 	"github.com/atoll-sim/atoll/world"
@@ -49,7 +49,7 @@ const (
 // Ownership: the world's. Methods may be called by the goroutine that holds the Actor.
 type Timers[M any] struct {
 	w       *world.World
-	driver  driver.World
+	engine  *engine.World
 	message *world.Message[M]
 	label   string
 	options Options
@@ -57,9 +57,9 @@ type Timers[M any] struct {
 	bodies  []wheel.Bodies[M]
 	merged  []merged // by shard
 	away    []bool   // by home: it has due timers of entities in other shards
-	deliver drive.Deliver
+	deliver extend.Deliver
 	owner   func(handle.Handle) int32 // bound once
-	asks    *drive.Requests[request[M]]
+	asks    *engine.Requests[request[M]]
 }
 
 // home has the timers that were set in a shard, or by global systems.
@@ -105,7 +105,7 @@ type request[M any] struct {
 // if it is to be loaded, new. It panics for a label that is empty or taken, and for options out of
 // range.
 func New[M any](w *world.World, label string, m *world.Message[M], o Options) *Timers[M] {
-	d := driver.Of(w)
+	d := engine.Of(w)
 	d.MustName("timer.New", label)
 	if m == nil {
 		panic(fmt.Sprintf("timer: New of %q with a nil Message; pass one of world.RegisterMessage", label))
@@ -118,7 +118,7 @@ func New[M any](w *world.World, label string, m *world.Message[M], o Options) *T
 	}
 	homes := w.Shards() + 1
 	t := &Timers[M]{
-		w: w, driver: d, message: m, label: label, options: o, wheels: make([]home, homes), bodies: make([]wheel.Bodies[M], homes), merged: make([]merged, w.Shards()), away: make([]bool, homes),
+		w: w, engine: d, message: m, label: label, options: o, wheels: make([]home, homes), bodies: make([]wheel.Bodies[M], homes), merged: make([]merged, w.Shards()), away: make([]bool, homes),
 	}
 	for i := range t.wheels {
 		t.wheels[i].Wheel, t.bodies[i] = wheel.New(), wheel.NewBodies[M]()
@@ -131,7 +131,7 @@ func New[M any](w *world.World, label string, m *world.Message[M], o Options) *T
 		}
 		return wheel.Gone
 	}
-	t.asks = drive.NewOwned(d, label, func(shard int, to handle.Handle, r *request[M]) world.Outcome {
+	t.asks = engine.NewOwned(d, label, func(shard int, to handle.Handle, r *request[M]) world.Outcome {
 		if _, err := t.set(shard, to, r.Due, r.Period, r.Body); err != nil {
 			return world.Refused
 		}
@@ -192,7 +192,7 @@ func (t *Timers[M]) Cancel(by world.Actor, id ID) error {
 // Len returns how many timers are set, including those of dead entities that have not come due
 // since. The world must be idle.
 func (t *Timers[M]) Len() (n int) {
-	t.driver.MustIdle("Timers.Len")
+	t.engine.MustIdle("Timers.Len")
 	for i := range t.wheels {
 		n += t.wheels[i].Count()
 	}
@@ -204,17 +204,17 @@ func (t *Timers[M]) in(ticks int) uint64 { return t.w.Tick() + uint64(max(ticks,
 
 // start sets a timer, or requests it.
 func (t *Timers[M]) start(by world.Actor, call string, to handle.Handle, due, period uint64, body M) (ID, error) {
-	home, err := t.driver.Acts(by, t.label, call)
+	home, err := t.engine.Acts(by, t.label, call)
 	switch {
 	case err != nil:
 		return None, err
-	case home == drive.ByPort:
-		if err := t.driver.RefusedAtPort(by, t.message); err != nil {
+	case home == engine.ByPort:
+		if err := t.engine.RefusedAtPort(by, t.message); err != nil {
 			return None, err
 		}
 		return None, t.asks.Send(by, to, request[M]{due, period, body})
 	}
-	idle := home == drive.ByWorld
+	idle := home == engine.ByWorld
 	if idle {
 		home = int(t.owner(to))
 	}
@@ -223,7 +223,7 @@ func (t *Timers[M]) start(by world.Actor, call string, to handle.Handle, due, pe
 	}
 	id, err := t.set(home, to, due, period, body)
 	if idle && err == nil {
-		t.driver.Touched()
+		t.engine.Touched()
 	}
 	return id, err
 }
@@ -242,16 +242,16 @@ func (t *Timers[M]) set(home int, to handle.Handle, due, period uint64, body M) 
 
 // change changes a timer: at once if the actor's home has it, otherwise at the refresh.
 func (t *Timers[M]) change(by world.Actor, call string, c change) error {
-	home, err := t.driver.Acts(by, t.label, call)
+	home, err := t.engine.Acts(by, t.label, call)
 	switch {
 	case err != nil:
 		return err
-	case home == drive.ByPort:
+	case home == engine.ByPort:
 		panic(fmt.Sprintf("timer: %s of %q by a *world.Port; call a world.Func that does it", call, t.label))
-	case c.id.home() >= len(t.wheels) || home == drive.ByWorld || home == c.id.home():
+	case c.id.home() >= len(t.wheels) || home == engine.ByWorld || home == c.id.home():
 		did := t.apply(c)
-		if did && home == drive.ByWorld {
-			t.driver.Touched()
+		if did && home == engine.ByWorld {
+			t.engine.Touched()
 		}
 		if !did && c.due != 0 {
 			return ErrGone

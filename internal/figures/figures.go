@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 	"github.com/atoll-sim/atoll/world/stats"
@@ -110,7 +110,7 @@ func (s *Sample) takePairs(by *scheduler.Scheduler) {
 // timers, names and the like.
 func Others(w *world.World) (all []Family) {
 	at := map[string]int{}
-	driver.Of(w).Measure(func(x drive.Measured) {
+	engine.Of(w).Measure(func(x extend.Measured) {
 		i, ok := at[x.Name]
 		if !ok {
 			i = len(all)

@@ -26,7 +26,7 @@ var (
 	// before it.
 	layers = []string{
 		"handle", "internal/mem", "internal/slots", "internal/queue", "internal/store", "shard",
-		"internal/drive", "internal/wheel", "world/stats", "internal/refresh", "world", "internal/driver", "scheduler", "world/worldtest", "internal/figures",
+		"internal/extend", "internal/wheel", "world/stats", "internal/refresh", "internal/engine", "world", "scheduler", "world/worldtest", "internal/figures",
 		"ext", "persist", "inspect",
 	}
 
@@ -176,12 +176,8 @@ func (t tree) within(imported string) (dir string, ok bool) {
 	return strings.CutPrefix(imported, t.module+"/")
 }
 
-// top returns the first element of a directory: the layer it is in. internal/driver is beside
-// the core: it gives out what package world implements.
+// top returns the first element of a directory: the layer it is in.
 func top(dir string) string {
-	if dir == "internal/driver" {
-		return dir
-	}
 	first, _, _ := strings.Cut(dir, "/")
 	return first
 }
@@ -232,7 +228,7 @@ func arrowProblem(fromDir, toDir string) string {
 		return ""
 	case to == "cmd" || to == ".":
 		return "only commands import the root and other commands"
-	case to == "internal", to == "internal/driver" && from != "internal":
+	case to == "internal":
 		return ""
 	case from == "internal" && to != "handle":
 		return "internal packages without a rank import only handle and each other"

@@ -27,7 +27,7 @@ const upMost = 20
 
 // ordered are the packages with many files.
 var ordered = []string{
-	"internal/slots", "internal/store", "internal/refresh", "world", "scheduler", "ext/hierarchy", "ext/interest",
+	"internal/slots", "internal/store", "internal/refresh", "internal/engine", "world", "scheduler", "ext/hierarchy", "ext/interest",
 	"persist/durable", "persist/inputlog", "persist/snapshot", "persist/snapshot/text",
 	"persist/snapshot/internal/format", "persist/state", "inspect", "inspect/internal/query",
 }

@@ -4,9 +4,12 @@ package meta_test
 
 import (
 	"go/ast"
+	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,13 +24,18 @@ var publicPackages = []string{"handle", "shard", "world/stats", "world", "schedu
 // promotes lists the fields that exported types of the public packages embed, each
 // with the reason why whoever holds the type may have all that the field has.
 var promotes = map[string]string{
-	"hierarchy.Relation.part": "it exports nothing",
-	"names.Names.part":        "it exports nothing",
-	"near.Index.viewable":     "it exports nothing",
-	"prefab.Prefab.part":      "it exports nothing",
-	"world.Answer.Completion": "an answer is waited for as a completion is",
-	"world.Port.sender":       "it exports nothing",
-	"world.Writer.Reader":     "who may write may read",
+	"hierarchy.Relation.part":  "it exports nothing",
+	"names.Names.part":         "it exports nothing",
+	"near.Index.viewable":      "it exports nothing",
+	"prefab.Prefab.part":       "it exports nothing",
+	"world.Answer.Completion":  "an answer is waited for as a completion is",
+	"world.Bundle.part":        "it exports nothing",
+	"world.Component.part":     "it exports nothing",
+	"world.Func.requested":     "it exports nothing",
+	"world.Message.delivered":  "it exports nothing",
+	"world.Question.requested": "it exports nothing",
+	"world.Reader.accessor":    "it exports nothing",
+	"world.Writer.Reader":      "who may write may read",
 }
 
 // TestPromoted finds embedded fields in exported struct types: everything that they
@@ -66,6 +74,41 @@ func TestPromoted(t *testing.T) {
 	for field := range promotes {
 		assert.Contains(t, found, field, "there is no such field any more")
 	}
+}
+
+// TestFace finds the types of package world that are defined by types of package engine. A program
+// sees the exported fields of those, and what is promoted to them: there must be none.
+func TestFace(t *testing.T) {
+	exports := exportsOf(t)
+	pkg, err := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(exports[path])
+	}).Import("github.com/atoll-sim/atoll/world")
+	require.NoError(t, err)
+	defined := 0
+	for _, name := range pkg.Scope().Names() {
+		of, ok := pkg.Scope().Lookup(name).(*types.TypeName)
+		if !ok || of.IsAlias() || !of.Exported() {
+			continue
+		}
+		named := of.Type().(*types.Named)
+		s, ok := named.Underlying().(*types.Struct)
+		if !ok || s.NumFields() == 0 || s.Field(0).Pkg() == pkg {
+			continue
+		}
+		defined++
+		for f := range s.Fields() {
+			assert.False(t, f.Exported(), "world.%s shows the field %s of package engine", name, f.Name())
+		}
+		own := map[string]bool{}
+		for m := range named.Methods() {
+			own[m.Name()] = true
+		}
+		for m := range types.NewMethodSet(types.NewPointer(named)).Methods() {
+			exported := m.Obj().Exported()
+			assert.True(t, !exported || own[m.Obj().Name()], "world.%s gets the method %s of package engine", name, m.Obj().Name())
+		}
+	}
+	assert.Equal(t, 10, defined)
 }
 
 // embedded returns the name of an embedded field, without package and type arguments.

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
@@ -28,7 +28,7 @@ func (n *notes) Begin()                                 {}
 func (n *notes) Request(int, int, queue.PendingRequest) { n.requests++ }
 func (n *notes) Settled()                               {}
 func (n *notes) Failed(err error)                       { panic(err) }
-func (n *notes) End(in *drive.Inputs) {
+func (n *notes) End(in *extend.Inputs) {
 	n.drawn = append(n.drawn, in.Drawn)
 	n.recalled = append(n.recalled, append([]handle.Handle(nil), in.Recalled...))
 }
@@ -157,7 +157,7 @@ func TestMisrouted(t *testing.T) {
 			of := reflect.ValueOf(e.Space).Elem().FieldByName("mu").FieldByName("chunks")
 			*(*int)(unsafe.Pointer(of.UnsafeAddr())) = slots.ChunksMax
 		}
-		e.Transfer([]drive.Transfer{{From: 0, To: 1, Entities: 1}})
+		e.Transfer([]extend.Transfer{{From: 0, To: 1, Entities: 1}})
 		e.Run(Serial, false)
 		require.Equal(t, full, e.Mail.Misrouted)
 		require.True(t, e.Space.Alive(a.Handle))

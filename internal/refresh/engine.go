@@ -8,7 +8,7 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/clock"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -23,7 +23,7 @@ type Owner interface {
 	CallHooks(shard int)
 	// FramesDue reports whether Capture has something to do, which copies rows for frames.
 	FramesDue() bool
-	Capture(parallel drive.Parallel)
+	Capture(parallel extend.Parallel)
 	// RecorderPanicked returns the error for a Recorder that has panicked, in the method that the
 	// Panic names.
 	RecorderPanicked(p *Panic) error
@@ -69,11 +69,11 @@ type Engine struct {
 	Outboxes   []**queue.Queue
 	Mail       Mail
 	Extensions Extensions
-	Liveness   atomic.Pointer[drive.Liveness] // made when first asked for
-	Hooked     bool                           // there are hooks
-	Pinned     store.Set                      // entities with any of these are not moved by Transfer
-	Rung       uint8                          // of the scheduler's ladder, in this tick
-	Replay     *Replay                        // nil: no log is replayed
+	Liveness   atomic.Pointer[extend.Liveness] // made when first asked for
+	Hooked     bool                            // there are hooks
+	Pinned     store.Set                       // entities with any of these are not moved by Transfer
+	Rung       uint8                           // of the scheduler's ladder, in this tick
+	Replay     *Replay                         // nil: no log is replayed
 	Times      Times
 
 	// Meanwhile is for tests: what other goroutines do in the middle of a refresh.
@@ -89,19 +89,19 @@ type Engine struct {
 	partitions  []*partition // made when first needed
 	active      []*partition // those of partitions that are in use
 	cut         uint32
-	staged      bool           // created entities become alive only when it is known that they stay
-	calls       bool           // functions will run
-	clear       bool           // all entities will die
-	appliers    []applier      // by shard
-	releases    drive.Releases // by references
+	staged      bool            // created entities become alive only when it is known that they stay
+	calls       bool            // functions will run
+	clear       bool            // all entities will die
+	appliers    []applier       // by shard
+	releases    extend.Releases // by references
 	incoming    store.Incoming
 	remoteDead  store.RemoteDead
 	transferred int  // how many are to migrate by Transfer
 	moving      bool // entities migrate in this refresh
 
 	part      func(int)             // the step that runs in parallel
-	parallel  drive.Parallel        // of the step derive
-	derive    drive.Step            // bound once
+	parallel  extend.Parallel       // of the step derive
+	derive    extend.Step           // bound once
 	guarded   func(int)             // guard, bound once
 	recovered atomic.Pointer[Panic] // by guarded
 
@@ -115,10 +115,10 @@ type Engine struct {
 // and Transfers.
 type Replay struct {
 	Queue     *queue.Queue
-	Begins    []uint32         // the counters of Queue at which the requests of each port begin
-	Settled   func()           // called in each refresh when a Recorder's Settled would be, or nil
-	Transfers []drive.Transfer // of the next refresh
-	Rung      uint8            // of the next tick
+	Begins    []uint32          // the counters of Queue at which the requests of each port begin
+	Settled   func()            // called in each refresh when a Recorder's Settled would be, or nil
+	Transfers []extend.Transfer // of the next refresh
+	Rung      uint8             // of the next tick
 }
 
 // Init makes an Engine for a world. Space, Shards, PortSlots and Outboxes are set.
@@ -129,7 +129,7 @@ func (e *Engine) Init(owner Owner) {
 	e.Extensions.of = e
 	e.Ports.slots, e.Ports.epoch, e.Ports.shards = e.PortSlots, &e.Epoch, len(e.Shards)
 	e.guarded = e.guard
-	e.derive = func(n, work int, f func(int)) { e.step(drive.StepDerive, e.parallel, n, work, f) }
+	e.derive = func(n, work int, f func(int)) { e.step(extend.StepDerive, e.parallel, n, work, f) }
 	e.read = func(i int) { e.active[i].read(e.cut) }
 	e.create = e.in("create", func(i int) {
 		for _, x := range e.active {

@@ -3,34 +3,34 @@ package refresh
 import (
 	"fmt"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 )
 
 // Extensions holds the extensions of a world that take part in its refreshes.
 //
 // Ownership: the world's, on an idle world; in a refresh the coordinator.
 type Extensions struct {
-	Derived []drive.Derived
-	Sender  drive.Sender // of the requests that are being applied
+	Derived []extend.Derived
+	Sender  extend.Sender // of the requests that are being applied
 
 	of     *Engine
 	all    []extended
 	late   []late
-	deaths drive.DyingSet
+	deaths extend.DyingSet
 
-	// What is running, for errors: an extension and its method, or the name of a drive.Requests.
+	// What is running, for errors: an extension and its method, or the name of a extend.Requests.
 	running any
 	method  string
 }
 
 type extended struct {
-	drive.Extension
+	extend.Extension
 	notified int // how many of the deaths, or of the spared, it was notified of
 }
 
-// late is a drive.Late, with its steps bound once.
+// late is a extend.Late, with its steps bound once.
 type late struct {
-	drive.Late
+	extend.Late
 	collect, deliver func(int)
 }
 
@@ -38,7 +38,7 @@ type late struct {
 func (x *partition) extend() {
 	from, s := 0, &x.e.Extensions.Sender
 	for _, of := range x.joints {
-		*s = drive.Sender{Port: of.Port}
+		*s = extend.Sender{Port: of.Port}
 		for _, r := range x.Joint[from:of.End] {
 			x.lost.Decide(r.Request, x.e.Space.Apply(r))
 		}
@@ -47,7 +47,7 @@ func (x *partition) extend() {
 }
 
 // Add adds an extension.
-func (e *Extensions) Add(x drive.Extension) {
+func (e *Extensions) Add(x extend.Extension) {
 	e.all = append(e.all, extended{Extension: x})
 	for _, s := range e.of.Shards {
 		s.HoldDestroys = true
@@ -55,7 +55,7 @@ func (e *Extensions) Add(x drive.Extension) {
 }
 
 // AddLate adds an extension of the step deliver.
-func (e *Extensions) AddLate(x drive.Late) {
+func (e *Extensions) AddLate(x extend.Late) {
 	e.late = append(e.late, late{x, x.Collect, e.of.in("deliver", x.Deliver)})
 }
 
@@ -74,13 +74,13 @@ func (e *Extensions) Begin() {
 }
 
 // run returns an extension whose method is about to be called.
-func (e *Extensions) run(i int, method string) drive.Extension {
+func (e *Extensions) run(i int, method string) extend.Extension {
 	x := e.all[i].Extension
 	e.running, e.method = x, method
 	return x
 }
 
-// Running sets what is running, for During: the name of a drive.Requests, or nil.
+// Running sets what is running, for During: the name of a extend.Requests, or nil.
 func (e *Extensions) Running(x any) { e.running = x }
 
 // runLate returns an extension of the step deliver whose methods are about to be called.
@@ -98,7 +98,7 @@ func (e *Extensions) During() string {
 	case string:
 		return fmt.Sprintf("a request of extension %q", x)
 	default:
-		return e.method + " of " + drive.Mention(x)
+		return e.method + " of " + extend.Mention(x)
 	}
 }
 
@@ -174,12 +174,12 @@ func (e *Extensions) spreadTo(following bool) (some bool) {
 }
 
 func (x *extended) following() bool {
-	f, ok := x.Extension.(drive.Following)
+	f, ok := x.Extension.(extend.Following)
 	return ok && f.Follows()
 }
 
 // Derive brings up to date what is derived from rows.
-func (e *Extensions) Derive(step drive.Step) {
+func (e *Extensions) Derive(step extend.Step) {
 	for _, x := range e.Derived {
 		e.running, e.method = x, "Update"
 		x.Update(e.of.Tick.Load(), step)

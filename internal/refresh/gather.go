@@ -1,6 +1,6 @@
 package refresh
 
-import "github.com/atoll-sim/atoll/internal/drive"
+import "github.com/atoll-sim/atoll/internal/extend"
 
 // gather finds the queues that requests were sent on: ports by number, or the queue of a replay;
 // then the outboxes of the shards, and that of global systems, whose requests it publishes: their
@@ -42,7 +42,7 @@ func (e *Engine) gather(ports bool) (sent int) {
 
 // divide divides the producers into partitions with about as many requests each.
 func (e *Engine) divide(sent int) {
-	n := min(len(e.producers), max(1, sent/smallStep), drive.PartitionsMax)
+	n := min(len(e.producers), max(1, sent/smallStep), extend.PartitionsMax)
 	for len(e.partitions) < n {
 		e.partitions = append(e.partitions, newPartition(e, len(e.partitions)))
 	}

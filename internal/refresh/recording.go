@@ -3,7 +3,7 @@ package refresh
 import (
 	"sync/atomic"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/queue"
 )
 
@@ -13,11 +13,11 @@ import (
 // Ownership: the coordinator. Each part of partitions belongs to the worker that reads the
 // partition; failed is stored by any of them, once.
 type recording struct {
-	drive.Recorder
-	drive.Inputs
+	extend.Recorder
+	extend.Inputs
 	e          *Engine
 	begin      methodCaller
-	partitions [drive.PartitionsMax]methodCaller
+	partitions [extend.PartitionsMax]methodCaller
 	end        methodCaller
 	settled    methodCaller
 	failed     atomic.Pointer[Panic]
@@ -34,7 +34,7 @@ type methodCaller struct {
 }
 
 // Record sets the Recorder that receives the inputs, for an idle world; nil removes it.
-func (e *Engine) Record(l drive.Recorder) {
+func (e *Engine) Record(l extend.Recorder) {
 	if l == nil {
 		e.recording = nil
 		e.PortSlots.Note(false)

@@ -2,14 +2,14 @@ package refresh
 
 import (
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // By sets what the coming refresh is part of.
-func (e *Engine) By(what drive.Refresh) {
-	e.Times.tick = what == drive.ByTick
+func (e *Engine) By(what extend.Refresh) {
+	e.Times.tick = what == extend.ByTick
 	if x := e.recording; x != nil {
 		x.By = what
 	}
@@ -17,7 +17,7 @@ func (e *Engine) By(what drive.Refresh) {
 
 // Run does a refresh; with all, one that destroys all entities. It panics with a *Panic, or the
 // value of another panic on this goroutine, if it cannot be completed.
-func (e *Engine) Run(parallel drive.Parallel, all bool) {
+func (e *Engine) Run(parallel extend.Parallel, all bool) {
 	n := len(e.Shards)
 	e.clear = all
 	if check.Enabled {
@@ -50,7 +50,7 @@ func (e *Engine) Run(parallel drive.Parallel, all bool) {
 		}
 	}
 	if e.Extensions.Len() > 0 {
-		e.Times.begin(drive.StepExtend)
+		e.Times.begin(extend.StepExtend)
 		if e.Extensions.refresh(e.active) && e.staged {
 			Serial(n, e.commit) // the spared entities are no longer marked
 		}
@@ -58,7 +58,7 @@ func (e *Engine) Run(parallel drive.Parallel, all bool) {
 	if e.Hooked {
 		events := e.owner.GatherEvents()
 		e.Space.Reveal(e.Shards)
-		e.step(drive.StepObserve, parallel, n, events, e.observe)
+		e.step(extend.StepObserve, parallel, n, events, e.observe)
 	}
 	if e.moving = moves > 0; e.moving {
 		e.move(parallel, moves)
@@ -69,14 +69,14 @@ func (e *Engine) Run(parallel drive.Parallel, all bool) {
 			dying, dirty = dying+s.MarkedRows(), dirty+d
 		}
 	}
-	e.step(drive.StepCompact, parallel, n, dying+moves+dirty, e.compact)
+	e.step(extend.StepCompact, parallel, n, dying+moves+dirty, e.compact)
 	if sent > 0 || dying > 0 {
 		if foreign := e.sum(func(s *store.Shard) int { return s.Deferred() }); foreign > 0 {
 			e.remoteDead.Gather(e.Shards)
-			e.step(drive.StepRecycle, parallel, n+1, foreign, e.recycle)
+			e.step(extend.StepRecycle, parallel, n+1, foreign, e.recycle)
 		}
 	}
-	e.step(drive.StepRelease, parallel, len(e.active), sent, e.release)
+	e.step(extend.StepRelease, parallel, len(e.active), sent, e.release)
 	e.PortSlots.Restock()
 	if e.recording != nil {
 		e.recording.finish()
@@ -86,22 +86,22 @@ func (e *Engine) Run(parallel drive.Parallel, all bool) {
 	}
 	e.Space.SetTick(e.Tick.next())
 	e.Space.Trim()
-	e.step(drive.StepEndTick, parallel, n, e.sum((*store.Shard).Unfinished)+e.Mail.boxes(), e.endTick)
+	e.step(extend.StepEndTick, parallel, n, e.sum((*store.Shard).Unfinished)+e.Mail.boxes(), e.endTick)
 	for i := range e.Extensions.late {
 		x := e.Extensions.runLate(i)
 		due := x.Due(e.Tick.Load())
-		e.step(drive.StepDeliver, parallel, n+1, due, x.collect)
-		e.step(drive.StepDeliver, parallel, n, due, x.deliver)
+		e.step(extend.StepDeliver, parallel, n+1, due, x.collect)
+		e.step(extend.StepDeliver, parallel, n, due, x.deliver)
 	}
 	e.Extensions.running = nil
 	if e.Extensions.Derived != nil {
-		e.Times.begin(drive.StepDerive)
+		e.Times.begin(extend.StepDerive)
 		e.parallel = parallel
 		e.Extensions.Derive(e.derive)
 		e.parallel = nil
 	}
 	if e.owner.FramesDue() {
-		e.Times.begin(drive.StepCapture)
+		e.Times.begin(extend.StepCapture)
 		e.owner.Capture(parallel)
 	}
 	if e.recording != nil {
@@ -110,18 +110,18 @@ func (e *Engine) Run(parallel drive.Parallel, all bool) {
 	if f := e.Replay; f != nil && f.Settled != nil {
 		f.Settled()
 	}
-	e.step(drive.StepNotify, parallel, len(e.active), sent, e.notify) // last, so that a caller that gets an outcome sees its effect
-	e.Ports.retire()                                                  // until then Abandon finds the queues
+	e.step(extend.StepNotify, parallel, len(e.active), sent, e.notify) // last, so that a caller that gets an outcome sees its effect
+	e.Ports.retire()                                                   // until then Abandon finds the queues
 	e.Times.settle()
 }
 
 // requests applies the requests, except moves and those to extensions, and returns how many
 // requests to move there were.
-func (e *Engine) requests(parallel drive.Parallel, sent int) (moves int) {
+func (e *Engine) requests(parallel extend.Parallel, sent int) (moves int) {
 	n := len(e.Shards)
 	e.divide(sent)
 	e.staged, e.calls = e.clear, false
-	e.step(drive.StepRead, parallel, len(e.active), sent, e.read)
+	e.step(extend.StepRead, parallel, len(e.active), sent, e.read)
 	created, waiting, others := 0, 0, 0
 	for _, x := range e.active {
 		created, waiting, others = created+x.created, waiting+x.waiting(), others+x.Count
@@ -132,20 +132,20 @@ func (e *Engine) requests(parallel drive.Parallel, sent int) (moves int) {
 	for _, s := range e.Shards {
 		s.BeginRequests(moves > 0)
 	}
-	e.step(drive.StepCreate, parallel, n, created, e.create)
-	e.step(drive.StepRoute, parallel, len(e.active), waiting, e.route)
+	e.step(extend.StepCreate, parallel, n, created, e.create)
+	e.step(extend.StepRoute, parallel, len(e.active), waiting, e.route)
 	if e.calls {
 		e.stage(true)
-		e.step(drive.StepApply, parallel, n, others, e.applyAside)
+		e.step(extend.StepApply, parallel, n, others, e.applyAside)
 		e.stage(false)
 	} else {
-		e.step(drive.StepApply, parallel, n, others, e.apply)
+		e.step(extend.StepApply, parallel, n, others, e.apply)
 	}
 	if e.clear { // before the commit, so that hooks are not called for the created entities
 		e.MarkAll()
 	}
 	if e.staged {
-		e.step(drive.StepCommit, parallel, n, created+e.sum((*store.Shard).Staged), e.commit)
+		e.step(extend.StepCommit, parallel, n, created+e.sum((*store.Shard).Staged), e.commit)
 	}
 	return moves
 }
@@ -159,12 +159,12 @@ func (e *Engine) stage(on bool) {
 
 // move migrates atoms: their shards give up the atoms and the messages for them, then other shards
 // take them in.
-func (e *Engine) move(parallel drive.Parallel, asked int) {
+func (e *Engine) move(parallel extend.Parallel, asked int) {
 	n := len(e.Shards)
-	e.step(drive.StepCollectOutgoing, parallel, n, asked, e.collectOutgoing)
+	e.step(extend.StepCollectOutgoing, parallel, n, asked, e.collectOutgoing)
 	e.incoming.Gather(e.Shards)
 	e.Mail.gather()
-	e.step(drive.StepCopyIncoming, parallel, n, asked, e.copyIncoming)
+	e.step(extend.StepCopyIncoming, parallel, n, asked, e.copyIncoming)
 	e.Space.Moved()
 	for _, s := range e.Shards {
 		e.Mail.Misrouted = e.Mail.Misrouted || s.Full() // messages have gone ahead to a shard that refused their atom

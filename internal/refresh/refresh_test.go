@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -22,7 +22,7 @@ type owner struct{}
 func (owner) GatherEvents() int             { panic("there are no hooks") }
 func (owner) CallHooks(int)                 { panic("there are no hooks") }
 func (owner) FramesDue() bool               { return false }
-func (owner) Capture(drive.Parallel)        { panic("there are no frames") }
+func (owner) Capture(extend.Parallel)       { panic("there are no frames") }
 func (owner) RecorderPanicked(*Panic) error { panic("there is no Recorder") }
 
 // newEngine makes an Engine of a store without tables.

@@ -1,7 +1,7 @@
 package refresh
 
 import (
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -9,7 +9,7 @@ import (
 // alone: waking a worker costs more.
 const smallStep = 512
 
-// Serial is the drive.Parallel of one goroutine.
+// Serial is the extend.Parallel of one goroutine.
 func Serial(n int, f func(int)) {
 	for i := range n {
 		f(i)
@@ -26,14 +26,14 @@ func (e *Engine) sum(of func(*store.Shard) int) int {
 
 // step runs f in parallel if there is enough work, on one goroutine if there is little, and not
 // at all if there is none. It is small enough to be inlined: most steps of most refreshes have none.
-func (e *Engine) step(step drive.RefreshStep, parallel drive.Parallel, n, work int, f func(int)) {
+func (e *Engine) step(step extend.RefreshStep, parallel extend.Parallel, n, work int, f func(int)) {
 	if work != 0 {
 		e.run(step, parallel, n, work, f)
 	}
 }
 
 // run is step if there is work.
-func (e *Engine) run(step drive.RefreshStep, parallel drive.Parallel, n, work int, f func(int)) {
+func (e *Engine) run(step extend.RefreshStep, parallel extend.Parallel, n, work int, f func(int)) {
 	e.Times.begin(step)
 	switch {
 	case work < smallStep || n == 1:

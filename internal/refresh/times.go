@@ -4,7 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/atoll-sim/atoll/internal/clock"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world/stats"
 )
 
@@ -14,25 +14,25 @@ import (
 //
 // Ownership: the coordinator.
 type Times struct {
-	At      drive.RefreshStep // the step that runs, or ran last
-	Steps   *StepTimes        // nil until a tick ends: they would be most of a new world's memory
-	Latency stats.Histogram   // see world.Stats
-	Traced  bool              // refreshes keep their spans
-	Spans   []drive.StepSpan  // of the newest refresh, in order, if it is traced
+	At      extend.RefreshStep // the step that runs, or ran last
+	Steps   *StepTimes         // nil until a tick ends: they would be most of a new world's memory
+	Latency stats.Histogram    // see world.Stats
+	Traced  bool               // refreshes keep their spans
+	Spans   []extend.StepSpan  // of the newest refresh, in order, if it is traced
 
 	scale  clock.Scale
 	tick   bool // the refresh ends a tick
 	since  int64
-	took   [drive.RefreshSteps]int64
+	took   [extend.RefreshSteps]int64
 	begun  uint32  // a bit for each step that was
 	waited []int64 // the times since which the oldest request of each port in this refresh had waited
 }
 
 // StepTimes has a histogram for each step.
-type StepTimes [drive.RefreshSteps]stats.Histogram
+type StepTimes [extend.RefreshSteps]stats.Histogram
 
 // begin ends the running step, and begins one.
-func (t *Times) begin(step drive.RefreshStep) {
+func (t *Times) begin(step extend.RefreshStep) {
 	if !t.tick {
 		t.At = step
 		return
@@ -50,14 +50,14 @@ func (t *Times) end(now int64) {
 	}
 	t.took[t.At] += now - t.since
 	if t.Traced {
-		t.Spans = append(t.Spans, drive.StepSpan{Step: t.At, From: t.since, To: now})
+		t.Spans = append(t.Spans, extend.StepSpan{Step: t.At, From: t.since, To: now})
 	}
 }
 
 // start begins a refresh.
 func (t *Times) start() {
 	t.since, t.begun, t.Spans, t.waited = 0, 0, t.Spans[:0], t.waited[:0]
-	t.begin(drive.StepGather)
+	t.begin(extend.StepGather)
 }
 
 // settle ends the refresh, and counts.

@@ -3,11 +3,11 @@ package refresh
 import (
 	"fmt"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 )
 
-// Transfer makes entities move at the refresh; see drive.Tick.Transfer.
-func (e *Engine) Transfer(transfers []drive.Transfer) {
+// Transfer makes entities move at the refresh; see extend.Tick.Transfer.
+func (e *Engine) Transfer(transfers []extend.Transfer) {
 	for _, x := range transfers {
 		if n := len(e.Shards); x.From < 0 || x.From >= n || x.To < 0 || x.To >= n || x.From == x.To || x.Entities < 1 {
 			panic(fmt.Sprintf("world: transfer of %d entities from shard %d to %d, want 1 or more, and two shards of 0 to %d", x.Entities, x.From, x.To, n-1))
@@ -22,7 +22,7 @@ func (e *Engine) Transfer(transfers []drive.Transfer) {
 	e.transfer(transfers)
 }
 
-func (e *Engine) transfer(transfers []drive.Transfer) {
+func (e *Engine) transfer(transfers []extend.Transfer) {
 	for _, x := range transfers {
 		n := min(x.Entities, transferMax)
 		e.Shards[x.From].MigrateSome(x.To, n, &e.Pinned)

@@ -5,25 +5,25 @@ import (
 	"math"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 )
 
 // AppendState appends all that decides what the wheel does next: its generations, and the order of
 // the free entries and of those that are set. body appends the value of an entry.
 func (w *Wheel) AppendState(dst []byte, body func(dst []byte, index int) []byte) []byte {
-	dst = drive.AppendNumber(drive.AppendNumber(dst, len(w.slots)), w.used)
+	dst = extend.AppendNumber(extend.AppendNumber(dst, len(w.slots)), w.used)
 	for k := range w.used {
-		dst = drive.AppendNumber(dst, w.At(k).generation-1)
+		dst = extend.AppendNumber(dst, w.At(k).generation-1)
 	}
-	dst = drive.AppendNumber(dst, w.free.len)
+	dst = extend.AppendNumber(dst, w.free.len)
 	for at := w.free.first; at != 0; at = w.At(int(at - 1)).next {
-		dst = drive.AppendNumber(dst, at-1)
+		dst = extend.AppendNumber(dst, at-1)
 	}
 	for _, l := range w.slots {
 		for at := l.first; at != 0; {
 			x := w.At(int(at - 1))
 			for _, n := range [...]uint64{uint64(at - 1), uint64(x.To), x.due, x.armed, x.Period} {
-				dst = drive.AppendNumber(dst, n)
+				dst = extend.AppendNumber(dst, n)
 			}
 			dst = body(dst, int(at-1))
 			at = x.next
@@ -34,15 +34,15 @@ func (w *Wheel) AppendState(dst []byte, body func(dst []byte, index int) []byte)
 
 // Load makes the wheel what AppendState wrote. now is the tick. body reads the value of an entry,
 // and returns the bytes after it.
-func (w *Wheel) Load(c *drive.Cursor, now uint64, body func(src []byte, index int) ([]byte, error)) error {
+func (w *Wheel) Load(c *extend.Cursor, now uint64, body func(src []byte, index int) ([]byte, error)) error {
 	slots, used := c.Int(), c.Count(1)
 	switch {
 	case c.Err != nil:
 		return c.Err
 	case slots < slotsFirst || slots > slotsMost || slots&(slots-1) != 0:
-		return fmt.Errorf("it has %d slots (%w)", slots, drive.ErrImage)
+		return fmt.Errorf("it has %d slots (%w)", slots, extend.ErrImage)
 	case used > Most:
-		return fmt.Errorf("it has had %d entries, and %d is the most (%w)", used, Most, drive.ErrImage)
+		return fmt.Errorf("it has had %d entries, and %d is the most (%w)", used, Most, extend.ErrImage)
 	}
 	*w = Wheel{slots: make([]list, slots)}
 	for range used {
@@ -83,9 +83,9 @@ func (w *Wheel) Load(c *drive.Cursor, now uint64, body func(src []byte, index in
 	return nil
 }
 
-func wrong(c *drive.Cursor) error {
+func wrong(c *extend.Cursor) error {
 	if c.Err != nil {
 		return c.Err
 	}
-	return fmt.Errorf("an entry is where none can be (%w)", drive.ErrImage)
+	return fmt.Errorf("an entry is where none can be (%w)", extend.ErrImage)
 }

@@ -1,6 +1,6 @@
 package durable
 
-import "github.com/atoll-sim/atoll/internal/driver"
+import "github.com/atoll-sim/atoll/internal/engine"
 
 // Crash ends a Store as the death of its process would: nothing is written any more.
 func (d *Store) Crash() {
@@ -10,6 +10,6 @@ func (d *Store) Crash() {
 	d.saving <- struct{}{} // nobody saves any more
 	d.log.stop(ErrClosed)
 	d.log.done.Wait()
-	driver.Of(d.w).KeepIncarnation(nil)
+	engine.Of(d.w).KeepIncarnation(nil)
 	_ = d.lock.Close()
 }

@@ -1,14 +1,14 @@
 package durable
 
-import "github.com/atoll-sim/atoll/internal/drive"
+import "github.com/atoll-sim/atoll/internal/extend"
 
 // measured is a Store as the world sees it, for statistics.
 type measured struct{ *Store }
 
 // Measure reports what is on disk, and what is not yet.
-func (d measured) Measure(add func(drive.Measured)) {
+func (d measured) Measure(add func(extend.Measured)) {
 	figure := func(name, help string, counts bool, value float64) {
-		add(drive.Measured{Name: "atoll_store_" + name, Help: help, Counts: counts, Value: value})
+		add(extend.Measured{Name: "atoll_store_" + name, Help: help, Counts: counts, Value: value})
 	}
 	w := &d.written
 	figure("snapshots_total", "Snapshots saved while the world ran.", true, float64(w.snapshots.Load()))

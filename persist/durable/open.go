@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/scheduler"
@@ -49,7 +49,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 		return nil, fmt.Errorf("durable: %d ports are open; open ports, and attach a Pool of package async, after Open", now.Ports)
 	}
 	if w.Err() == nil { // also if the directory is new: the next start would be refused
-		if err := driver.Of(w).MayLoad("durable.Open"); err != nil {
+		if err := engine.Of(w).MayLoad("durable.Open"); err != nil {
 			return nil, fmt.Errorf("durable: %w: %w; fill it in Options.New, which Open calls if the directory has no world yet", snapshot.ErrNotNew, err)
 		}
 	}
@@ -74,7 +74,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 			_ = d.lock.Close() // an earlier error counts
 		}
 	}()
-	driver.Of(w).Seal("durable.Open") // the next start restores before it could register anything later
+	engine.Of(w).Seal("durable.Open") // the next start restores before it could register anything later
 	if err := d.restore(ctx); err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 		d.warn("few incarnations are left; begin a new world, with fewer versions each", "incarnation", x.Incarnation, "of", all)
 	}
 	d.ends, d.stop = context.WithCancel(context.WithoutCancel(ctx))
-	driver.Of(w).AddMeasured(measured{d})
+	engine.Of(w).AddMeasured(measured{d})
 	d.stopped.Go(d.keep)
 	opened = true
 	return d, nil
@@ -160,7 +160,7 @@ func (d *Store) begin() error {
 	d.before = n.ID
 	d.log = newLog(d.o.LogBytes, n.target(file), d.w.Tick, d.tell, d.begun)
 	if err = d.w.Reincarnate(x.Incarnation); err == nil { // no caller gets a handle before Open returns
-		driver.Of(d.w).KeepIncarnation(func(n uint32) error {
+		engine.Of(d.w).KeepIncarnation(func(n uint32) error {
 			return d.state(func(s *statement) { s.incarnation = max(s.incarnation, n) })
 		})
 		err = d.record(n, !d.o.NoLog)

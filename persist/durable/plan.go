@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/snapshot"
@@ -65,7 +65,7 @@ func logSince(dir *snapshot.Dir, found snapshot.Found) (bool, error) {
 	}
 	defer in.Close()
 	var m mark
-	body, err := drive.ReadAlso(in, markName)
+	body, err := extend.ReadAlso(in, markName)
 	if err == nil && body != nil {
 		also := m.also()
 		err = also.Load(body)

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/state"
@@ -171,7 +171,7 @@ func TestProgramsComplete(t *testing.T) {
 			told = append(told, d.Kind)
 		}
 	}
-	for _, list := range driver.Of(newBank(1).World).Survey().Registered() {
+	for _, list := range engine.Of(newBank(1).World).Survey().Registered() {
 		require.Contains(t, told, list.What, "no program has one more")
 	}
 }
@@ -220,7 +220,7 @@ func TestPins(t *testing.T) {
 	require.NoError(t, snapshot.Save(&file, x.World, x.options.Snapshot))
 	mast := world.Register[Mast](y.World, "mast")
 	y.Pin(y.shipOf, mast)
-	require.Len(t, driver.Of(y.World).Survey().Pinned(), 2)
+	require.Len(t, engine.Of(y.World).Survey().Pinned(), 2)
 	require.NoError(t, snapshot.Load(&file, y.World, y.options.Snapshot))
-	require.Equal(t, []int{2}, driver.Of(y.World).Survey().Pinned())
+	require.Equal(t, []int{2}, engine.Of(y.World).Survey().Pinned())
 }

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/atoll-sim/atoll/internal/aside"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/snapshot"
@@ -363,7 +363,7 @@ func (d *Store) Close() error {
 		err = fmt.Errorf("durable: Store.Close saved no snapshot, and there is no log of what came after tick %d: %w", d.saves.Load(), wrong)
 	}
 	d.log.end(saved && err == nil)
-	driver.Of(d.w).KeepIncarnation(nil)
+	engine.Of(d.w).KeepIncarnation(nil)
 	return errors.Join(err, d.lock.Close())
 }
 

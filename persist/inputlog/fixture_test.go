@@ -7,7 +7,7 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -91,7 +91,7 @@ func emptySea(t testing.TB, o world.Options, s scheduler.Options) *sea {
 	t.Helper()
 	w, err := world.New(o)
 	require.NoError(t, err)
-	driver.Of(w).Scatter(16)
+	engine.Of(w).Scatter(16)
 	x := &sea{World: w}
 	x.body = world.Register[Body](w, "body")
 	x.label = world.Register[Label](w, "label")

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/state"
@@ -13,9 +13,9 @@ import (
 // kind is how requests of one kind are recorded.
 type kind struct {
 	store.Description
-	form  drive.Form // of its value; nil: it has none, or is not recorded
-	whole *mem.Type  // of its value, if the form is the value's memory; nil otherwise
-	shape string     // compared to find out whether two worlds have the same
+	form  extend.Form // of its value; nil: it has none, or is not recorded
+	whole *mem.Type   // of its value, if the form is the value's memory; nil otherwise
+	shape string      // compared to find out whether two worlds have the same
 }
 
 // learn appends the kinds of the world that all does not have. If some cannot be recorded,
@@ -26,7 +26,7 @@ func learn(all []kind, kinds store.Kinds, codecs *state.Codecs) ([]kind, error) 
 		d, t := kinds.Describe(i)
 		k := kind{Description: d, shape: d.Name}
 		if t != nil && !d.Asks {
-			form, err := drive.FormOf(codecs, t, true)
+			form, err := extend.FormOf(codecs, t, true)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("inputlog: %s cannot be recorded: %w", d.Name, err))
 				continue

@@ -15,7 +15,7 @@ import (
 	"github.com/atoll-sim/atoll/ext/names"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/marks"
 	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/persist/inputlog"
@@ -184,7 +184,7 @@ func TestDiffers(t *testing.T) {
 }
 
 func anyone(x *sea) handle.Handle {
-	return driver.Of(x.World).Survey().Shard(0).Tables()[0].Chunks()[0].Handles()[0]
+	return engine.Of(x.World).Survey().Shard(0).Tables()[0].Chunks()[0].Handles()[0]
 }
 
 // TestPortsWhileFed checks that there are ports or a log, not both.

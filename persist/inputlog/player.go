@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/state"
@@ -67,12 +67,12 @@ type Player struct {
 	log      *Log
 	next     []*Log // those of Then
 	w        *world.World
-	replayer drive.Replayer
+	replayer *engine.Replayer
 	codecs   *state.Codecs
 	known    store.Kinds
 	kinds    []kind
-	in       drive.Inputs
-	turns    drive.Turns
+	in       extend.Inputs
+	turns    extend.Turns
 	sum      uint64 // of the parts of the state before the next tick
 	settled  bool   // sum is known: the idle world may be filled after Play
 	ticks    uint64
@@ -99,7 +99,7 @@ func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	if err := w.Err(); err != nil {
 		return nil, err
 	}
-	d := driver.Of(w)
+	d := engine.Of(w)
 	d.MustIdle("Log.Play")
 	err := l.header.mustMatch(w)
 	if err != nil {
@@ -119,7 +119,7 @@ func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 		return nil, err
 	}
 	p.drawn = p.replayer.Drawn()
-	p.turns = drive.NewTurns(w, codecs)
+	p.turns = extend.NewTurns(w, codecs)
 	p.replayer.OnSettled(func() { p.sum, p.settled = p.turns.Sum(), true })
 	return p, nil
 }
@@ -174,8 +174,8 @@ func (p *Player) follow() error {
 	if err := p.log.once(); err != nil {
 		return err
 	}
-	p.turns = drive.NewTurns(p.w, p.codecs)
-	p.sum, p.settled = drive.NewTurns(p.w, p.codecs).Sum(), true // as the Recorder of this log did
+	p.turns = extend.NewTurns(p.w, p.codecs)
+	p.sum, p.settled = extend.NewTurns(p.w, p.codecs).Sum(), true // as the Recorder of this log did
 	if err := p.begin(); err != nil {
 		return err
 	}
@@ -227,9 +227,9 @@ func (p *Player) Next() bool {
 // World.Clear if the program had called these on the idle world. It returns the error of tick.
 func (p *Player) Make(tick func() error) error {
 	switch p.in.By {
-	case drive.ByRefresh:
+	case extend.ByRefresh:
 		p.w.Refresh()
-	case drive.ByClear:
+	case extend.ByClear:
 		p.w.Clear()
 	default:
 		return tick()
@@ -322,7 +322,7 @@ func (p *Player) tick(body []byte) error {
 	switch {
 	case c.err != nil:
 		return from.altered("tick %d: %v", p.in.Tick, c.err)
-	case errors.Is(err, drive.ErrForged):
+	case errors.Is(err, extend.ErrForged):
 		return from.altered("tick %d: %v", p.in.Tick, err)
 	case err != nil:
 		return from.wrong(ErrOtherWorld, "tick %d: %v", p.in.Tick, err)

@@ -6,8 +6,8 @@ import (
 	"io"
 
 	"github.com/atoll-sim/atoll/internal/aside"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/state"
@@ -64,8 +64,8 @@ type Recorder struct {
 	known      store.Kinds
 	kinds      []kind
 	to         writer
-	partitions [drive.PartitionsMax]partitionRecord
-	turns      drive.Turns
+	partitions [extend.PartitionsMax]partitionRecord
+	turns      extend.Turns
 	sum        uint64 // of the parts of the state before the next tick
 	ticks      uint64
 	length     int // bytes of the ticks
@@ -95,11 +95,11 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 	if err := w.Err(); err != nil {
 		return nil, err
 	}
-	d := driver.Of(w)
+	d := engine.Of(w)
 	d.MustIdle("inputlog.NewRecorder")
 	r := &Recorder{w: w, codecs: o.Codecs, known: d.Survey().Kinds(), to: writer{out: out}}
-	r.turns = drive.NewTurns(w, o.Codecs)
-	r.sum = drive.NewTurns(w, o.Codecs).Sum() // by others, so that a Player which cannot know this sum hashes the same parts later
+	r.turns = extend.NewTurns(w, o.Codecs)
+	r.sum = extend.NewTurns(w, o.Codecs).Sum() // by others, so that a Player which cannot know this sum hashes the same parts later
 	kinds, err := learn(nil, r.known, r.codecs)
 	if err != nil {
 		return nil, err
@@ -206,13 +206,13 @@ func (r *Recorder) Close() error {
 		return r.err
 	}
 	if !r.dropped && r.w.Err() == nil {
-		driver.Of(r.w).LookForChanges()
+		engine.Of(r.w).LookForChanges()
 	}
 	if r.closed { // by OnChange
 		return r.err
 	}
 	if !r.dropped && r.w.Err() == nil {
-		_ = driver.Of(r.w).RecordInputs(nil, nil)
+		_ = engine.Of(r.w).RecordInputs(nil, nil)
 	}
 	r.closed = true
 	if r.err == nil {
@@ -296,7 +296,7 @@ func (l *recorder) Failed(err error) {
 }
 
 // End writes the tick.
-func (l *recorder) End(in *drive.Inputs) {
+func (l *recorder) End(in *extend.Inputs) {
 	r := (*Recorder)(l)
 	if r.err == nil {
 		r.to.begin(tickRecord)

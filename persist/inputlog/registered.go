@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -17,7 +17,7 @@ type list struct {
 
 // lists returns everything registered that decides what the state is.
 func lists(w *world.World) (all []list) {
-	for _, r := range driver.Of(w).Survey().Registered() {
+	for _, r := range engine.Of(w).Survey().Registered() {
 		l := list{what: r.What}
 		for _, n := range r.Names {
 			l.names = append(l.names, n.Name)

@@ -11,7 +11,7 @@ import (
 	"github.com/atoll-sim/atoll/ext/prefab"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
@@ -170,8 +170,8 @@ func TestWrittenForReading(t *testing.T) {
 			r, err := inputlog.NewRecorder(x.World, new(bytes.Buffer), inputlog.Options{OnChange: func() {}})
 			require.NoError(t, err)
 			body := written(x)
-			driver.Of(x.World).LookForChanges()
-			driver.Of(x.World).LookForChanges()
+			engine.Of(x.World).LookForChanges()
+			engine.Of(x.World).LookForChanges()
 			body.Small++
 			func() {
 				defer func() { require.Contains(t, recover(), `component "body" was written through what is for reading`) }()

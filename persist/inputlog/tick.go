@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 )
 
 // A tick's body has the following, as numbers of one to ten bytes each except for values,
@@ -15,7 +15,7 @@ import (
 //	n recalled   {handle}
 //	n released   {handle}
 //	n shifts     {from, to, entities}
-func appendTick(dst []byte, in *drive.Inputs) []byte {
+func appendTick(dst []byte, in *extend.Inputs) []byte {
 	dst = binary.AppendUvarint(dst, in.Tick)
 	dst = binary.AppendUvarint(dst, uint64(in.By)|uint64(in.Rung)<<2)
 	dst = binary.AppendUvarint(dst, uint64(in.Drawn))
@@ -40,10 +40,10 @@ func appendHandles(dst []byte, hs []handle.Handle) []byte {
 }
 
 // readTick reads what appendTick wrote. It leaves the requests.
-func (c *cursor) readTick(in *drive.Inputs) {
+func (c *cursor) readTick(in *extend.Inputs) {
 	in.Tick = c.number()
-	by := c.below(drive.RungsMax << 2)
-	if in.By, in.Rung = drive.Refresh(by&3), uint8(by>>2); in.By > drive.ByClear {
+	by := c.below(extend.RungsMax << 2)
+	if in.By, in.Rung = extend.Refresh(by&3), uint8(by>>2); in.By > extend.ByClear {
 		c.fail(errors.New("a refresh is of no kind that there is"))
 	}
 	in.Drawn = uint32(c.below(1 << 32))
@@ -53,7 +53,7 @@ func (c *cursor) readTick(in *drive.Inputs) {
 	in.Transfers = in.Transfers[:0]
 	for range c.times {
 		from, to, n := c.below(handle.HomeMax), c.below(handle.HomeMax), c.below(1<<31)
-		in.Transfers = append(in.Transfers, drive.Transfer{From: int(from), To: int(to), Entities: int(n)})
+		in.Transfers = append(in.Transfers, extend.Transfer{From: int(from), To: int(to), Entities: int(n)})
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/state"
@@ -24,8 +24,8 @@ type Captured struct {
 	info    *format.Info
 	parts   []format.Part
 	bytes   [][]byte // by part: what it appends; nil for rows
-	frozen  drive.Frozen
-	hashing drive.Hashing
+	frozen  *engine.Frozen
+	hashing extend.Hashing
 	hash    onceHash
 }
 
@@ -63,7 +63,7 @@ func Capture(w *world.World, o Options) (c *Captured, err error) {
 		return nil, err
 	}
 	c = &Captured{s: s, info: info}
-	if c.frozen, err = driver.Of(w).Freeze(nil); err != nil {
+	if c.frozen, err = engine.Of(w).Freeze(nil); err != nil {
 		return nil, err
 	}
 	taken, frozen := false, c.frozen
@@ -73,7 +73,7 @@ func Capture(w *world.World, o Options) (c *Captured, err error) {
 		}
 		frozen.Release()
 		v := recover()
-		var failed *drive.CodecError
+		var failed *extend.CodecError
 		if e, ok := v.(error); ok && errors.As(e, &failed) {
 			c, err = nil, e
 		} else if v != nil {
@@ -81,7 +81,7 @@ func Capture(w *world.World, o Options) (c *Captured, err error) {
 		}
 	}()
 	c.take()
-	c.hashing, err = drive.HashLater(w, s.o.Codecs, c.frozen.Has)
+	c.hashing, err = extend.HashLater(w, s.o.Codecs, c.frozen.Has)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (c *Captured) take() {
 // image returns the image of a shard at the capture.
 func (c *Captured) image(shard int) *store.Image {
 	s := c.shard(shard)
-	x := format.ReadShard(&drive.Cursor{Rest: s.Body})
+	x := format.ReadShard(&extend.Cursor{Rest: s.Body})
 	for i := range x.Tables {
 		for k := range x.Tables[i].Chunks {
 			to, from := &x.Tables[i].Chunks[k], &c.s.images[shard].Tables[i].Chunks[k]

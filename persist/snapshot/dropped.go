@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
@@ -157,7 +157,7 @@ func (l *loading) mergeMarks(x *store.Image, plans []tablePlan, tables []store.T
 }
 
 // mergedRows loads the rows of a chunk, which are part of a larger table of the world.
-func (l *loading) mergedRows(c *drive.Cursor, p *tablePlan, chunk int, hs []handle.Handle) error {
+func (l *loading) mergedRows(c *extend.Cursor, p *tablePlan, chunk int, hs []handle.Handle) error {
 	m := p.merged
 	first, end := p.first[chunk], p.first[chunk+1]
 	if len(hs) != end-first {

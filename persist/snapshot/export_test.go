@@ -6,7 +6,7 @@ import (
 	"errors"
 	"reflect"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/state"
@@ -109,7 +109,7 @@ type (
 func (d *Dir) Use(f Files) { d.files = f }
 
 // Forge changes what a snapshot that is not compressed says of the form of its first component.
-func Forge(image []byte, forge func(parts []drive.Part) []drive.Part) []byte {
+func Forge(image []byte, forge func(parts []extend.Part) []extend.Part) []byte {
 	out := bytes.NewBuffer(bytes.Clone(image[:preamble]))
 	w, r := format.Writer{Out: out}, format.SourceOf(bytes.NewReader(image))
 	s, err := new(format.Section), r.Begin()
@@ -133,7 +133,7 @@ func Forge(image []byte, forge func(parts []drive.Part) []drive.Part) []byte {
 
 // Conversion returns what Load would do about a component of one type in a world with another, and
 // the form by which it reads the values.
-func Conversion(old, now reflect.Type, codecs *state.Codecs, changes ...Change) (p Plan, form drive.Form, err error) {
+func Conversion(old, now reflect.Type, codecs *state.Codecs, changes ...Change) (p Plan, form extend.Form, err error) {
 	it := format.Named{Name: "it"}
 	saved, own := named{Named: it, rows: old}, named{Named: it, rows: now}
 	if err := errors.Join(saved.formOf(codecs), own.formOf(codecs)); err != nil {

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 )
@@ -75,7 +75,7 @@ func (l *loading) copyShards() error {
 // copyShard makes a shard and copies its chunks.
 func (l *loading) copyShard(i int, spare chan<- chunkJob, wrong *wrong) error {
 	s := l.from.shard(i)
-	return l.shard(&s, &drive.Cursor{Rest: s.Body}, i, func(c *store.Chunk, table, chunk int) {
+	return l.shard(&s, &extend.Cursor{Rest: s.Body}, i, func(c *store.Chunk, table, chunk int) {
 		x := chunkJob{c, i, format.Place{Table: table, Chunk: chunk}}
 		select {
 		case spare <- x:
@@ -99,7 +99,7 @@ func (l *loading) copyChunk(x chunkJob) error {
 			}
 			bytes = s.appendCells(nil, s.names.components[id].form, t.Chunks[x.Chunk].Columns[at])
 		}
-		c := drive.Cursor{Rest: bytes}
+		c := extend.Cursor{Rest: bytes}
 		err := l.values(&c, own.form, x.to.Cells(own.to))
 		if err == nil {
 			err = c.End()

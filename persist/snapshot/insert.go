@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
@@ -118,8 +118,8 @@ func Insert(w, piece *world.World, o InsertOptions) (*Inserted, error) {
 
 // insertion is an Insert that is under way.
 type insertion struct {
-	to, from   driver.World
-	own, other drive.Survey // of the worlds
+	to, from   *engine.World
+	own, other *engine.Survey // of the worlds
 	o          InsertOptions
 	components []int          // by component of the piece: its number in the world, or -1 if not looked up yet
 	groups     []*insertGroup // by table
@@ -141,7 +141,7 @@ func newInsertion(w, piece *world.World, o InsertOptions) (*insertion, error) {
 	if err := errors.Join(w.Err(), piece.Err()); err != nil {
 		return nil, err
 	}
-	x := &insertion{to: driver.Of(w), from: driver.Of(piece), o: o}
+	x := &insertion{to: engine.Of(w), from: engine.Of(piece), o: o}
 	x.from.MustIdle(call + " of a piece")
 	x.from.MustBeWhole(call + " of a piece")
 	if err := x.to.MayInsert(call); err != nil {
@@ -161,11 +161,11 @@ func newInsertion(w, piece *world.World, o InsertOptions) (*insertion, error) {
 func (x *insertion) planExtensions() error {
 	own, used := x.own.Extensions(), map[int]bool{}
 	for i, e := range x.other.Extensions() {
-		name := drive.NameOf(e, i)
-		if _, late := e.(drive.Late); late {
+		name := extend.NameOf(e, i)
+		if _, late := e.(extend.Late); late {
 			continue // timers
 		}
-		from, ok := e.(drive.Insertable)
+		from, ok := e.(extend.Insertable)
 		if !ok {
 			return format.OtherWorld("extension %q, a %T, cannot be inserted", name, e)
 		}
@@ -178,14 +178,14 @@ func (x *insertion) planExtensions() error {
 		}
 		at := -1
 		for k, o := range own {
-			if at < 0 && !used[k] && drive.NameOf(o, k) == name {
+			if at < 0 && !used[k] && extend.NameOf(o, k) == name {
 				at, used[k] = k, true
 			}
 		}
 		if at < 0 {
 			return format.OtherWorld("%q of the piece, which has entities that are inserted, is not in the world; make it with the same New", name)
 		}
-		put, err := own[at].(drive.Insertable).PlanInsert(part)
+		put, err := own[at].(extend.Insertable).PlanInsert(part)
 		if err != nil {
 			return fmt.Errorf("snapshot: Insert: %w", err)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/state"
@@ -101,7 +101,7 @@ func TestInsertChunks(t *testing.T) {
 
 // leaveChunks makes the world believe that it has given all chunks but n: a million take seconds.
 func (x *narrow) leaveChunks(n int) {
-	f := reflect.ValueOf(driver.Of(x.World).Space()).Elem().FieldByName("mu").FieldByName("chunks")
+	f := reflect.ValueOf(engine.Of(x.World).Space()).Elem().FieldByName("mu").FieldByName("chunks")
 	reflect.NewAt(f.Type(), f.Addr().UnsafePointer()).Elem().SetInt(int64(slots.ChunksMax - n))
 }
 
@@ -227,7 +227,7 @@ func TestRefusedRows(t *testing.T) {
 	require.NoError(t, err)
 	tables := func() (n int) {
 		for i := range x.Shards() {
-			n += len(driver.Of(x.World).Survey().Shard(i).Tables())
+			n += len(engine.Of(x.World).Survey().Shard(i).Tables())
 		}
 		return n
 	}

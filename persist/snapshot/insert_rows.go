@@ -9,8 +9,8 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/reference"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/drive/remap"
+	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/extend/remap"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
@@ -93,7 +93,7 @@ func (x *insertion) runs() (runs []insertRun, err error) {
 		c, row := x.from.Space().At(l)
 		runs = append(runs, insertRun{c, row, row + 1})
 		for _, e := range x.other.Extensions() {
-			if e, ok := e.(drive.Insertable); ok {
+			if e, ok := e.(extend.Insertable); ok {
 				all = e.AppendFollowers(all, h)
 			}
 		}
@@ -110,7 +110,7 @@ func (x *insertion) runs() (runs []insertRun, err error) {
 func (x *insertion) component(id int) (int, error) {
 	if x.components[id] == -1 {
 		n := x.other.Components()[id]
-		at := slices.IndexFunc(x.own.Components(), func(own drive.Named) bool { return own.Name == n.Name })
+		at := slices.IndexFunc(x.own.Components(), func(own extend.Named) bool { return own.Name == n.Name })
 		switch {
 		case at < 0:
 			return 0, format.OtherWorld("component %q (%v) of the piece is not in the world; register it, or remove it from the piece", n.Name, n.Type)
@@ -163,7 +163,7 @@ func (x *insertion) number() error {
 func (x *insertion) copy() (err error) {
 	name := ""
 	defer func() {
-		var failed *drive.CodecError
+		var failed *extend.CodecError
 		v := recover()
 		if e, ok := v.(error); ok && errors.As(e, &failed) {
 			err = e
@@ -190,9 +190,9 @@ func (x *insertion) copy() (err error) {
 
 // copyColumn copies a component of the piece.
 func (x *insertion) copyColumn(g *insertGroup, component int, to mem.Cells) (err error) {
-	var form drive.Form
+	var form extend.Form
 	if !x.other.Copied(component) {
-		if form, err = drive.FormOf(x.o.Codecs, to.Type, true); err != nil {
+		if form, err = extend.FormOf(x.o.Codecs, to.Type, true); err != nil {
 			return err
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
@@ -62,7 +62,7 @@ func load(r format.Source, from *Captured, w *world.World, call string, o Option
 	if err := w.Err(); err != nil {
 		return err
 	}
-	d := driver.Of(w)
+	d := engine.Of(w)
 	d.MustIdle(call)
 	l := &loading{w: w, v: d.Survey(), o: &o, r: r, from: from, tables: make([][]tablePlan, w.Shards())}
 	if err := l.begin(); err != nil {
@@ -105,13 +105,13 @@ func (l *loading) begin() error {
 // fill reads all other sections.
 func (l *loading) fill() error {
 	var s format.Section
-	var c drive.Cursor // of its body
+	var c extend.Cursor // of its body
 	var buf []byte
 	unpacked := func() (err error) {
 		if most := l.o.BytesMax; most > 0 && int64(s.Length) > most && !s.Sure {
 			return fmt.Errorf("%w: %v has %d bytes, with BytesMax = %d", ErrTooLarge, &s, s.Length, most)
 		}
-		c = drive.Cursor{Most: l.mayList(&s)}
+		c = extend.Cursor{Most: l.mayList(&s)}
 		c.Rest, err = s.Unpack(&buf)
 		return err
 	}
@@ -178,7 +178,7 @@ func (l *loading) fill() error {
 func (l *loading) complete(counts map[byte]int) error {
 	want := map[byte]int{
 		format.MailSection: l.w.Shards() + 1, format.ResourceSection: len(l.names.resources), format.ExtensionSection: len(l.names.extensions),
-		format.SchedulerSection: drive.FlagsOf(l.names.scheduler), format.AlsoSection: len(l.names.also),
+		format.SchedulerSection: extend.FlagsOf(l.names.scheduler), format.AlsoSection: len(l.names.also),
 	}
 	for kind, n := range want {
 		if counts[kind] != n {

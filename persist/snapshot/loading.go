@@ -8,7 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
@@ -18,11 +19,11 @@ import (
 // loading is a world that is being loaded.
 type loading struct {
 	w      *world.World
-	v      drive.Survey // of it
+	v      *engine.Survey // of it
 	o      *Options
 	r      format.Source
 	from   *Captured // has the rows, or nil: the source has them
-	into   drive.Loader
+	into   *engine.Loader
 	head   format.Header
 	same   bool          // the hashes can be compared
 	names  *catalogue    // of the snapshot
@@ -93,7 +94,7 @@ func (l *loading) drops() bool {
 }
 
 // pass skips the values of something that is dropped.
-func (l *loading) pass(c *drive.Cursor, n *named, values int) error {
+func (l *loading) pass(c *extend.Cursor, n *named, values int) error {
 	if n.form == nil {
 		return c.Err
 	}
@@ -101,7 +102,7 @@ func (l *loading) pass(c *drive.Cursor, n *named, values int) error {
 }
 
 // values reads values.
-func (l *loading) values(c *drive.Cursor, form drive.Form, values mem.Cells) (err error) {
+func (l *loading) values(c *extend.Cursor, form extend.Form, values mem.Cells) (err error) {
 	if c.Err != nil {
 		return c.Err
 	}
@@ -114,7 +115,7 @@ func (l *loading) values(c *drive.Cursor, form drive.Form, values mem.Cells) (er
 }
 
 // value reads a value, and returns the rest.
-func (l *loading) value(src []byte, form drive.Form, to mem.Cells) ([]byte, error) {
+func (l *loading) value(src []byte, form extend.Form, to mem.Cells) ([]byte, error) {
 	if form.ByCodec() {
 		l.codecs.Lock()
 		defer l.codecs.Unlock()

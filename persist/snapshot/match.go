@@ -5,7 +5,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/schema"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/shape"
@@ -27,7 +27,7 @@ func PlanLoad(src io.Reader, w *world.World, o Options) (Plan, error) {
 	if err := w.Err(); err != nil {
 		return Plan{}, err
 	}
-	d := driver.Of(w)
+	d := engine.Of(w)
 	d.MustIdle("snapshot.PlanLoad")
 	l := &loading{w: w, v: d.Survey(), o: &o, r: format.SourceOf(src)}
 	return l.plan()

@@ -7,7 +7,8 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/shape"
@@ -21,11 +22,11 @@ import (
 type named struct {
 	format.Named
 
-	form drive.Form
+	form extend.Form
 	rows reflect.Type
 	at   int // its number in the world that loads, or -1 if dropped
 
-	saved drive.Saved // of an extension in a world
+	saved extend.Saved // of an extension in a world
 }
 
 // catalogue lists everything that is registered, or that a snapshot has.
@@ -68,14 +69,14 @@ func (x *catalogue) saved() *format.Catalogue {
 }
 
 // catalogueOf lists what a world has. Kinds of requests are listed by name only: see formOf.
-func catalogueOf(w *world.World, v drive.Survey, o *Options) (x *catalogue, err error) {
+func catalogueOf(w *world.World, v *engine.Survey, o *Options) (x *catalogue, err error) {
 	x = &catalogue{scheduler: o.Scheduler != nil, hashed: map[string]bool{}}
 	for _, r := range v.Registered() {
 		if x.hashed[r.What] = true; !slices.Contains(format.Listed[:], r.What) {
 			panic(fmt.Sprintf("snapshot: the state hash depends on what is registered as %q, which snapshots do not list", r.What))
 		}
 	}
-	typed := func(what string, all []drive.Named) (list []named) {
+	typed := func(what string, all []extend.Named) (list []named) {
 		for i, n := range all {
 			item := named{Named: format.Named{Name: n.Name}, rows: n.Type, at: i}
 			if e := item.formOf(o.Codecs); e != nil && err == nil {
@@ -100,16 +101,16 @@ func catalogueOf(w *world.World, v drive.Survey, o *Options) (x *catalogue, err 
 		x.hooks = append(x.hooks, named{Named: format.Named{Name: h.Name()}, at: i})
 	}
 	for i, e := range v.Extensions() {
-		shown, wrong := drive.StateOf(e, o.Codecs, true)
+		shown, wrong := extend.StateOf(e, o.Codecs, true)
 		if wrong != nil {
-			return nil, fmt.Errorf("snapshot: extension %q: %w", drive.NameOf(e, i), wrong)
+			return nil, fmt.Errorf("snapshot: extension %q: %w", extend.NameOf(e, i), wrong)
 		}
-		saved, ok := shown.(drive.Saved)
+		saved, ok := shown.(extend.Saved)
 		if !ok {
 			return nil, fmt.Errorf("snapshot: %w: extension %d of the world, a %T, has no AppendSaved and LoadSaved", state.ErrNoCodec, i, e)
 		}
-		n := named{Named: format.Named{Name: drive.NameOf(e, i)}, saved: saved, at: i}
-		if e, ok := saved.(drive.Optioned); ok {
+		n := named{Named: format.Named{Name: extend.NameOf(e, i)}, saved: saved, at: i}
+		if e, ok := saved.(extend.Optioned); ok {
 			all, same := e.SavedOptions()
 			n.Type, n.Hash = all, xxh3.HashString(same)
 		}
@@ -135,7 +136,7 @@ func catalogueOf(w *world.World, v drive.Survey, o *Options) (x *catalogue, err 
 
 // keep removes all kinds of requests from the list but those under way and those with the same
 // names.
-func (x *catalogue) keep(w *world.World, v drive.Survey, codecs *state.Codecs) (err error) {
+func (x *catalogue) keep(w *world.World, v *engine.Survey, codecs *state.Codecs) (err error) {
 	used := map[string]bool{}
 	for from := range w.Shards() + 1 {
 		v.Requests(sender(from, w.Shards()), func(r queue.PendingRequest) {
@@ -165,7 +166,7 @@ func (n *named) formOf(codecs *state.Codecs) (err error) {
 	if n.rows == nil || n.form != nil {
 		return nil
 	}
-	if n.form, err = drive.FormOf(codecs, n.rows, true); err == nil {
+	if n.form, err = extend.FormOf(codecs, n.rows, true); err == nil {
 		n.Type, n.Hash, n.Parts = n.rows.String(), shape.HashOf(n.form), n.form.Parts()
 	}
 	return err

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
@@ -17,7 +17,7 @@ import (
 // This file loads what is not in the rows.
 
 // world loads what shapes the world as a whole.
-func (l *loading) world(s *format.Section, c *drive.Cursor) error {
+func (l *loading) world(s *format.Section, c *extend.Cursor) error {
 	if s.Kind != format.WorldSection || s.Number != 0 {
 		return format.Altered("%v is not in its place", s)
 	}
@@ -50,27 +50,27 @@ func (l *loading) world(s *format.Section, c *drive.Cursor) error {
 }
 
 // part loads a section that follows the rows.
-func (l *loading) part(c *drive.Cursor, s *format.Section) error {
+func (l *loading) part(c *extend.Cursor, s *format.Section) error {
 	switch s.Kind {
 	case format.MailSection:
 		return l.mail(c, s.Number)
 	case format.ResourceSection:
 		if s.Number >= len(l.names.resources) {
-			return drive.ErrBody
+			return extend.ErrBody
 		}
 		return l.resource(c, &l.names.resources[s.Number])
 	case format.ExtensionSection:
 		if s.Number >= len(l.names.extensions) {
-			return drive.ErrBody
+			return extend.ErrBody
 		}
 		body, n := slices.Clone(c.Take(len(c.Rest))), l.names.extensions[s.Number]
 		if n.at >= 0 {
 			l.later("extension", n.Name, func() error {
-				x, err := drive.StateOf(l.v.Extensions()[n.at], l.o.Codecs, true)
+				x, err := extend.StateOf(l.v.Extensions()[n.at], l.o.Codecs, true)
 				if err != nil {
 					return err
 				}
-				return x.(drive.Saved).LoadSaved(body)
+				return x.(extend.Saved).LoadSaved(body)
 			})
 		}
 	case format.SchedulerSection:
@@ -78,7 +78,7 @@ func (l *loading) part(c *drive.Cursor, s *format.Section) error {
 		l.later("state of", "scheduler", func() error { return l.loadSystems(body) })
 	case format.AlsoSection:
 		if s.Number >= len(l.names.also) {
-			return drive.ErrBody
+			return extend.ErrBody
 		}
 		body, n := slices.Clone(c.Take(len(c.Rest))), l.names.also[s.Number]
 		if n.at < 0 {
@@ -99,7 +99,7 @@ func (l *loading) later(what, name string, load func() error) {
 	l.also = append(l.also, func() error {
 		if err := load(); err != nil {
 			kind := ErrOtherWorld
-			if errors.Is(err, drive.ErrImage) {
+			if errors.Is(err, extend.ErrImage) {
 				kind = ErrAltered
 			}
 			return fmt.Errorf("%w: %s %q: %w", kind, what, name, err)
@@ -109,7 +109,7 @@ func (l *loading) later(what, name string, load func() error) {
 }
 
 // resource loads a resource, and what shards have added to it.
-func (l *loading) resource(c *drive.Cursor, n *named) error {
+func (l *loading) resource(c *extend.Cursor, n *named) error {
 	if n.at < 0 {
 		err := l.pass(c, n, 1)
 		if err == nil {
@@ -124,7 +124,7 @@ func (l *loading) resource(c *drive.Cursor, n *named) error {
 	case count == parts.Len:
 		err = l.values(c, n.form, parts)
 	case count > 0 && count != l.w.Shards():
-		err = drive.ErrBody
+		err = extend.ErrBody
 	case count > 0: // it is no accumulator now
 		err = l.values(c, shape.Skip(n.Parts), mem.Cells{Len: count})
 	}
@@ -133,14 +133,14 @@ func (l *loading) resource(c *drive.Cursor, n *named) error {
 }
 
 // mail loads the messages for a shard, and the requests that it has sent.
-func (l *loading) mail(c *drive.Cursor, from int) error {
+func (l *loading) mail(c *extend.Cursor, from int) error {
 	if from > l.w.Shards() {
-		return drive.ErrBody
+		return extend.ErrBody
 	}
 	if from < l.w.Shards() {
 		for i := range l.names.messages {
 			n := &l.names.messages[i]
-			to := drive.WordsOf[handle.Handle](c)
+			to := extend.WordsOf[handle.Handle](c)
 			if n.at < 0 {
 				if err := l.pass(c, n, len(to)); err != nil {
 					return err
@@ -148,7 +148,7 @@ func (l *loading) mail(c *drive.Cursor, from int) error {
 				continue
 			}
 			if least := n.form.Least(); least > 0 && len(to) > len(c.Rest)/least {
-				return drive.ErrBody
+				return extend.ErrBody
 			}
 			if !c.Takes(len(to), int(n.rows.Size())) {
 				return c.Err
@@ -163,7 +163,7 @@ func (l *loading) mail(c *drive.Cursor, from int) error {
 	for range c.Count(3) {
 		kind, flags, h := c.Int(), queue.Flags(c.Below(1<<16)), c.Handle()
 		if c.Err != nil || kind >= len(l.names.kinds) {
-			return drive.ErrBody
+			return extend.ErrBody
 		}
 		n := &l.names.kinds[kind]
 		if n.at < 0 {
@@ -193,7 +193,7 @@ func (l *loading) mail(c *drive.Cursor, from int) error {
 
 // loadSystems gives the scheduler the state that was saved of the systems that it has now.
 func (l *loading) loadSystems(state []byte) error {
-	state, err := drive.RenameSystems(state, l.w.Shards(), func(name string) (now string, ok bool) {
+	state, err := extend.RenameSystems(state, l.w.Shards(), func(name string) (now string, ok bool) {
 		at := slices.IndexFunc(l.names.systems, func(n named) bool { return n.Name == name })
 		if at < 0 || l.names.systems[at].at < 0 {
 			return "", at < 0 // no scheduler wrote that: LoadState says so

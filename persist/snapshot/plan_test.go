@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/state"
@@ -24,7 +24,7 @@ type plannedType struct {
 	reflect.Type
 	values any // a slice
 	image  []byte
-	read   func(form drive.Form, image []byte, n int) (any, error)
+	read   func(form extend.Form, image []byte, n int) (any, error)
 }
 
 func planned[T any](t *testing.T, dice *rand.Rand) plannedType {
@@ -34,9 +34,9 @@ func planned[T any](t *testing.T, dice *rand.Rand) plannedType {
 			fill(reflect.ValueOf(&values[i]).Elem(), dice)
 		}
 	}
-	f, err := drive.FormOf(new(state.Codecs), reflect.TypeFor[T](), true)
+	f, err := extend.FormOf(new(state.Codecs), reflect.TypeFor[T](), true)
 	require.NoError(t, err)
-	return plannedType{reflect.TypeFor[T](), values, f.AppendAll(nil, mem.CellsOf(values)), func(form drive.Form, image []byte, n int) (any, error) {
+	return plannedType{reflect.TypeFor[T](), values, f.AppendAll(nil, mem.CellsOf(values)), func(form extend.Form, image []byte, n int) (any, error) {
 		read := make([]T, n)
 		rest, err := form.ReadAll(image, mem.CellsOf(read))
 		if err == nil && len(rest) > 0 {

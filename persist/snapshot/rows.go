@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
@@ -17,7 +17,7 @@ import (
 // This file loads shards, and rows on several goroutines.
 
 // shard makes the tables and chunks of a shard.
-func (l *loading) shard(s *format.Section, c *drive.Cursor, i int, made func(c *store.Chunk, table, chunk int)) error {
+func (l *loading) shard(s *format.Section, c *extend.Cursor, i int, made func(c *store.Chunk, table, chunk int)) error {
 	if s.Kind != format.ShardSection || s.Number != i {
 		return format.Altered("%v is not in its place", s)
 	}
@@ -210,7 +210,7 @@ func (l *loading) someRows(s *format.Section, buf *[]byte) error {
 	if err != nil {
 		return err
 	}
-	c := drive.Cursor{Rest: body}
+	c := extend.Cursor{Rest: body}
 	for len(c.Rest) > 0 && c.Err == nil {
 		if err := l.chunk(&c, s.Number); err != nil {
 			return l.within(s, err)
@@ -223,9 +223,9 @@ func (l *loading) someRows(s *format.Section, buf *[]byte) error {
 }
 
 // chunk loads the rows of a chunk.
-func (l *loading) chunk(c *drive.Cursor, shard int) error {
+func (l *loading) chunk(c *extend.Cursor, shard int) error {
 	table, at := c.Int(), c.Int()
-	hs := drive.WordsOf[handle.Handle](c)
+	hs := extend.WordsOf[handle.Handle](c)
 	if c.Err != nil {
 		return c.Err
 	}
@@ -252,7 +252,7 @@ func (l *loading) chunk(c *drive.Cursor, shard int) error {
 }
 
 // column loads n values of a column, to rows of a chunk.
-func (l *loading) column(c *drive.Cursor, x *columnPlan, to *store.Chunk, row, n int) (err error) {
+func (l *loading) column(c *extend.Cursor, x *columnPlan, to *store.Chunk, row, n int) (err error) {
 	if x.to < 0 {
 		err = l.pass(c, x.named, n)
 	} else {

@@ -5,8 +5,8 @@ import (
 	"io"
 	"sync"
 
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -44,7 +44,7 @@ func newSaving(w *world.World, call string, o Options) (s *saving, info *format.
 	if err := w.Err(); err != nil {
 		return nil, nil, err
 	}
-	d := driver.Of(w)
+	d := engine.Of(w)
 	d.MustIdle("snapshot." + call)
 	d.MustBeWhole("snapshot." + call)
 	s = &saving{shards: w.Shards(), o: &o, v: d.Survey()}
@@ -65,7 +65,7 @@ func newSaving(w *world.World, call string, o Options) (s *saving, info *format.
 type saving struct {
 	shards int
 	o      *Options
-	v      drive.Survey
+	v      *engine.Survey
 	names  *catalogue
 	images []store.Image // by shard
 	codecs sync.Mutex    // held while the user's functions are called
@@ -112,7 +112,7 @@ func (s *saving) parts(info *format.Info) (parts []format.Part) {
 		add(format.ResourceSection, i, func(dst []byte) []byte {
 			value, parts := s.v.Resource(i)
 			form := s.names.resources[i].form
-			dst = drive.AppendNumber(s.appendCells(dst, form, value), parts)
+			dst = extend.AppendNumber(s.appendCells(dst, form, value), parts)
 			for k := range parts {
 				dst = s.appendCells(dst, form, s.v.ResourcePart(i, k))
 			}
@@ -179,8 +179,8 @@ func (s *saving) appendRows(dst []byte, shard int, chunks []format.Place, cuts *
 		begin(format.OfHandles)
 		t := &s.images[shard].Tables[p.Table]
 		c := &t.Chunks[p.Chunk]
-		dst = drive.AppendNumber(drive.AppendNumber(dst, p.Table), p.Chunk)
-		dst = drive.AppendWords(dst, c.Handles)
+		dst = extend.AppendNumber(extend.AppendNumber(dst, p.Table), p.Chunk)
+		dst = extend.AppendWords(dst, c.Handles)
 		for k, id := range t.Components {
 			begin(k)
 			if bytes, ok := s.kept[column{p, shard, k}]; ok {
@@ -194,7 +194,7 @@ func (s *saving) appendRows(dst []byte, shard int, chunks []format.Place, cuts *
 }
 
 // appendCells appends values.
-func (s *saving) appendCells(dst []byte, form drive.Form, values mem.Cells) []byte {
+func (s *saving) appendCells(dst []byte, form extend.Form, values mem.Cells) []byte {
 	if form.ByCodec() {
 		s.codecs.Lock()
 		defer s.codecs.Unlock()
@@ -207,7 +207,7 @@ func (s *saving) appendMail(dst []byte, from int) []byte {
 	if from < s.shards {
 		for i, m := range s.names.messages {
 			to, bodies := s.v.Mailbox(i, from)
-			dst = s.appendCells(drive.AppendWords(dst, to), m.form, bodies)
+			dst = s.appendCells(extend.AppendWords(dst, to), m.form, bodies)
 		}
 	}
 	var requests []byte
@@ -216,7 +216,7 @@ func (s *saving) appendMail(dst []byte, from int) []byte {
 		n++
 		requests = s.appendRequest(requests, r)
 	})
-	return append(drive.AppendNumber(dst, n), requests...)
+	return append(extend.AppendNumber(dst, n), requests...)
 }
 
 // appendRequest appends a request that is under way, with its kind by its place in the catalogue.
@@ -225,7 +225,7 @@ func (s *saving) appendRequest(dst []byte, r queue.PendingRequest) []byte {
 		if k.at != r.Kind() {
 			continue
 		}
-		dst = drive.AppendNumber(drive.AppendNumber(drive.AppendNumber(dst, i), uint64(r.Flags())), uint64(r.Handle))
+		dst = extend.AppendNumber(extend.AppendNumber(extend.AppendNumber(dst, i), uint64(r.Flags())), uint64(r.Handle))
 		if k.form == nil {
 			return dst
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -44,7 +44,7 @@ func TestSystems(t *testing.T) {
 	states := func(s *scheduler.Scheduler) map[string]state {
 		all, src := map[string]state{}, s.AppendState(nil)
 		for {
-			x, rest, ok, err := drive.NextSystem(src, shards)
+			x, rest, ok, err := extend.NextSystem(src, shards)
 			require.NoError(t, err)
 			if !ok {
 				return all

@@ -4,13 +4,13 @@ import (
 	"io"
 	"slices"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
 
-func init() { drive.ReadAlso = readAlso }
+func init() { extend.ReadAlso = readAlso }
 
 // Info is the head of a snapshot.
 type Info struct {
@@ -60,7 +60,7 @@ func Verify(src io.Reader) (Info, error) {
 	return Info(x.Info), err
 }
 
-// readAlso is drive.ReadAlso.
+// readAlso is extend.ReadAlso.
 func readAlso(src io.Reader, name string) ([]byte, error) {
 	r := format.SourceOf(src)
 	_, names, err := format.ReadHead(r)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
@@ -52,13 +52,13 @@ func must[M any](mode M, err error) M {
 
 var cborBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// append panics with a *drive.CodecError if a user's method returns an error.
+// append panics with a *extend.CodecError if a user's method returns an error.
 func (c cborCodec) append(dst []byte, v mem.Pointer) []byte {
 	b := cborBuffers.Get().(*bytes.Buffer)
 	defer cborBuffers.Put(b)
 	b.Reset()
 	if err := cborWriter.MarshalToBuffer(reflect.NewAt(c.as, v.Address).Interface(), b); err != nil {
-		panic(&drive.CodecError{Err: fmt.Errorf("state: a %v as CBOR: %w", c.typ, err)})
+		panic(&extend.CodecError{Err: fmt.Errorf("state: a %v as CBOR: %w", c.typ, err)})
 	}
 	return append(dst, b.Bytes()...)
 }
@@ -164,7 +164,7 @@ func writtenAsArray(t reflect.Type) bool {
 func asError(err *error) {
 	if v := recover(); v != nil {
 		e, ok := v.(error)
-		var failed *drive.CodecError
+		var failed *extend.CodecError
 		if !ok || !errors.As(e, &failed) {
 			panic(v)
 		}

@@ -3,7 +3,7 @@ package state
 import (
 	"slices"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
@@ -23,7 +23,7 @@ func (h *Hasher) cells(c mem.Cells) {
 }
 
 // resource hashes a resource: its value and its parts.
-func (h *Hasher) resource(v drive.Survey, i int) {
+func (h *Hasher) resource(v *engine.Survey, i int) {
 	value, parts := v.Resource(i)
 	h.cells(value)
 	h.sum.number(uint64(parts))

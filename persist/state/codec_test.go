@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -140,12 +140,12 @@ func TestRefusedAll(t *testing.T) {
 }
 
 // secret is an extension that shows nothing.
-type secret struct{ drive.Extension }
+type secret struct{ extend.Extension }
 
 // TestRefusedExtension checks that an extension whose state is not known is refused.
 func TestRefusedExtension(t *testing.T) {
 	w := world.MustNew(world.Options{})
-	driver.Of(w).Extend(secret{})
+	engine.Of(w).Extend(secret{})
 	_, err := state.StateHash(w, nil)
 	require.ErrorIs(t, err, state.ErrNoCodec)
 	require.ErrorContains(t, err, "extension 0 of the world, a state_test.secret, has no AppendState")
@@ -254,14 +254,14 @@ func TestFormRefused(t *testing.T) {
 	world.Register[ledger](w, "ledger")
 	parcels := world.NewBundle[parcel](w)
 	world.RegisterQuestion(w, "weigh", func(*world.EntityContext, crew) int { return 0 })
-	kinds := driver.Of(w).Survey().Kinds()
+	kinds := engine.Of(w).Survey().Kinds()
 	said := map[string]string{}
 	for i := range kinds.Len() {
 		d, typ := kinds.Describe(i)
 		if typ == nil || d.Asks {
 			continue
 		}
-		if _, err := drive.FormOf(new(state.Codecs), typ, true); err != nil {
+		if _, err := extend.FormOf(new(state.Codecs), typ, true); err != nil {
 			require.ErrorIs(t, err, state.ErrNoCodec)
 			require.NotContains(t, err.Error(), "world.")
 			said[d.Name] = strings.TrimPrefix(err.Error(), "state: no codec: ")

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -311,7 +311,7 @@ func send(to int, all ...Hit) func(*fixture) {
 }
 
 func part(n uint64) func(*fixture) {
-	return func(f *fixture) { world.Accumulate[Tally](driver.Of(f.World).NewBuild(1, "test")).N = n }
+	return func(f *fixture) { world.Accumulate[Tally]((*world.Build)(engine.Of(f.World).NewBuild(1, "test"))).N = n }
 }
 
 func weather(text string) func(*fixture) {
@@ -387,7 +387,7 @@ func TestFlipHooks(t *testing.T) {
 			require.NoError(t, f.points.Add(f.World, f.unitAt(0), Points{0}))
 		},
 		"disabled":    func(_ *fixture, hook *world.Hook) { hook.SetEnabled(false) },
-		"disabled on": func(f *fixture, _ *world.Hook) { driver.Of(f.World).Survey().Hooks()[0].Disable(1) },
+		"disabled on": func(f *fixture, _ *world.Hook) { engine.Of(f.World).Survey().Hooks()[0].Disable(1) },
 	} {
 		got := hash(false, act)
 		require.Empty(t, seen[got], name)

@@ -8,12 +8,12 @@ import (
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/world"
 )
 
-// form is a drive.Form.
+// form is a extend.Form.
 type form struct {
 	parts   []formPart
 	shape   string
@@ -44,12 +44,12 @@ var text = textCodec{Codec[string]{
 }}
 
 func init() {
-	drive.FormOf = func(codecs any, t reflect.Type, toRead bool) (drive.Form, error) {
+	extend.FormOf = func(codecs any, t reflect.Type, toRead bool) (extend.Form, error) {
 		return codecs.(*Codecs).form(t, toRead)
 	}
 }
 
-// form returns the form of a type; see drive.FormOf.
+// form returns the form of a type; see extend.FormOf.
 func (c *Codecs) form(t reflect.Type, toRead bool) (*form, error) {
 	f, err := c.newForm(t, toRead)
 	if err != nil {

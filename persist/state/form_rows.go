@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
@@ -79,9 +79,9 @@ func (f *form) Least() (n int) {
 
 func (f *form) ByCodec() bool { return f.byCodec }
 
-func (f *form) Parts() (all []drive.Part) {
+func (f *form) Parts() (all []extend.Part) {
 	for _, p := range f.parts {
-		x := drive.Part{Offset: int(p.offset), Size: int(p.size), ByCodec: p.codec != nil}
+		x := extend.Part{Offset: int(p.offset), Size: int(p.size), ByCodec: p.codec != nil}
 		if p.codec != nil {
 			how := fmt.Sprintf("%v, by a codec", p.typ)
 			switch p.codec.(type) {
@@ -90,7 +90,7 @@ func (f *form) Parts() (all []drive.Part) {
 			case textCodec:
 				how = "string"
 			}
-			x.Fields = []drive.Field{{Path: p.path, Type: how, Offset: int(p.offset)}}
+			x.Fields = []extend.Field{{Path: p.path, Type: how, Offset: int(p.offset)}}
 		} else {
 			x.Fields = appendFields(nil, p.typ, p.path, p.offset)
 		}
@@ -105,9 +105,9 @@ func (f *form) ReadPart(part int, src []byte, value mem.Cells) error {
 }
 
 // appendFields appends the fields of a type of numbers.
-func appendFields(all []drive.Field, t reflect.Type, path string, at uintptr) []drive.Field {
+func appendFields(all []extend.Field, t reflect.Type, path string, at uintptr) []extend.Field {
 	if t.Kind() != reflect.Struct {
-		return append(all, drive.Field{Path: path, Type: shapeOf(t, "handle"), Offset: int(at)})
+		return append(all, extend.Field{Path: path, Type: shapeOf(t, "handle"), Offset: int(at)})
 	}
 	for i := range t.NumField() {
 		if f := t.Field(i); f.Name != "_" {

@@ -11,8 +11,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/slots"
 
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -151,7 +151,7 @@ func (h *Hasher) sections(call string, l *later, done func(shard int, kind, name
 	if err := h.w.Err(); err != nil {
 		return err
 	}
-	d := driver.Of(h.w)
+	d := engine.Of(h.w)
 	d.MustIdle(call)
 	v := d.Survey()
 	components, messages, resources := v.Components(), v.Messages(), v.Resources()
@@ -190,7 +190,7 @@ func (h *Hasher) sections(call string, l *later, done func(shard int, kind, name
 		h.sum.Reset()
 		h.scratch = x.AppendState(h.scratch[:0])
 		h.sum.bytes(h.scratch)
-		done(nowhere, "extension", drive.NameOf(extensions[i], i))
+		done(nowhere, "extension", extend.NameOf(extensions[i], i))
 	}
 	for _, x := range h.also {
 		h.sum.Reset()
@@ -202,7 +202,7 @@ func (h *Hasher) sections(call string, l *later, done func(shard int, kind, name
 }
 
 // world hashes what shapes the world as a whole.
-func (h *Hasher) world(v drive.Survey) {
+func (h *Hasher) world(v *engine.Survey) {
 	o := h.w.Options()
 	h.sum.text("atoll state 8")
 	for _, n := range []uint64{
@@ -236,7 +236,7 @@ func (h *Hasher) world(v drive.Survey) {
 }
 
 // shard hashes a shard: its slots, the entity of each row, the components and the messages.
-func (h *Hasher) shard(v drive.Survey, i int, components, messages []drive.Named, l *later, done func(int, string, string)) {
+func (h *Hasher) shard(v *engine.Survey, i int, components, messages []extend.Named, l *later, done func(int, string, string)) {
 	s := v.Shard(i)
 	h.sum.Reset()
 	if l != nil {

@@ -3,14 +3,14 @@ package state
 import (
 	"slices"
 
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
 
 func init() {
-	drive.HashLater = func(w, codecs any, has func(component int) bool) (drive.Hashing, error) {
+	extend.HashLater = func(w, codecs any, has func(component int) bool) (extend.Hashing, error) {
 		return hashLater(w.(*world.World), codecs.(*Codecs), has)
 	}
 }
@@ -35,7 +35,7 @@ type laterShard struct {
 
 func hashLater(w *world.World, codecs *Codecs, has func(component int) bool) (*later, error) {
 	l := &later{h: NewHasher(w, codecs)}
-	for id := range driver.Of(w).Survey().Components() {
+	for id := range engine.Of(w).Survey().Components() {
 		l.has = append(l.has, has(id))
 	}
 	err := l.h.sections("snapshot.Capture", l, func(int, string, string) { l.sums = append(l.sums, l.h.sum.Sum64()) })

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -57,7 +57,7 @@ func everyByte[T any](t *testing.T, zero T, counts string) {
 		want, err := h.StateHash()
 		require.NoError(t, err)
 		seen := 0
-		for _, chunk := range driver.Of(w).Survey().Shard(0).Tables()[1].Chunks() {
+		for _, chunk := range engine.Of(w).Survey().Shard(0).Tables()[1].Chunks() {
 			bytes := chunk.Cells(0).Bytes
 			seen += len(bytes)
 			for i := range bytes {

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 )
 
 // learn makes writers for types that are new.
-func (h *Hasher) learn(what string, all []drive.Named) error {
+func (h *Hasher) learn(what string, all []extend.Named) error {
 	var errs []error
 	for _, x := range all {
 		if h.writers[x.Type] != nil {
@@ -47,9 +47,9 @@ func (h *Hasher) stateful(extensions []any) (all []Stateful, err error) {
 
 // statefulOf returns the i-th extension as Stateful.
 func (h *Hasher) statefulOf(e any, i int) (Stateful, error) {
-	x, err := drive.StateOf(e, h.codecs, false)
+	x, err := extend.StateOf(e, h.codecs, false)
 	if err != nil {
-		return nil, fmt.Errorf("extension %q: %w", drive.NameOf(e, i), err)
+		return nil, fmt.Errorf("extension %q: %w", extend.NameOf(e, i), err)
 	}
 	s, ok := x.(Stateful)
 	if !ok {

@@ -11,14 +11,14 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
 
-// workers returns a drive.Parallel of n goroutines.
-func workers(n int) drive.Parallel {
+// workers returns a extend.Parallel of n goroutines.
+func workers(n int) extend.Parallel {
 	return func(count int, f func(int)) {
 		var next atomic.Int32
 		var wg sync.WaitGroup
@@ -62,9 +62,9 @@ func flagMovers(t *testing.T, seed uint64, ticks, n int) (hashes []state.Hash) {
 	want := map[handle.Handle]world.Flags{}
 	var alive []handle.Handle
 	systems := make([]func(*world.Context), shards)
-	access := make([]*drive.Access, shards)
+	access := make([]*extend.Access, shards)
 	for i := range systems { // what the next tick does depends on published flags
-		b := driver.Of(f.World).NewBuild(i, "look")
+		b := (*world.Build)(engine.Of(f.World).NewBuild(i, "look"))
 		body, points := world.Read[Body](b), world.Write[Points](b)
 		all := b.Query(body, points)
 		systems[i] = func(c *world.Context) {
@@ -75,7 +75,7 @@ func flagMovers(t *testing.T, seed uint64, ticks, n int) (hashes []state.Hash) {
 				}
 			}
 		}
-		access[i] = driver.Of(f.World).Finish(b)
+		access[i] = (*engine.Build)(b).Finish()
 	}
 	for tick := range ticks {
 		for i := range each {
@@ -109,14 +109,14 @@ func flagMovers(t *testing.T, seed uint64, ticks, n int) (hashes []state.Hash) {
 			alive[i] = alive[len(alive)-1]
 			alive = alive[:len(alive)-1]
 		}
-		run := driver.Of(f.World).BeginTick()
+		run := engine.Of(f.World).BeginTick()
 		for i, system := range systems {
-			c := driver.Of(f.World).Context(i)
-			driver.Acting(c).Start("look", access[i])
+			c := (*world.Context)(engine.Of(f.World).Context(i))
+			(*engine.Context)(c).Acting().Start("look", access[i])
 			system(c)
-			driver.Acting(c).Stop()
+			(*engine.Context)(c).Acting().Stop()
 		}
-		run.Transfer([]drive.Transfer{{From: tick % shards, To: (tick + 1) % shards, Entities: 20}})
+		run.Transfer([]extend.Transfer{{From: tick % shards, To: (tick + 1) % shards, Entities: 20}})
 		run.End(parallel)
 		for _, h := range alive {
 			if got := world.FlagsOf(f.World, h); got != want[h] {

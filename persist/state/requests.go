@@ -3,7 +3,7 @@ package state
 import (
 	"fmt"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -27,7 +27,7 @@ func (h *Hasher) learnKinds(kinds store.Kinds) {
 
 // requests hashes what systems and functions have sent and no refresh has applied
 // yet: from a shard, or with world.AllShards from global systems.
-func (h *Hasher) requests(v drive.Survey, from int) (err error) {
+func (h *Hasher) requests(v *engine.Survey, from int) (err error) {
 	h.sum.Reset()
 	kinds := v.Kinds()
 	v.Requests(from, func(r queue.PendingRequest) {

@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
 
 func init() {
-	drive.NewTurns = func(w, codecs any) drive.Turns {
+	extend.NewTurns = func(w, codecs any) extend.Turns {
 		h := NewHasher(w.(*world.World), codecs.(*Codecs))
-		return &turns{h: h, v: driver.Of(h.w).Survey()}
+		return &turns{h: h, v: engine.Of(h.w).Survey()}
 	}
 }
 
@@ -33,10 +33,10 @@ func init() {
 // Ownership: the coordinator, at the end of a refresh.
 type turns struct {
 	h          *Hasher
-	v          drive.Survey
-	counts     drive.Counts // when the types were learnt
-	components []*writer    // by number; nil: it has no codec
-	resources  []*writer    // as components
+	v          *engine.Survey
+	counts     extend.Counts // when the types were learnt
+	components []*writer     // by number; nil: it has no codec
+	resources  []*writer     // as components
 	extensions []Stateful
 	lacks      error // which types have no codec
 	failed     error // how a codec has failed, the last time

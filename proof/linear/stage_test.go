@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -69,7 +69,7 @@ type actor struct {
 
 func newStage(s shape, seed uint64) *stage {
 	st := &stage{shape: s, seed: seed, w: world.MustNew(s.options)}
-	driver.Of(st.w).Scatter(1)
+	engine.Of(st.w).Scatter(1)
 	world.Register[name](st.w, "name")
 	st.units = world.NewBundle[unit](st.w)
 	for i := range s.options.Shards {

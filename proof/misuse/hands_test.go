@@ -14,7 +14,7 @@ import (
 	"github.com/atoll-sim/atoll/ext/prefab"
 	"github.com/atoll-sim/atoll/ext/reference"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/scheduler"
@@ -100,10 +100,10 @@ func foreignRows() (rows []misuseRow) {
 	add("Bundle.CreateRows in a World", "", func(x, y *misuseScene) error { return x.unit.CreateRows(y.w, 2, func(world.Chunk) {}) })
 	add("Bundle.Reserve in a World", "", func(x, y *misuseScene) error { return x.unit.Reserve(y.w, 2) })
 	add("Build.Creates of a Bundle", "", func(x, y *misuseScene) error {
-		driver.Of(x.w).NewBuild(0, "late").Creates(y.unit)
+		(*world.Build)(engine.Of(x.w).NewBuild(0, "late")).Creates(y.unit)
 		return nil
 	})
-	add("Relation.Read by a Build", "", func(x, y *misuseScene) error { x.kin.Read(driver.Of(y.w).NewBuild(0, "late")); return nil })
+	add("Relation.Read by a Build", "", func(x, y *misuseScene) error { x.kin.Read((*world.Build)(engine.Of(y.w).NewBuild(0, "late"))); return nil })
 	add("Log.Play", "", func(x, _ *misuseScene) error {
 		log, err := inputlog.Open(bytes.NewReader(misuseLog))
 		if err == nil {
@@ -213,8 +213,8 @@ func keptRows() (rows []misuseRow) {
 	}
 
 	build := func(x *misuseScene) *world.Build {
-		b := driver.Of(x.w).NewBuild(0, "late")
-		driver.Of(x.w).Finish(b)
+		b := (*world.Build)(engine.Of(x.w).NewBuild(0, "late"))
+		(*engine.Build)(b).Finish()
 		return b
 	}
 	for call, do := range map[string]func(x *misuseScene, b *world.Build){
@@ -339,7 +339,7 @@ func keptRows() (rows []misuseRow) {
 
 // inTick makes a call within a tick, on its goroutine.
 func (x *misuseScene) inTick(call func() error) (err error) {
-	tick := driver.Of(x.w).BeginTick()
+	tick := engine.Of(x.w).BeginTick()
 	defer tick.End(serial)
 	return call()
 }

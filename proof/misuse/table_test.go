@@ -23,8 +23,8 @@ import (
 	"github.com/atoll-sim/atoll/ext/timer"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -131,7 +131,7 @@ func freshMisuseScene(t testing.TB, o scheduler.Options) *misuseScene {
 	x.kin = hierarchy.New(w, "kin", hierarchy.Options{})
 	x.pair = prefab.New(w, "pair", prefab.With(x.health, misuseHealth{}), prefab.Child(x.kin, -1, prefab.With(x.health, misuseHealth{})))
 
-	driver.Of(w).Extend(misuseExtension{x})
+	engine.Of(w).Extend(misuseExtension{x})
 	x.hook = w.Observe("hook", world.OnSet, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
 		return func(c *world.Context, _ world.Event, _ []handle.Handle) { once(&x.onSet, c) }
 	}, x.health)
@@ -177,9 +177,9 @@ func once(f *func(*world.Context), c *world.Context) {
 // misuseExtension runs what the scene has for it.
 type misuseExtension struct{ x *misuseScene }
 
-func (misuseExtension) Begin()                     {}
-func (misuseExtension) Spare(*drive.DyingSet) bool { return false }
-func (e misuseExtension) Spread(*drive.DyingSet, int) {
+func (misuseExtension) Begin()                      {}
+func (misuseExtension) Spare(*extend.DyingSet) bool { return false }
+func (e misuseExtension) Spread(*extend.DyingSet, int) {
 	if e.x.spread != nil {
 		run := e.x.spread
 		e.x.spread = nil

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/scheduler"
@@ -27,7 +27,7 @@ type toldScene struct {
 }
 
 // look looks for changes, as each tick, refresh and Close does first.
-func (x *toldScene) look() { driver.Of(x.w).LookForChanges() }
+func (x *toldScene) look() { engine.Of(x.w).LookForChanges() }
 
 func (x *toldScene) hash() state.Hash {
 	h, err := state.StateHash(x.w, misuseCodecs())

@@ -7,7 +7,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -59,7 +59,7 @@ func (s *scene) compare() {
 	s.facts = s.facts[:0]
 	s.must(s.Tick() == m.tick, "the tick is %d", s.Tick())
 	for i := range s.Shards() {
-		marks := driver.Of(s.World).Survey().Shard(i).AppendMarks(nil)
+		marks := engine.Of(s.World).Survey().Shard(i).AppendMarks(nil)
 		s.must(len(marks) == 0, "shard %d has marked rows after the refresh: %v", i, marks)
 	}
 	all := make([]handle.Handle, 0, len(m.entities))

@@ -3,7 +3,7 @@ package pairs_test
 import (
 	"io"
 
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/persist/inputlog"
 )
 
@@ -28,7 +28,7 @@ func pauses() *feature {
 				s.meddle(1 + s.n(3))
 				after, err := s.hasher.StateHash()
 				s.must(err == nil, "StateHash: %v", err)
-				driver.Of(s.World).LookForChanges()
+				engine.Of(s.World).LookForChanges()
 				s.must(told > was || after == before, "the idle world has changed, and the Recorder was not told")
 				before = after
 			}

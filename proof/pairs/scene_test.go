@@ -10,7 +10,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/scheduler"
@@ -106,7 +106,7 @@ func newProgram(p plan, workers int, chaos uint64, more bool) *objects {
 		}
 	}
 	o := &objects{World: world.MustNew(options), seed: p.seed, made: map[string]any{}, features: p.features, codecs: newCodecs()}
-	driver.Of(o.World).Scatter(4)
+	engine.Of(o.World).Scatter(4)
 	n := o.Shards() + 1
 	o.scripts, o.did, o.late, o.notes, o.children = make([][]*act, n), make([][]deed, n), make([][]deed, n), make([][]note, n), make([][]child, n)
 	o.parts, o.bundles, o.bonds = newParts(o.World), newBundles(o.World), newBonds(o.World)
@@ -271,7 +271,7 @@ func (s *scene) play() {
 	m := s.model
 	m.heard, m.hits = m.hits, map[handle.Handle][]int64{}
 	if s.plan.has("ladder") {
-		driver.Of(s.World).LeastRung(rungAt(s.seed(), s.Tick()))
+		engine.Of(s.World).LeastRung(rungAt(s.seed(), s.Tick()))
 	}
 	s.step()
 	s.settle()

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -82,7 +82,7 @@ func (s *scene) mustShrink() {
 	}
 	for i := range s.Shards() {
 		alive, spare := 0, 0
-		for _, t := range driver.Of(s.World).Survey().Shard(i).Tables() {
+		for _, t := range engine.Of(s.World).Survey().Shard(i).Tables() {
 			for _, c := range t.Chunks() {
 				n := len(c.Handles())
 				if alive += n; n == 0 {

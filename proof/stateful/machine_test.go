@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -125,7 +125,7 @@ func newMachine(t *rapid.T, total *totals) *machine {
 	var err error
 	m.World, err = world.New(m.options)
 	require.NoError(t, err)
-	driver.Of(m.World).Scatter(4)
+	engine.Of(m.World).Scatter(4)
 	m.options = m.Options()
 	m.naive = newNaive(m.options.PortsMax, m.options.VersionMax)
 	m.parts, m.bundles = newParts(m.World), newBundles(m.World)

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -213,14 +213,14 @@ func open(t testing.TB, w *world.World) *world.Port {
 
 // inSystem runs a tick of one system, which does something on one shard.
 func inSystem(w *world.World, shard int, creates world.ComponentSet, do func(by world.Actor)) {
-	b := driver.Of(w).NewBuild(shard, "test")
+	b := (*world.Build)(engine.Of(w).NewBuild(shard, "test"))
 	b.Creates(creates)
-	access := driver.Of(w).Finish(b)
-	tick := driver.Of(w).BeginTick()
-	c := driver.Of(w).Context(shard)
-	driver.Acting(c).Start("test", access)
+	access := (*engine.Build)(b).Finish()
+	tick := engine.Of(w).BeginTick()
+	c := (*world.Context)(engine.Of(w).Context(shard))
+	(*engine.Context)(c).Acting().Start("test", access)
 	do(c)
-	driver.Acting(c).Stop()
+	(*engine.Context)(c).Acting().Stop()
 	tick.End(func(n int, f func(int)) {
 		for i := range n {
 			f(i)

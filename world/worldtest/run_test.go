@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 	"github.com/atoll-sim/atoll/world/worldtest"
@@ -22,7 +22,7 @@ type person struct{ Age }
 
 func newWorld(t testing.TB, n int) *world.World {
 	w := world.MustNew(world.Options{Shards: 4})
-	driver.Of(w).Scatter(16)
+	engine.Of(w).Scatter(16)
 	world.Register[Age](w, "age")
 	require.NoError(t, world.NewBundle[person](w).CreateN(w, n, nil))
 	return w

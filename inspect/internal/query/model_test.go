@@ -13,8 +13,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inspect/internal/query"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -58,7 +57,7 @@ type model struct {
 	t      *testing.T
 	w      *world.World
 	schema *query.Schema
-	frame  drive.Frozen
+	frame  *engine.Frozen
 	all    []entity
 }
 
@@ -125,13 +124,13 @@ func newModel(t *testing.T, r *rand.Rand) *model {
 	}
 	var components []query.Component
 	var all store.Set
-	for id, c := range driver.Of(w).Survey().Components() {
+	for id, c := range engine.Of(w).Survey().Components() {
 		components = append(components, query.Component{Name: c.Name, Type: c.Type, Framed: true})
 		all.Add(id)
 	}
 	m.schema = query.NewSchema(components)
 	var err error
-	m.frame, err = driver.Of(w).Freeze(&all)
+	m.frame, err = engine.Of(w).Freeze(&all)
 	require.NoError(t, err)
 	t.Cleanup(m.frame.Release)
 	return m

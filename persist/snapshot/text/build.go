@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
@@ -160,8 +160,8 @@ func (x *importing) appendRows(dst []byte, shard int, chunks []format.Place) []b
 	for _, p := range chunks {
 		t := &x.images[shard].Tables[p.Table]
 		c := &t.Chunks[p.Chunk]
-		dst = drive.AppendNumber(drive.AppendNumber(dst, p.Table), p.Chunk)
-		dst = drive.AppendWords(dst, c.Handles)
+		dst = extend.AppendNumber(extend.AppendNumber(dst, p.Table), p.Chunk)
+		dst = extend.AppendWords(dst, c.Handles)
 		cells = cells[:0]
 		for _, h := range c.Handles {
 			cells = x.appendCells(cells, t, h)
@@ -197,12 +197,12 @@ func (x *importing) appendMail(dst []byte, from int) []byte {
 			break // global systems get no messages
 		}
 		if i >= len(m.to) {
-			dst = drive.AppendNumber(dst, 0)
+			dst = extend.AppendNumber(dst, 0)
 			continue
 		}
-		dst = append(drive.AppendWords(dst, m.to[i]), m.values[i]...)
+		dst = append(extend.AppendWords(dst, m.to[i]), m.values[i]...)
 	}
-	return append(drive.AppendNumber(dst, m.count), m.requests...)
+	return append(extend.AppendNumber(dst, m.count), m.requests...)
 }
 
 // check loads everything except values into a world of its own, as Load would.
@@ -227,7 +227,7 @@ func (x *importing) check() error {
 			return format.Altered("line %d: hooks: hook %d is on %d shards, want %d", x.lines.state, i, len(on), w.Shards())
 		}
 	}
-	l, err := driver.Of(w).Load("text.Import")
+	l, err := engine.Of(w).Load("text.Import")
 	if err != nil {
 		return err
 	}
@@ -257,7 +257,7 @@ func (x *importing) inShard(i int, err error) error {
 }
 
 // fill gives the rows of a shard their entities.
-func (x *importing) fill(l drive.Loader, shard int) error {
+func (x *importing) fill(l *engine.Loader, shard int) error {
 	for i := range x.images[shard].Tables {
 		for k, c := range x.images[shard].Tables[i].Chunks {
 			if c.Rows == 0 {
@@ -286,7 +286,7 @@ func (x *importing) empty() (*world.World, error) {
 	}
 	of := mem.TypeOf[struct{}]()
 	for range x.names.Components {
-		store.NewColumn(driver.Of(w).Space(), of)
+		store.NewColumn(engine.Of(w).Space(), of)
 	}
 	return w, nil
 }

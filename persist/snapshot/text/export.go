@@ -13,7 +13,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
@@ -124,7 +124,7 @@ func (x *exporting) body(kind byte, number int) []byte {
 }
 
 // ended checks that a section was read to its end.
-func (x *exporting) ended(c *drive.Cursor, kind byte, number int) {
+func (x *exporting) ended(c *extend.Cursor, kind byte, number int) {
 	if err := c.End(); err != nil {
 		x.fail(format.Altered("section of kind %q, number %d: %w", kind, number, err))
 	}
@@ -228,7 +228,7 @@ func (x *exporting) entities(texts []*valueText) {
 func bitOf(set []uint64, row int) bool { return row/64 < len(set) && set[row/64]>>(row%64)&1 != 0 }
 
 // value writes the first value of a section.
-func (x *exporting) value(c *drive.Cursor, t *valueText) []byte {
+func (x *exporting) value(c *extend.Cursor, t *valueText) []byte {
 	if c.Err != nil {
 		return nil
 	}
@@ -246,7 +246,7 @@ func (x *exporting) value(c *drive.Cursor, t *valueText) []byte {
 func (x *exporting) resources() {
 	for i := range x.p.names.Resources {
 		n := &x.p.names.Resources[i]
-		t, c := x.textOf("resource", n), &drive.Cursor{Rest: x.body(format.ResourceSection, i), Most: x.p.most}
+		t, c := x.textOf("resource", n), &extend.Cursor{Rest: x.body(format.ResourceSection, i), Most: x.p.most}
 		if x.err != nil {
 			return
 		}
@@ -261,12 +261,12 @@ func (x *exporting) resources() {
 
 // mail writes the messages for a shard, and the requests that it has sent.
 func (x *exporting) mail(from int) {
-	c := &drive.Cursor{Rest: x.body(format.MailSection, from), Most: x.p.most}
+	c := &extend.Cursor{Rest: x.body(format.MailSection, from), Most: x.p.most}
 	if from < len(x.p.images) {
 		for i := range x.p.names.Messages {
 			n := &x.p.names.Messages[i]
 			t := x.textOf("message", n)
-			for _, h := range drive.WordsOf[handle.Handle](c) {
+			for _, h := range extend.WordsOf[handle.Handle](c) {
 				if value := x.value(c, t); c.Err == nil && x.err == nil {
 					x.line(messageLine{n.Name, from, handleText(h), value})
 				}
@@ -276,7 +276,7 @@ func (x *exporting) mail(from int) {
 	for range c.Count(3) {
 		kind, flags, h := c.Int(), c.Below(1<<16), c.Handle()
 		if c.Err != nil || kind >= len(x.p.names.Kinds) || x.err != nil {
-			x.fail(format.Altered("a request of kind %d: %w", kind, drive.ErrBody))
+			x.fail(format.Altered("a request of kind %d: %w", kind, extend.ErrBody))
 			return
 		}
 		n := &x.p.names.Kinds[kind]
@@ -302,7 +302,7 @@ func (x *exporting) bytes(what, name string, body []byte) {
 
 // state writes the state of the world as a whole.
 func (x *exporting) state() {
-	c := &drive.Cursor{Rest: x.body(format.WorldSection, 0), Most: x.p.most}
+	c := &extend.Cursor{Rest: x.body(format.WorldSection, 0), Most: x.p.most}
 	s := format.ReadState(c)
 	x.ended(c, format.WorldSection, 0)
 	if s.Tick != x.p.head.Tick {

@@ -11,7 +11,7 @@ import (
 	"strconv"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
@@ -229,9 +229,9 @@ func (x *importing) registered(l *registeredLine) (err error) {
 		if p.At < 0 || p.Size < 0 {
 			return fmt.Errorf("parts: one is at %d, with %d bytes", p.At, p.Size)
 		}
-		part := drive.Part{ByCodec: p.ByCodec, Offset: p.At, Size: p.Size, Fields: make([]drive.Field, 0, len(p.Fields))}
+		part := extend.Part{ByCodec: p.ByCodec, Offset: p.At, Size: p.Size, Fields: make([]extend.Field, 0, len(p.Fields))}
 		for _, f := range p.Fields {
-			part.Fields = append(part.Fields, drive.Field{Path: f.Path, Type: f.Type, Offset: f.At})
+			part.Fields = append(part.Fields, extend.Field{Path: f.Path, Type: f.Type, Offset: f.At})
 		}
 		n.Parts = append(n.Parts, part)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
@@ -35,7 +35,7 @@ type importing struct {
 
 	settings []format.Setting
 	entities map[handle.Handle]*entityText
-	state    drive.State
+	state    extend.State
 	images   []store.Image
 	sections [][]int
 	mail     []mailText

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 )
 
@@ -40,7 +40,7 @@ const nameBytes = 128
 // extension writes the state of an extension: by name if it is package names, with names that are
 // strings.
 func (x *exporting) extension(name string, body []byte) {
-	c := &drive.Cursor{Rest: body, Most: x.p.most}
+	c := &extend.Cursor{Rest: body, Most: x.p.most}
 	lines := []any{namesLine{name, c.Word64(), c.Word64()}}
 	named, refused := c.Word64(), c.Word64()
 	text := func() json.RawMessage { return appendText(nil, c.Take(int(min(c.Word64(), math.MaxInt32)))) }

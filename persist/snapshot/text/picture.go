@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/snapshot"
@@ -116,7 +116,7 @@ func pictureOf(src io.Reader, o *snapshot.Options) (*picture, error) {
 
 // section reads a section. All but rows are kept as they are, and shards are read, too.
 func (p *picture) section(s *format.Section, body []byte) error {
-	c := &drive.Cursor{Rest: body}
+	c := &extend.Cursor{Rest: body}
 	if s.Kind == format.RowsSection {
 		return p.rows(c, s.Number)
 	}
@@ -129,7 +129,7 @@ func (p *picture) section(s *format.Section, body []byte) error {
 	for i := range x.Tables {
 		for k, id := range x.Tables[i].Components {
 			if id >= len(p.names.Components) || k > 0 && id <= x.Tables[i].Components[k-1] {
-				return drive.ErrBody
+				return extend.ErrBody
 			}
 		}
 	}
@@ -141,9 +141,9 @@ func (p *picture) section(s *format.Section, body []byte) error {
 func (p *picture) components(b *block) []int { return p.images[b.shard].Tables[b.table].Components }
 
 // rows reads a section of rows.
-func (p *picture) rows(c *drive.Cursor, shard int) error {
+func (p *picture) rows(c *extend.Cursor, shard int) error {
 	if shard >= len(p.images) {
-		return drive.ErrBody
+		return extend.ErrBody
 	}
 	from := len(p.blocks)
 	for len(c.Rest) > 0 && c.Err == nil {
@@ -156,11 +156,11 @@ func (p *picture) rows(c *drive.Cursor, shard int) error {
 }
 
 // chunk reads the rows of a chunk.
-func (p *picture) chunk(c *drive.Cursor, shard int) error {
+func (p *picture) chunk(c *extend.Cursor, shard int) error {
 	b := block{shard: shard, table: c.Int(), chunk: c.Int()}
-	b.handles = drive.WordsOf[handle.Handle](c)
+	b.handles = extend.WordsOf[handle.Handle](c)
 	if c.Err != nil || b.table >= len(p.images[shard].Tables) || b.chunk >= len(p.images[shard].Tables[b.table].Chunks) {
-		return drive.ErrBody
+		return extend.ErrBody
 	}
 	x := &p.images[shard].Tables[b.table].Chunks[b.chunk]
 	if len(x.Handles) > 0 || len(b.handles) != x.Rows || x.Rows == 0 {
@@ -185,7 +185,7 @@ func (p *picture) chunk(c *drive.Cursor, shard int) error {
 }
 
 // column reads the values of a column.
-func (p *picture) column(c *drive.Cursor, form *shape.Skipper, rows int) (x valueColumn, err error) {
+func (p *picture) column(c *extend.Cursor, form *shape.Skipper, rows int) (x valueColumn, err error) {
 	x.bytes = c.Rest
 	if form.Fixed() {
 		if x.size = form.Least(); x.size > 0 && rows > len(c.Rest)/x.size {

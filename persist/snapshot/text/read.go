@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
@@ -63,7 +63,7 @@ func (x *importing) resource(l *resourceLine) error {
 	}
 	body, err := x.value(nil, t, l.Value)
 	if err == nil {
-		body = drive.AppendNumber(body, len(l.Parts))
+		body = extend.AppendNumber(body, len(l.Parts))
 	}
 	for _, p := range l.Parts {
 		if err == nil {
@@ -113,7 +113,7 @@ func (x *importing) request(l *requestLine) error {
 		return err
 	}
 	m.count++
-	m.requests = drive.AppendNumber(drive.AppendNumber(drive.AppendNumber(m.requests, l.Kind), uint64(l.Flags)), uint64(l.Entity))
+	m.requests = extend.AppendNumber(extend.AppendNumber(extend.AppendNumber(m.requests, l.Kind), uint64(l.Flags)), uint64(l.Entity))
 	if t.Type != "" {
 		if m.requests, err = x.value(m.requests, t, l.Value); err != nil {
 			return fmt.Errorf("request %q: %w", l.Request, err)

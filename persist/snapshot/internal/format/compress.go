@@ -9,7 +9,7 @@ import (
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 )
 
 // Compression is how the bodies of sections are compressed.
@@ -89,7 +89,7 @@ func Pack(how Compression, dst, body []byte) []byte {
 func Unpack(how Compression, dst, body []byte, length int) ([]byte, error) {
 	for len(body) > 0 {
 		if len(body) < blockHead {
-			return dst, drive.ErrBody
+			return dst, extend.ErrBody
 		}
 		n, stored := int64(binary.LittleEndian.Uint32(body)), int64(binary.LittleEndian.Uint32(body[4:]))
 		body = body[blockHead:]

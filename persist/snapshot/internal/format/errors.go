@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 )
 
 // Package snapshot exports these errors, and says what they mean.
@@ -25,7 +25,7 @@ var ErrGoexit = errors.New("snapshot: a function has ended its goroutine, by run
 func Altered(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	for _, x := range args {
-		if e, ok := x.(error); ok && errors.Is(e, drive.ErrMemory) {
+		if e, ok := x.(error); ok && errors.Is(e, extend.ErrMemory) {
 			return fmt.Errorf("%w: %w", ErrTooLarge, err)
 		}
 	}

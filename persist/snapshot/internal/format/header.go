@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -123,9 +123,9 @@ func Settings(x *Info) []Setting {
 // AppendHeader appends the section of the header.
 func AppendHeader(dst []byte, x *Info) []byte {
 	all := Settings(x)
-	dst = drive.AppendNumber(dst, len(all))
+	dst = extend.AppendNumber(dst, len(all))
 	for _, s := range all {
-		dst = drive.AppendNumber(drive.AppendText(dst, s.Name), s.Value)
+		dst = extend.AppendNumber(extend.AppendText(dst, s.Name), s.Value)
 	}
 	return dst
 }
@@ -158,7 +158,7 @@ func ReadAnyHeader(r Source, s *Section) (x Header, err error) {
 	if s.Kind != HeaderSection || s.How != None || s.Number != 0 {
 		return x, Altered("%v: a header is wanted", s)
 	}
-	c := drive.Cursor{Rest: s.Body}
+	c := extend.Cursor{Rest: s.Body}
 	n := c.Count(2)
 	for range n {
 		x.Settings = append(x.Settings, Setting{Name: c.Text(), Value: c.Number()})

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -12,76 +12,76 @@ import (
 // This file writes and reads the images of a world and its shards.
 
 // AppendState appends the section of the world as a whole.
-func AppendState(dst []byte, x *drive.State) []byte {
-	for _, n := range []uint64{x.Tick, uint64(x.Incarnation), uint64(x.Shard), uint64(x.Run), uint64(drive.FlagsOf(x.Misrouted)), uint64(x.Moves), uint64(x.Gathered)} {
-		dst = drive.AppendNumber(dst, n)
+func AppendState(dst []byte, x *extend.State) []byte {
+	for _, n := range []uint64{x.Tick, uint64(x.Incarnation), uint64(x.Shard), uint64(x.Run), uint64(extend.FlagsOf(x.Misrouted)), uint64(x.Moves), uint64(x.Gathered)} {
+		dst = extend.AppendNumber(dst, n)
 	}
-	dst = drive.AppendNumbers(dst, x.Pinned)
-	dst = drive.AppendNumber(dst, len(x.Hooks))
+	dst = extend.AppendNumbers(dst, x.Pinned)
+	dst = extend.AppendNumber(dst, len(x.Hooks))
 	for _, on := range x.Hooks {
-		dst = drive.AppendNumber(dst, len(on))
+		dst = extend.AppendNumber(dst, len(on))
 		for _, is := range on {
-			dst = append(dst, byte(drive.FlagsOf(is)))
+			dst = append(dst, byte(extend.FlagsOf(is)))
 		}
 	}
-	dst = drive.AppendWords(drive.AppendWords(dst, x.Ports.Slots), x.Ports.Pool)
-	return drive.AppendWords(dst, x.Ports.Recalled)
+	dst = extend.AppendWords(extend.AppendWords(dst, x.Ports.Slots), x.Ports.Pool)
+	return extend.AppendWords(dst, x.Ports.Recalled)
 }
 
 // ReadState reads the section of the world as a whole.
-func ReadState(c *drive.Cursor) (x drive.State) {
+func ReadState(c *extend.Cursor) (x extend.State) {
 	x.Tick, x.Incarnation, x.Shard, x.Run, x.Misrouted = c.Number(), c.Word(), c.Int(), c.Int(), c.Flags(1) != 0
 	x.Moves, x.Gathered, x.Pinned = c.Word(), c.Word(), c.Numbers()
-	x.Hooks = drive.ListOf[[]bool](c, 1)
+	x.Hooks = extend.ListOf[[]bool](c, 1)
 	for i := range x.Hooks {
-		x.Hooks[i] = drive.ListOf[bool](c, 1)
+		x.Hooks[i] = extend.ListOf[bool](c, 1)
 		for k := range x.Hooks[i] {
 			x.Hooks[i][k] = c.Flags(1) != 0
 		}
 	}
-	x.Ports = slots.PortImage{Slots: drive.WordsOf[uint32](c), Pool: drive.WordsOf[uint32](c), Recalled: drive.WordsOf[handle.Handle](c)}
+	x.Ports = slots.PortImage{Slots: extend.WordsOf[uint32](c), Pool: extend.WordsOf[uint32](c), Recalled: extend.WordsOf[handle.Handle](c)}
 	return x
 }
 
 // AppendShard appends the section of a shard, without its rows.
 func AppendShard(dst []byte, x *store.Image) []byte {
-	dst = drive.AppendWords(drive.AppendWords(dst, x.Slots), x.Free)
-	dst = drive.AppendNumber(dst, len(x.Tables))
+	dst = extend.AppendWords(extend.AppendWords(dst, x.Slots), x.Free)
+	dst = extend.AppendNumber(dst, len(x.Tables))
 	for i := range x.Tables {
 		dst = appendTable(dst, &x.Tables[i])
 	}
-	dst = drive.AppendNumber(dst, len(x.Marked))
+	dst = extend.AppendNumber(dst, len(x.Marked))
 	for _, m := range x.Marked {
-		dst = drive.AppendNumbers(drive.AppendNumber(dst, m.Table), m.Chunks)
+		dst = extend.AppendNumbers(extend.AppendNumber(dst, m.Table), m.Chunks)
 	}
-	dst = drive.AppendNumber(drive.AppendWords(dst, x.Created), len(x.Changes))
+	dst = extend.AppendNumber(extend.AppendWords(dst, x.Created), len(x.Changes))
 	for _, n := range x.Changes {
-		dst = drive.AppendNumbers(drive.AppendNumber(drive.AppendNumber(dst, uint64(n.Handle)), n.Moves), n.Components)
+		dst = extend.AppendNumbers(extend.AppendNumber(extend.AppendNumber(dst, uint64(n.Handle)), n.Moves), n.Components)
 	}
-	dst = drive.AppendNumber(dst, len(x.Stored))
+	dst = extend.AppendNumber(dst, len(x.Stored))
 	for _, n := range x.Stored {
-		dst = drive.AppendNumber(drive.AppendNumber(dst, uint64(n.Handle)), n.Component)
+		dst = extend.AppendNumber(extend.AppendNumber(dst, uint64(n.Handle)), n.Component)
 	}
 	return dst
 }
 
 // ReadShard reads the section of a shard.
-func ReadShard(c *drive.Cursor) (x store.Image) {
-	x.Slots, x.Free = drive.WordsOf[uint32](c), drive.WordsOf[uint32](c)
-	x.Tables = drive.ListOf[store.TableImage](c, 5)
+func ReadShard(c *extend.Cursor) (x store.Image) {
+	x.Slots, x.Free = extend.WordsOf[uint32](c), extend.WordsOf[uint32](c)
+	x.Tables = extend.ListOf[store.TableImage](c, 5)
 	for i := range x.Tables {
 		x.Tables[i] = readTable(c)
 	}
-	x.Marked = drive.ListOf[store.MarkedTable](c, 2)
+	x.Marked = extend.ListOf[store.MarkedTable](c, 2)
 	for i := range x.Marked {
 		x.Marked[i] = store.MarkedTable{Table: c.Int(), Chunks: c.Numbers()}
 	}
-	x.Created = drive.WordsOf[handle.Handle](c)
-	x.Changes = drive.ListOf[store.ChangeImage](c, 3)
+	x.Created = extend.WordsOf[handle.Handle](c)
+	x.Changes = extend.ListOf[store.ChangeImage](c, 3)
 	for i := range x.Changes {
 		x.Changes[i].Handle, x.Changes[i].Moves, x.Changes[i].Components = c.Handle(), c.Word(), c.Numbers()
 	}
-	x.Stored = drive.ListOf[store.StoredImage](c, 2)
+	x.Stored = extend.ListOf[store.StoredImage](c, 2)
 	for i := range x.Stored {
 		x.Stored[i] = store.StoredImage{Handle: c.Handle(), Component: c.Int()}
 	}
@@ -91,26 +91,26 @@ func ReadShard(c *drive.Cursor) (x store.Image) {
 // appendTable appends a table and what its chunks have besides rows. Sets of flags without any are
 // left out.
 func appendTable(dst []byte, t *store.TableImage) []byte {
-	dst = drive.AppendNumber(drive.AppendNumbers(dst, t.Components), drive.FlagsOf(t.Listed, t.Fragmented))
-	dst = drive.AppendNumber(drive.AppendNumber(drive.AppendNumber(dst, t.Left), t.Current+1), len(t.Chunks))
+	dst = extend.AppendNumber(extend.AppendNumbers(dst, t.Components), extend.FlagsOf(t.Listed, t.Fragmented))
+	dst = extend.AppendNumber(extend.AppendNumber(extend.AppendNumber(dst, t.Left), t.Current+1), len(t.Chunks))
 	for i := range t.Chunks {
 		c := &t.Chunks[i]
-		dst = drive.AppendNumber(drive.AppendNumber(drive.AppendNumber(dst, c.Cap), c.Rows), drive.FlagsOf(c.Reserved))
-		dst = drive.AppendNumber(dst, c.Changed)
+		dst = extend.AppendNumber(extend.AppendNumber(extend.AppendNumber(dst, c.Cap), c.Rows), extend.FlagsOf(c.Reserved))
+		dst = extend.AppendNumber(dst, c.Changed)
 		for _, w := range c.Written {
-			dst = drive.AppendNumber(dst, w)
+			dst = extend.AppendNumber(dst, w)
 		}
-		dst = drive.AppendSet(dst, c.Marks)
+		dst = extend.AppendSet(dst, c.Marks)
 		set := 0
 		for k, words := range c.Flags {
 			if slices.ContainsFunc(words, func(w uint64) bool { return w != 0 }) {
 				set |= 1 << k
 			}
 		}
-		dst = drive.AppendNumber(dst, set)
+		dst = extend.AppendNumber(dst, set)
 		for k, words := range c.Flags {
 			if set>>k&1 != 0 {
-				dst = drive.AppendSet(dst, words)
+				dst = extend.AppendSet(dst, words)
 			}
 		}
 	}
@@ -118,12 +118,12 @@ func appendTable(dst []byte, t *store.TableImage) []byte {
 }
 
 // readTable reads what appendTable has appended.
-func readTable(c *drive.Cursor) (t store.TableImage) {
+func readTable(c *extend.Cursor) (t store.TableImage) {
 	t.Components = c.Numbers()
 	is := c.Flags(2)
 	t.Listed, t.Fragmented = is&1 != 0, is&2 != 0
 	t.Left, t.Current = c.Word(), c.Int()-1
-	t.Chunks = drive.ListOf[store.ChunkImage](c, 6+len(t.Components))
+	t.Chunks = extend.ListOf[store.ChunkImage](c, 6+len(t.Components))
 	for i := range t.Chunks {
 		x := &t.Chunks[i]
 		x.Cap, x.Rows, x.Reserved, x.Changed = c.Int(), c.Int(), c.Flags(1) != 0, c.Word()
@@ -133,11 +133,11 @@ func readTable(c *drive.Cursor) (t store.TableImage) {
 		for k := range x.Written {
 			x.Written[k] = c.Word()
 		}
-		x.Marks = drive.WordsOf[uint64](c)
+		x.Marks = extend.WordsOf[uint64](c)
 		set := c.Flags(slots.FlagsMax)
 		for k := range x.Flags {
 			if set>>k&1 != 0 {
-				x.Flags[k] = drive.WordsOf[uint64](c)
+				x.Flags[k] = extend.WordsOf[uint64](c)
 			}
 		}
 	}

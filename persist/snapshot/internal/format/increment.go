@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/persist/state"
 )
 
@@ -141,7 +141,7 @@ func (d *delta) same(at, n, section, of int) {
 func (d *delta) flush() {
 	if d.n > 0 {
 		d.own(d.at)
-		d.dst = drive.AppendNumber(drive.AppendNumber(drive.AppendNumber(d.dst, d.n<<1|1), d.section), d.of)
+		d.dst = extend.AppendNumber(extend.AppendNumber(extend.AppendNumber(d.dst, d.n<<1|1), d.section), d.of)
 		d.done, d.n = d.at+d.n, 0
 	}
 }
@@ -149,7 +149,7 @@ func (d *delta) flush() {
 // own appends the bytes that are not in the base.
 func (d *delta) own(end int) {
 	if n := end - d.done; n > 0 {
-		d.dst = append(drive.AppendNumber(d.dst, n<<1), d.raw[d.done:end]...)
+		d.dst = append(extend.AppendNumber(d.dst, n<<1), d.raw[d.done:end]...)
 	}
 }
 
@@ -162,13 +162,13 @@ func (d *delta) end() []byte {
 // appendBase appends the first section of an increment.
 func appendBase(dst []byte, b Base) []byte {
 	for _, n := range []uint64{b.tick, uint64(b.hash), b.sum} {
-		dst = drive.AppendNumber(dst, n)
+		dst = extend.AppendNumber(dst, n)
 	}
 	return dst
 }
 
 func readBase(s *Section) (b Base, err error) {
-	c := drive.Cursor{Rest: s.Body}
+	c := extend.Cursor{Rest: s.Body}
 	b = Base{c.Number(), state.Hash(c.Number()), c.Number()}
 	if err := c.End(); err != nil || s.How != None || s.Number != 0 {
 		return b, Altered("%v: it names no base", s)

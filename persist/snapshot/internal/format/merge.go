@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 )
 
 // Merge returns a reader of the whole snapshot that a base and increments on it make.
@@ -193,7 +193,7 @@ func (l *layer) end(s *Section) error {
 				return err
 			}
 		}
-		c := drive.Cursor{Rest: l.packed.Body[16:]}
+		c := extend.Cursor{Rest: l.packed.Body[16:]}
 		switch sum := l.base.chain; {
 		case l.head.Base.sum != sum:
 			return l.fail(fmt.Errorf("%w: it is an increment on %v, and the one before it is of that tick and hash, and yet another", ErrBase, l.head.Base))
@@ -209,7 +209,7 @@ func (l *layer) end(s *Section) error {
 
 // apply merges a section of the base with the increment.
 func (l *layer) apply(s *Section, delta []byte) error {
-	c := drive.Cursor{Rest: delta}
+	c := extend.Cursor{Rest: delta}
 	s.Body = s.Body[:0]
 	for len(c.Rest) > 0 {
 		n := c.Int()

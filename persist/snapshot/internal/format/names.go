@@ -3,7 +3,7 @@ package format
 import (
 	"slices"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 )
 
 // Named is something that is registered, by name, with a description of its values.
@@ -11,7 +11,7 @@ type Named struct {
 	Name  string
 	Type  string // empty if there are no values; of an extension its options
 	Hash  uint64 // of the form, or of the options that must be the same
-	Parts []drive.Part
+	Parts []extend.Part
 }
 
 const (
@@ -46,20 +46,20 @@ func (x *Catalogue) List(what string) *[]Named {
 // Append appends the section of what is registered.
 func (x *Catalogue) Append(dst []byte) []byte {
 	for _, list := range x.Lists() {
-		dst = drive.AppendNumber(dst, len(*list))
+		dst = extend.AppendNumber(dst, len(*list))
 		for _, n := range *list {
-			dst = drive.AppendText(drive.AppendText(dst, n.Name), n.Type)
-			dst = drive.AppendNumber(drive.AppendNumber(dst, n.Hash), len(n.Parts))
+			dst = extend.AppendText(extend.AppendText(dst, n.Name), n.Type)
+			dst = extend.AppendNumber(extend.AppendNumber(dst, n.Hash), len(n.Parts))
 			for _, p := range n.Parts {
-				dst = drive.AppendNumber(drive.AppendNumber(drive.AppendNumber(dst, drive.FlagsOf(p.ByCodec)), p.Offset), p.Size)
-				dst = drive.AppendNumber(dst, len(p.Fields))
+				dst = extend.AppendNumber(extend.AppendNumber(extend.AppendNumber(dst, extend.FlagsOf(p.ByCodec)), p.Offset), p.Size)
+				dst = extend.AppendNumber(dst, len(p.Fields))
 				for _, f := range p.Fields {
-					dst = drive.AppendNumber(drive.AppendText(drive.AppendText(dst, f.Path), f.Type), f.Offset)
+					dst = extend.AppendNumber(extend.AppendText(extend.AppendText(dst, f.Path), f.Type), f.Offset)
 				}
 			}
 		}
 	}
-	return drive.AppendNumber(dst, drive.FlagsOf(x.Scheduler))
+	return extend.AppendNumber(dst, extend.FlagsOf(x.Scheduler))
 }
 
 // namesMost bounds the memory of the names and fields of a snapshot.
@@ -68,15 +68,15 @@ const namesMost = 64 << 20
 // ReadCatalogue reads the section of what is registered.
 func ReadCatalogue(body []byte) (x *Catalogue, err error) {
 	x = new(Catalogue)
-	c := drive.Cursor{Rest: body, Most: namesMost}
+	c := extend.Cursor{Rest: body, Most: namesMost}
 	for _, to := range x.Lists() {
-		list := drive.ListOf[Named](&c, 4)
+		list := extend.ListOf[Named](&c, 4)
 		for i := range list {
-			n := Named{Name: c.Text(), Type: c.Text(), Hash: c.Number(), Parts: drive.ListOf[drive.Part](&c, 4)}
+			n := Named{Name: c.Text(), Type: c.Text(), Hash: c.Number(), Parts: extend.ListOf[extend.Part](&c, 4)}
 			for k := range n.Parts {
-				p := drive.Part{ByCodec: c.Flags(1) != 0, Offset: c.Int(), Size: c.Int(), Fields: drive.ListOf[drive.Field](&c, 3)}
+				p := extend.Part{ByCodec: c.Flags(1) != 0, Offset: c.Int(), Size: c.Int(), Fields: extend.ListOf[extend.Field](&c, 3)}
 				for m := range p.Fields {
-					p.Fields[m] = drive.Field{Path: c.Text(), Type: c.Text(), Offset: c.Int()}
+					p.Fields[m] = extend.Field{Path: c.Text(), Type: c.Text(), Offset: c.Int()}
 				}
 				n.Parts[k] = p
 			}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/persist/state"
 )
 
@@ -132,7 +132,7 @@ func (o Output) encode(x *encoded, parts []Part, at int) {
 	x.panicked, x.err = nil, ErrGoexit
 	defer func() {
 		v := recover()
-		var failed *drive.CodecError
+		var failed *extend.CodecError
 		if e, ok := v.(error); ok && errors.As(e, &failed) {
 			x.err = fmt.Errorf("snapshot: %w", e)
 		} else {

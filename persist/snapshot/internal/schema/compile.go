@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/cbor"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/shape"
 )
@@ -17,7 +17,7 @@ import (
 type Side struct {
 	Name   string // by which Changes call what has the type
 	Type   string
-	Parts  []drive.Part
+	Parts  []extend.Part
 	Leaves []shape.Leaf // the fields in the parts
 }
 
@@ -29,7 +29,7 @@ type Note struct {
 
 // Convert returns a form that reads values of the saved form as values of own, which form reads. It
 // is nil for the notes alone. Some of them may say that this must not be.
-func Convert(changes Changes, saved, own Side, form drive.Form) (drive.Form, []Note) {
+func Convert(changes Changes, saved, own Side, form extend.Form) (extend.Form, []Note) {
 	p := &pairing{rules: changes.rulesOf(saved.Name, own.Name, paths(saved.Leaves), paths(own.Leaves))}
 	return p.convert(saved, own, form), p.notes
 }
@@ -52,7 +52,7 @@ func (p *pairing) say(how, path string, more ...string) string {
 }
 
 // convert returns a converter that reads values of one form as values of another.
-func (p *pairing) convert(saved, own Side, form drive.Form) *converter {
+func (p *pairing) convert(saved, own Side, form extend.Form) *converter {
 	c := newConverter(saved.Parts, own.Parts, form)
 	byPath := map[string]*shape.Leaf{}
 	for i := range saved.Leaves {
@@ -94,7 +94,7 @@ func (p *pairing) convert(saved, own Side, form drive.Form) *converter {
 }
 
 // memoryOf returns how many bytes of memory a form takes.
-func memoryOf(parts []drive.Part) string {
+func memoryOf(parts []extend.Part) string {
 	size := 0
 	for _, p := range parts {
 		size += p.Size

@@ -7,7 +7,7 @@ import (
 	"math"
 	"reflect"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/cbor"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/shape"
@@ -15,19 +15,19 @@ import (
 
 // This file converts values.
 
-// converter is a drive.Form that reads values written by another form of the type. Each component
+// converter is a extend.Form that reads values written by another form of the type. Each component
 // has one. Immutable.
 type converter struct {
-	drive.Form              // of the world's type
-	own        []drive.Part // of it
-	parts      []savedPart
-	least      int
-	flat       bool // values were saved as memory alone, and are only memory now
+	extend.Form               // of the world's type
+	own         []extend.Part // of it
+	parts       []savedPart
+	least       int
+	flat        bool // values were saved as memory alone, and are only memory now
 }
 
 // savedPart is a part of the saved form, and where it goes.
 type savedPart struct {
-	drive.Part
+	extend.Part
 	to      int // of a codec's bytes: the part of the world's form, or -1
 	rewrite *rewriting
 	copies  []copying // of the bytes that are memory, by part of the world's form
@@ -50,7 +50,7 @@ type step struct {
 }
 
 // newConverter returns a converter that reads values of the saved parts, and keeps nothing of them.
-func newConverter(saved, own []drive.Part, form drive.Form) *converter {
+func newConverter(saved, own []extend.Part, form extend.Form) *converter {
 	c := &converter{Form: form, own: own, least: shape.Least(saved)}
 	for _, p := range saved {
 		c.parts = append(c.parts, savedPart{Part: p, to: -1})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 )
 
 // Shape is a type as a snapshot describes it: as memory, or as CBOR.
@@ -69,7 +69,7 @@ const (
 )
 
 // LeavesOf returns the fields of the values of a type, from the parts that are written of each.
-func LeavesOf(typ string, parts []drive.Part) (all []Leaf, err error) {
+func LeavesOf(typ string, parts []extend.Part) (all []Leaf, err error) {
 	known, end := map[string]bool{}, 0
 	for i, p := range parts {
 		if p.Offset < end || p.Size > sizeMax-p.Offset || p.ByCodec && (len(p.Fields) != 1 || p.Size != 0) {
@@ -100,7 +100,7 @@ func LeavesOf(typ string, parts []drive.Part) (all []Leaf, err error) {
 
 // HashOf returns the hash of a form. Forms with the same hash read each other's bytes, as far as
 // codecs can.
-func HashOf(f drive.Form) uint64 { return xxh3.HashString(f.Shape()) }
+func HashOf(f extend.Form) uint64 { return xxh3.HashString(f.Shape()) }
 
 // pathWithin returns a path without the type at its beginning.
 func pathWithin(typ, path string) string {

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
@@ -12,7 +12,7 @@ import (
 var ErrShort = errors.New("a value ends before its last field")
 
 // Cut splits off the bytes of a part from the front of src.
-func Cut(src []byte, p *drive.Part) (body, rest []byte, err error) {
+func Cut(src []byte, p *extend.Part) (body, rest []byte, err error) {
 	n := uint64(p.Size)
 	if p.ByCodec {
 		if len(src) < 4 {
@@ -27,20 +27,20 @@ func Cut(src []byte, p *drive.Part) (body, rest []byte, err error) {
 }
 
 // Skipper passes over values, of which it needs only the parts that are written of each. Of a
-// drive.Form it is the half that reads.
+// extend.Form it is the half that reads.
 //
 // Ownership: immutable.
 type Skipper struct {
-	drive.Form // nil
-	parts      []drive.Part
-	least      int
+	extend.Form // nil
+	parts       []extend.Part
+	least       int
 }
 
 // Skip returns a Skipper of values with these parts.
-func Skip(parts []drive.Part) *Skipper { return &Skipper{parts: parts, least: Least(parts)} }
+func Skip(parts []extend.Part) *Skipper { return &Skipper{parts: parts, least: Least(parts)} }
 
 // Least returns how many bytes a value takes at least.
-func Least(parts []drive.Part) (least int) {
+func Least(parts []extend.Part) (least int) {
 	for _, p := range parts {
 		if least += p.Size; p.ByCodec {
 			least += 4
@@ -50,7 +50,7 @@ func Least(parts []drive.Part) (least int) {
 }
 
 // Fixed reports whether each value takes as many bytes: all of it is written as memory.
-func Fixed(parts []drive.Part) bool {
+func Fixed(parts []extend.Part) bool {
 	for _, p := range parts {
 		if p.ByCodec {
 			return false

@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// Actor is a world.Actor: what acts on a world. The types of package world are defined by types of
+// this package, so what is embedded in these is promoted to those: an Actor can say what it is here.
+type Actor interface{ self() Self }
+
+// Self is an Actor as this package uses it: a *World, *Context, *EntityContext or *Port.
+type Self interface {
+	Actor
+	Alive(h handle.Handle) bool
+	world() *World
+}
+
+// SelfOf returns what an Actor is in this package. It panics if that is nil; call is the name for
+// messages.
+func SelfOf(by Actor, call string) Self {
+	switch {
+	case by == nil:
+		panic(fmt.Sprintf("world: %s by a nil Actor; pass a *World, *Context, *EntityContext or *Port", call))
+	case isNil(by):
+		panic(fmt.Sprintf("world: %s by a nil %s; pass one of a world", call, nameOf(by)))
+	}
+	return by.self()
+}
+
+// Of returns the world of an Actor; see SelfOf.
+func Of(by Actor) *World {
+	x := SelfOf(by, "a reference")
+	mustActor(x, "a reference")
+	return x.world()
+}
+
+// nameOf returns the type of an actor for messages, as a program knows it.
+func nameOf(x any) string { return strings.Replace(fmt.Sprintf("%T", x), "engine.", "world.", 1) }

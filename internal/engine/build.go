@@ -1,0 +1,310 @@
+package engine
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// Build is the argument of a system's constructor, once per shard. See package world.
+type Build struct {
+	buildSelf
+	w      *World
+	shard  *store.Shard // nil for a global system
+	system string
+	access *extend.Access
+	user   *check.User // nil but in the check build
+	closed bool
+	hook   bool // it is for a hook
+}
+
+// newBuild starts the construction of a system for one shard, or, with AllShards as the shard,
+// of a global system.
+func newBuild(w *World, shardID int, system string) *Build {
+	w.mustIdle("building a system")
+	b := &Build{w: w, system: system, access: &extend.Access{Delta: w.options.TickInterval.Seconds()}}
+	owner, name := len(w.shards), fmt.Sprintf("global system %q", system)
+	if shardID != AllShards {
+		b.shard = w.shards[shardID]
+		owner, name = shardID, fmt.Sprintf("system %q on shard %d", system, shardID)
+	}
+	if check.Enabled {
+		b.user = w.contexts[owner].turn.User(system, name,
+			"what a Build returned is for the system it was asked in, on its shard, while it runs")
+	}
+	return b
+}
+
+// AllShards is the shard number that stands for a global system.
+const AllShards = -1
+
+// Finish ends the construction and returns what was declared.
+func (b *Build) Finish() *extend.Access {
+	b.closed = true
+	if a := b.access; b.shard == nil && (a.Reads.Len() > 0 || a.Writes.Len() > 0) {
+		a.Exclusive = true
+	}
+	return b.access
+}
+
+// Shard returns the shard the system is being built for, or AllShards for a global one. See package
+// world.
+func (b *Build) Shard() int {
+	if b.shard == nil {
+		return AllShards
+	}
+	return b.shard.ID()
+}
+
+// Shards returns the number of shards of the world.
+func (b *Build) Shards() int { return len(b.w.shards) }
+
+// Creates declares that the system creates from the bundles. See package world.
+func (b *Build) Creates(bundles ...ComponentSet) {
+	b.mustOpen("Build.Creates")
+	b.access.Writes = b.access.Writes.Union(b.w.SetOf("Build.Creates", bundles))
+}
+
+// Query selects the shard's entities that match the terms, or for a global system those of all
+// shards; see Term. See package world.
+func (b *Build) Query(terms ...Term) *Query {
+	b.mustOpen("Build.Query")
+	if b.shard == nil {
+		b.access.Exclusive = true
+		return newQuery(b.bind("Build.Query"), b.w.shards, terms)
+	}
+	return newQuery(b.bind("Build.Query"), b.w.shards[b.shard.ID():b.shard.ID()+1], terms)
+}
+
+func (b *Build) mustOpen(call string) {
+	if b == nil {
+		panic(fmt.Sprintf("world: %s of a nil Build; use the one that a system's constructor is given", call))
+	}
+	if b.closed {
+		panic(fmt.Sprintf("world: system %q calls %s after its constructor returned; ask for all access within it", b.system, call))
+	}
+}
+
+// mustHaveShard panics about a call in the constructor of a global system.
+func (b *Build) mustHaveShard(call, why string) {
+	if b.shard == nil {
+		panic(fmt.Sprintf("world: global system %q calls %s; %s, so ask for it in a system that is not global", b.system, call, why))
+	}
+}
+
+// reach declares that a component is read in some other shards. It returns these shards and the own
+// one.
+func (b *Build) reach(component int, shards []int) []bool {
+	b.mustHaveShard("world.ReadForeign", "it has no neighbours")
+	reach := make([]bool, len(b.w.shards))
+	for _, s := range shards {
+		if s < 0 || s >= len(reach) {
+			panic(fmt.Sprintf("world: system %q reads %q in shard %d, want 0 to %d", b.system, b.w.components[component].name, s, len(reach)-1))
+		}
+		reach[s] = true
+	}
+	b.access.Neighbour.Add(component)
+	b.access.Neighbours = neighbours(b.access.Neighbours, reach, b.shard.ID())
+	reach[b.shard.ID()] = true
+	return reach
+}
+
+// neighbours adds the shards within reach, except the own one, to a list of shards.
+func neighbours(list []int, reach []bool, own int) []int {
+	for s, reached := range reach {
+		if reached && s != own {
+			list = append(list, s)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// binding says what an accessor or filter is bound to.
+type binding struct {
+	w      *World
+	owner  int // the shard, or the number of shards: all of them
+	idle   bool
+	lookup *slots.Lookup
+	access *extend.Access
+	call   string      // what was called, and in which system
+	user   *check.User // nil but in the check build
+	frame  *Frame      // nil unless it is for a Frame
+}
+
+// guard returns a check.Guard for the accessor or filter.
+func (b *binding) guard(what string) (g check.Guard) {
+	if check.Enabled && b.frame == nil {
+		g = check.NewGuard(b.user, what)
+	}
+	return g
+}
+
+// Binder makes accessors and filters: a *Build within a system's constructor, a *World for use
+// between ticks, a *Frame for reading at any time. See package world.
+type Binder interface{ bind(call string) binding }
+
+func (b *Build) bind(call string) binding {
+	b.mustOpen(call)
+	owner := len(b.w.shards)
+	if b.shard != nil {
+		owner = b.shard.ID()
+	}
+	return binding{w: b.w, owner: owner, lookup: &b.w.contexts[owner].lookup, access: b.access,
+		call: fmt.Sprintf("system %q, %s", b.system, call), user: b.user}
+}
+
+func (w *World) bind(call string) binding {
+	mustBe(w, call)
+	w.mustIdle(call)
+	return binding{w: w, owner: len(w.shards), idle: true, lookup: &w.lookup, access: &extend.Access{}, call: call, user: w.user}
+}
+
+// bind is a.bind; it panics if a is nil.
+func bind(a Binder, call string) binding {
+	if isNil(a) {
+		panic(fmt.Sprintf("world: %s is asked of nil; ask a *Build in a system's constructor, or a *World between ticks", call))
+	}
+	return a.bind(call)
+}
+
+// Asking is an access that is being declared. An idle world returns the same accessor each time: it
+// is kept up to date for as long as the world lives.
+type Asking struct {
+	Accessor Accessor
+	Lookup   *slots.Lookup
+	View     store.View
+	Known    any // the accessor of the idle world, or nil
+
+	bound binding
+	key   accessorKey
+}
+
+type accessorKey struct {
+	component int
+	write     bool
+}
+
+// Ask declares the access to a component. The caller makes the accessor, unless it is Known, and
+// passes it to Keep.
+func Ask(a Binder, call string, write bool, t reflect.Type) Asking {
+	b := bind(a, call)
+	id := b.w.componentOf(t, b.call)
+	if b.frame != nil {
+		if write {
+			panic(fmt.Sprintf("world: %s of a Frame, which is for reading only; use world.Read", call))
+		}
+		b.frame.mustHave(id, call)
+	}
+	if write {
+		b.access.Writes.Add(id)
+	} else {
+		b.access.Reads.Add(id)
+	}
+	x := Asking{bound: b, key: accessorKey{id, write}}
+	if b.idle {
+		if x.Known = b.w.accessors[x.key]; x.Known != nil {
+			return x
+		}
+	}
+	x.Accessor, x.Lookup, x.View = Accessor{id, b.lookup, t}, b.lookup, b.w.space.Columns[id].View(b.owner)
+	return x
+}
+
+// Keep completes an accessor, which has the view.
+func (x *Asking) Keep(accessor any, v *store.View) {
+	b := &x.bound
+	if check.Enabled && b.frame == nil {
+		v.Guard(b.guard(fmt.Sprintf("the accessor of component %q", b.w.components[x.key.component].name)))
+	}
+	if b.idle {
+		b.w.accessors[x.key] = accessor
+	}
+}
+
+// Foreign reads one component of any shard's entities: see world.ForeignReader.
+type Foreign struct {
+	space  *store.Space
+	column *store.Column
+	guard  check.Guard
+	reach  []bool // by shard; nil for all
+}
+
+// AskForeign declares that a component is read in other shards.
+func (b *Build) AskForeign(t reflect.Type, shards []int) Foreign {
+	bound := b.bind("world.ReadForeign")
+	id := b.w.componentOf(t, bound.call)
+	f := Foreign{
+		space: b.w.space, column: b.w.space.Columns[id],
+		guard: bound.guard(fmt.Sprintf("the foreign reader of component %q", b.w.components[id].name)),
+	}
+	if len(shards) == 0 {
+		bound.access.Foreign.Add(id)
+	} else {
+		f.reach = b.reach(id, shards)
+	}
+	return f
+}
+
+// At returns the component of an entity, or nil.
+func (f *Foreign) At(h handle.Handle) mem.Address {
+	if check.Enabled {
+		f.guard.Must()
+	}
+	if l := f.space.Locate(h); l != 0 && (f.reach == nil || f.reach[f.space.Owner(l)]) {
+		return f.column.At(l)
+	}
+	return nil
+}
+
+// AskResource declares that a resource is read, and returns it.
+func (b *Build) AskResource(t reflect.Type) Resource {
+	bound := b.bind("world.ReadResource")
+	id, r := b.w.ResourceOf(t, bound.call)
+	bound.access.ResourceReads.Add(id)
+	return r
+}
+
+// AskToWrite declares that a resource is read and written, by a global system, and returns it.
+func (b *Build) AskToWrite(t reflect.Type) Resource {
+	bound := b.bind("world.WriteResource")
+	id, r := b.w.ResourceOf(t, bound.call)
+	_, parts := r.Cells()
+	switch {
+	case parts > 0:
+		panic(fmt.Sprintf("world: %s: resource %q is an accumulator, which is merged from what the shards add; ask for Accumulate in a system that is not global", bound.call, r.Name()))
+	case b.hook:
+		panic(fmt.Sprintf("world: %s: resource %q is written by global systems alone; let the hook send a message to a global system", bound.call, r.Name()))
+	case b.shard != nil:
+		panic(fmt.Sprintf("world: %s: resource %q is written by global systems alone; make the system global, or register an accumulator", bound.call, r.Name()))
+	}
+	bound.access.ResourceWrites.Add(id)
+	return r
+}
+
+// AskToAdd declares that the shard adds to an accumulator, and returns it.
+func (b *Build) AskToAdd(t reflect.Type) Resource {
+	bound := b.bind("world.Accumulate")
+	id, r := b.w.ResourceOf(t, bound.call)
+	b.mustHaveShard("world.Accumulate", "each shard has a part of its own")
+	if _, parts := r.Cells(); parts == 0 {
+		panic(fmt.Sprintf("world: %s: resource %q is no accumulator; register it by RegisterAccumulator, or write it in a global system", bound.call, r.Name()))
+	}
+	bound.access.ResourceParts.Add(id)
+	return r
+}
+
+// AskMessages declares that messages of a type are received, and returns them, with the guard of the
+// receiver.
+func (b *Build) AskMessages(t reflect.Type) (Messages, check.Guard) {
+	bound := b.bind("world.Receive")
+	b.mustHaveShard("world.Receive", "messages are delivered to the shard that holds the entity")
+	return b.w.MessagesOf(t, bound.call), bound.guard(fmt.Sprintf("the receiver of message %v", t))
+}

@@ -1,0 +1,492 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/slots"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// Bundle is the part of a world.Bundle that does not depend on its type; see Component.
+type Bundle struct {
+	w        *World
+	name     string
+	of       *mem.Type
+	Plain    bool // it has no pointers
+	set      store.Set
+	fields   []store.Field
+	parts    []BundlePart                 // by shard
+	place    func(bundle mem.Address) int // by PlaceBy; the bundle is on the heap
+	creating queue.Kind
+	changing queue.Kind
+	setting  queue.Kind
+	remove   uintptr // in a change: the offset of the components to remove
+}
+
+// BundlePart is what a shard needs to store a bundle. Ownership: the shard's owner.
+type BundlePart struct {
+	shard   *store.Shard
+	table   *store.Table
+	fields  store.Fields // as they are in that table
+	of      *mem.Type
+	Scratch mem.Pointer // a bundle, which its caller stores before it becomes a row
+	values  mem.Address // for CreateN, to be filled in before they are stored; nil while in use
+}
+
+// Init makes the bundle of the fields of a struct; change is the type of a request to Add.
+func (b *Bundle) Init(w *World, of, change *mem.Type) {
+	mustBe(w, "world.NewBundle")
+	w.mustIdle("world.NewBundle")
+	t := of.Of
+	w.MustRegister("world.NewBundle of %v", t)
+	w.mustNotBeComponent(t)
+	if t.Kind() != reflect.Struct {
+		panic(fmt.Sprintf("world: bundle %v is not a struct; make one whose fields are components", t))
+	}
+	remove, _ := change.Of.FieldByName("remove")
+	*b = Bundle{w: w, name: t.String(), of: of, Plain: of.Plain, remove: remove.Offset}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		id := w.componentOf(f.Type, fmt.Sprintf("bundle %v, field %s", t, f.Name))
+		if b.set.Has(id) {
+			panic(fmt.Sprintf("world: bundle %v has component %q twice, the second time in field %s; an entity has one of each: drop the field, or give it a type of its own", t, w.components[id].name, f.Name))
+		}
+		b.set.Add(id)
+		b.fields = append(b.fields, store.Field{Component: id, Offset: f.Offset})
+	}
+	b.prepare()
+	for i := range b.parts { // now, so that the first create in a tick does not have to
+		b.parts[i].open(b)
+	}
+	b.changing = store.NewKind(w.space, change, changer{b})
+	b.setting = store.NewKind(w.space, of, assigner{b})
+}
+
+// prepare makes what creates need.
+func (b *Bundle) prepare() {
+	w := b.w
+	b.creating = store.NewKind(w.space, b.of, creator{b})
+	b.parts = make([]BundlePart, len(w.shards))
+	for i, s := range w.shards {
+		b.parts[i] = BundlePart{shard: s, of: b.of, Scratch: mem.Pointer{Address: b.of.New(1)}}
+	}
+}
+
+// open makes the table, which stays.
+func (p *BundlePart) open(b *Bundle) {
+	p.table = p.shard.Table(b.set)
+	p.table.Keep()
+	p.fields, _ = p.table.Fields(b.fields)
+}
+
+// mustNotBeComponent panics if a bundle's type is itself a component, unless its fields are
+// components, too.
+func (w *World) mustNotBeComponent(t reflect.Type) {
+	if _, ok := w.componentID[t]; !ok {
+		return
+	}
+	isBundle := t.Kind() == reflect.Struct && t.NumField() > 0
+	for i := 0; isBundle && i < t.NumField(); i++ {
+		_, isBundle = w.componentID[t.Field(i).Type]
+	}
+	if !isBundle {
+		panic(fmt.Sprintf("world: bundle %v is itself a component; make a struct with it as a field: struct{ %v }", t, t))
+	}
+}
+
+// CreateByPort accepts the request to create of a port, which sends it when the bundle is at the
+// address.
+func (b *Bundle) CreateByPort(p *Port, place func() int) (handle.Handle, mem.Pointer, error) {
+	b.check(p, "Bundle.Create")
+	return p.create(b, place)
+}
+
+// CreatePlain is Create of a bundle without pointers by a *World, without a PlaceBy. v may be on
+// the stack.
+func (b *Bundle) CreatePlain(w *World, v mem.Address) (handle.Handle, error) {
+	if w != b.w || w.phase.Load() != phaseIdle {
+		return b.CreatePlainBy(w, v, nil)
+	}
+	i := w.next()
+	p := &b.parts[i]
+	if check.Enabled {
+		p.shard.Enter(&creating)
+		defer p.shard.Leave()
+	}
+	p.shard.Loop = w.loop // a loop on the idle world covers all shards
+	h, err := p.shard.CreatePlain(p.table, &p.fields, v)
+	if err != nil {
+		return b.elsewhere(v, i, byWorld, err)
+	}
+	return h, err
+}
+
+// CreatePlainBy is createPlain in all other cases but a *Port's.
+func (b *Bundle) CreatePlainBy(by Self, v mem.Address, place func() int) (handle.Handle, error) {
+	p, how, err := b.Where(by, place)
+	if err != nil {
+		return handle.None, err
+	}
+	if check.Enabled && how&byWorld != 0 {
+		p.shard.Enter(&creating)
+		defer p.shard.Leave()
+	}
+	h, err := p.shard.CreatePlain(p.table, &p.fields, v)
+	switch {
+	case err == nil:
+	case how&inTurn != 0:
+		return b.elsewhere(v, p.shard.ID(), how, err)
+	case how&byWorld != 0:
+		b.w.giveBack()
+	}
+	return h, err
+}
+
+// CreatingHow says how a bundle is created.
+type CreatingHow uint8
+
+const (
+	inTurn  CreatingHow = 1 << iota // the shard was taken in turn: another may replace it
+	byWorld                         // a *World creates
+)
+
+// where returns where an actor other than a *Port creates.
+func (b *Bundle) Where(by Self, place func() int) (*BundlePart, CreatingHow, error) {
+	switch by := by.(type) {
+	case *World:
+		if by != b.w {
+			b.w.panicForeign(by, "Bundle.Create", "bundle", b.name)
+		}
+		if by.phase.Load() != phaseIdle {
+			if err := by.unready("Bundle.Create by the World"); err != nil {
+				return nil, 0, err
+			}
+		}
+		at, err := -1, error(nil)
+		if place != nil {
+			if at, err = b.placed(place); err != nil {
+				return nil, 0, err
+			}
+		}
+		i, how := by.next(), inTurn|byWorld // touches the world; a turn passes in any case
+		if at >= 0 {
+			i, how = at, byWorld
+		}
+		p := &b.parts[i]
+		p.shard.Loop = by.loop
+		return p, how, nil
+	case *Context:
+		by.mustCreate("Bundle.Create", b.w, &b.set, "bundle", b.name)
+		switch s := by.shard; {
+		case s != nil:
+			return b.part(s), 0, nil
+		case place != nil:
+			i, err := b.placed(place)
+			return &b.parts[i], 0, err
+		}
+		return &b.parts[b.w.next()], inTurn, nil
+	case *EntityContext:
+		b.check(by, "Bundle.Create")
+		by.mustRun("Bundle.Create")
+		p := b.part(by.c.shard)
+		p.shard.Loop = max(p.shard.Loop, b.w.loop) // an idle world may be in a loop
+		return p, 0, nil
+	}
+	b.check(by, "Bundle.Create") // nil
+	panic(notFor(by, "Bundle.Create"))
+}
+
+// CreateFrom creates an entity, at once, from what its caller has stored in the part.
+func (b *Bundle) CreateFrom(p *BundlePart, how CreatingHow) (handle.Handle, error) {
+	if check.Enabled && how&byWorld != 0 {
+		p.shard.Enter(&creating)
+		defer p.shard.Leave()
+	}
+	h, err := p.store(p.Scratch)
+	switch {
+	case err == nil:
+	case how&inTurn != 0:
+		h, err = b.elsewhere(nil, p.shard.ID(), how, err)
+	case how&byWorld != 0:
+		b.w.giveBack()
+	}
+	p.forget()
+	return h, err
+}
+
+// elsewhere is Create when the shard whose turn it is has failed: if that shard has no index left,
+// the next shard that has one takes the turn. It creates the bundle at plain, which has no
+// pointers, or if plain is nil the one in the scratch of the shard that has failed.
+//
+//go:noinline
+func (b *Bundle) elsewhere(plain mem.Address, full int, how CreatingHow, err error) (handle.Handle, error) {
+	w := b.w
+	for k := 1; k < len(b.parts) && errors.Is(err, ErrIndexes); k++ {
+		i := (full + k) % len(b.parts)
+		p := &b.parts[i]
+		if how&byWorld != 0 {
+			p.shard.Loop = w.loop
+		}
+		var h handle.Handle
+		if plain != nil {
+			h, err = p.shard.CreatePlain(p.table, &p.fields, plain)
+		} else {
+			h, err = p.store(b.parts[full].Scratch)
+		}
+		if err == nil {
+			w.cursor = i
+			return h, nil
+		}
+	}
+	w.giveBack()
+	return handle.None, err
+}
+
+// check refuses an actor of another world.
+func (b *Bundle) check(by Self, call string) {
+	if by == nil || by.world() != b.w {
+		b.w.panicForeign(by, call, "bundle", b.name)
+	}
+}
+
+// part returns the part of a shard. That of a bundle without a T gets its table only now, because
+// it may never be used.
+func (b *Bundle) part(s *store.Shard) *BundlePart {
+	p := &b.parts[s.ID()]
+	if p.table == nil {
+		p.open(b)
+	}
+	return p
+}
+
+// store creates an atom of the bundle at v, which is on the heap.
+func (p *BundlePart) store(v mem.Pointer) (handle.Handle, error) {
+	if p.of.Plain {
+		return p.shard.CreatePlain(p.table, &p.fields, v.Address)
+	}
+	a, err := p.shard.Create(p.table)
+	if err == nil {
+		p.put(a, v)
+	}
+	return a.Handle, err
+}
+
+// forget clears the scratch, so that it keeps nothing alive.
+func (p *BundlePart) forget() {
+	if !p.of.Plain {
+		p.of.Clear(p.Scratch.Address, 1)
+	}
+}
+
+// creator applies requests to create at the refresh: it stores the atoms.
+type creator struct{ b *Bundle }
+
+func (c creator) CreateAll(s *store.Shard, creates []queue.PendingRequest) {
+	p := c.b.part(s)
+	if p.of.Plain {
+		store.AdoptPlain(s, p.table, p.fields.All, creates)
+		return
+	}
+	for _, r := range creates {
+		a, err := s.Adopt(p.table, r.Handle)
+		if err != nil {
+			s.DecideCreate(r, queue.Refused)
+			continue
+		}
+		p.put(a, r.Payload())
+		s.DecideCreate(r, queue.Applied)
+	}
+}
+
+func (c creator) CreateMany(s *store.Shard, creates queue.PendingRequest) {
+	p := c.b.part(s)
+	if p.of.Plain {
+		store.AdoptManyPlain(s, p.table, p.fields.All, creates)
+		return
+	}
+	values := c.b.w.space.Registry.Values(creates)
+	s.AdoptMany(p.table, creates, func(a store.Atom, i int) { p.put(a, values.At(i, p.of.Size)) })
+}
+
+func (creator) Apply(*store.Shard, handle.Handle, slots.Loc, mem.Pointer) queue.Outcome {
+	panic("world: a create is applied with others of its kind")
+}
+
+// put stores the fields of v in the atom's row and makes it alive.
+func (p *BundlePart) put(a store.Atom, v mem.Pointer) {
+	store.Store(a, p.fields.All, v.Address)
+	a.Publish()
+}
+
+// write stores the fields of v in the row of an atom that has them, whichever table it is in.
+func (b *Bundle) write(s *store.Shard, a store.Atom, v mem.Pointer) {
+	if fields := b.fieldsAt(s, a); b.Plain {
+		store.StorePlain(a, fields, v.Address)
+	} else {
+		store.Store(a, fields, v.Address)
+	}
+}
+
+// fieldsAt returns the fields of the bundle in an atom's table, where they are about to be stored.
+func (b *Bundle) fieldsAt(s *store.Shard, a store.Atom) []store.Field {
+	fields := b.fieldsOf(s, a.Chunk.Table())
+	a.Overwrite(fields)
+	return fields
+}
+
+// Part returns what makes a *world.Bundle a ComponentSet.
+func (b *Bundle) Part() Part { return Part{b.w, b.set, -1, "bundle", b.name} }
+
+// assigner applies a request to Set a bundle at the refresh.
+type assigner struct{ b *Bundle }
+
+// Assign accepts a request, or returns the arguments of AssignFrom, with the place for the bundle.
+func (b *Bundle) Assign(by Self, h handle.Handle) (x Sending, p *BundlePart, l slots.Loc, err error) {
+	b.check(by, "Bundle.Set")
+	switch by := by.(type) {
+	case *World:
+		if err := by.ready("Bundle.Set by the World"); err != nil {
+			return x, nil, 0, err
+		}
+		if l = by.lookup.Locate(h); l == 0 {
+			return x, nil, 0, ErrStale
+		}
+		if !by.space.Set(l).Contains(&b.set) {
+			return x, nil, 0, ErrMissing
+		}
+		by.touched = true
+		p = b.part(by.shardOf(l))
+	case *Context:
+		by.mustRun("Bundle.Set")
+		l = by.w.space.Locate(h)
+		if l != 0 && by.owns(l) {
+			for id := range b.set.All {
+				by.mustWrite(id, "Bundle.Set")
+			}
+			p = b.part(by.w.shardOf(l))
+		}
+	case *EntityContext:
+		if l = by.mustRun("Bundle.Set"); h == by.h {
+			p = b.part(by.c.shard)
+		}
+	}
+	if p != nil {
+		return Sending{To: p.Scratch}, p, l, nil
+	}
+	x, err = Request(by, "Bundle.Set", &b.setting, h)
+	return x, nil, 0, err
+}
+
+// AssignFrom sets an entity to what its caller has stored in the part, at once.
+func (b *Bundle) AssignFrom(p *BundlePart, l slots.Loc) error {
+	err := b.assignAt(p.shard, l, p.Scratch)
+	p.forget()
+	return err
+}
+
+func (b *Bundle) assignAt(s *store.Shard, l slots.Loc, v mem.Pointer) error {
+	a, err := b.atomAt(s, l)
+	if err == nil {
+		b.write(s, a, v)
+		b.w.space.NoteAllStored(l, b.set)
+	}
+	return err
+}
+
+// AssignPlain is assignFrom for a bundle without pointers, which may be on the stack.
+func (b *Bundle) AssignPlain(p *BundlePart, l slots.Loc, v mem.Address) error {
+	a, err := b.atomAt(p.shard, l)
+	if err == nil {
+		store.StorePlain(a, b.fieldsAt(p.shard, a), v)
+		b.w.space.NoteAllStored(l, b.set)
+	}
+	return err
+}
+
+// atomAt returns the atom at l, if it has the bundle's components.
+func (b *Bundle) atomAt(s *store.Shard, l slots.Loc) (store.Atom, error) {
+	set := b.w.space.Set(l)
+	if !set.Contains(&b.set) {
+		return store.Atom{}, ErrMissing
+	}
+	return s.Change(l, *set) // to the components it has already, so the row does not move
+}
+
+func (a assigner) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
+	return outcomeOf(a.b.assignAt(s, l, v))
+}
+
+// ApplyRun implements store.Runner.
+func (a assigner) ApplyRun(s *store.Shard, of store.Adjacent) (applied int) {
+	if set := of.Table().Set(); !set.Contains(&a.b.set) {
+		return 0
+	}
+	a.b.putRun(s, of)
+	of.NoteAllStored(a.b.set)
+	return of.Applied()
+}
+
+// fieldsOf returns the fields of the bundle in a table.
+func (b *Bundle) fieldsOf(s *store.Shard, t *store.Table) []store.Field {
+	p := b.part(s)
+	if t == p.table {
+		return p.fields.All
+	}
+	return t.FieldsOf(b.creating.Number(), p.fields.All)
+}
+
+// putRun stores the payloads of requests in the rows of their atoms, as write does.
+func (b *Bundle) putRun(s *store.Shard, of store.Adjacent) {
+	of.PutFields(b.fieldsOf(s, of.Table()), b.Plain)
+}
+
+// placed returns the shard that the function of PlaceBy chooses. It returns an ErrFailed, and with
+// it the *PanicError, if that function panics.
+func (b *Bundle) placed(place func() int) (i int, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%w: %w", ErrFailed, newPanic(&Panic{In: InPlace, Name: b.name, Shard: AllShards, Tick: b.w.engine.Tick.Load(), Value: v, Stack: debug.Stack()}).Err)
+		}
+	}()
+	if i = place(); i < 0 || i >= len(b.w.shards) {
+		return 0, fmt.Errorf("%w: bundle %s: PlaceBy chose shard %d, want 0 to %d", ErrFailed, b.name, i, len(b.w.shards)-1)
+	}
+	return i, nil
+}
+
+// Reserve is world.Bundle.Reserve.
+func (b *Bundle) Reserve(w *World, n int) error {
+	b.check(w, "Bundle.Reserve")
+	if err := w.ready("Bundle.Reserve"); err != nil {
+		return err
+	}
+	if n < 0 {
+		panic(fmt.Sprintf("world: bundle %s: cannot reserve %d entities; want 0 or more", b.name, n))
+	}
+	w.touched = true // room that is there already is kept from now on
+	for i, s := range w.shards {
+		share := (n + len(w.shards) - 1 - i) / len(w.shards)
+		t := b.part(s).table
+		if s.Reserve(t, max(share, min(n, w.runLeast))) == nil {
+			continue
+		}
+		if err := s.Reserve(t, share); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PlaceBy makes place, if not nil, choose the shard of each new entity from the bundle, which is on
+// the heap.
+func (b *Bundle) PlaceBy(place func(mem.Address) int) {
+	b.w.mustIdle("Bundle.PlaceBy")
+	b.place = place
+}

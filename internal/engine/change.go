@@ -1,0 +1,243 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/slots"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// adder, remover and changer apply requests to add and remove at the refresh.
+type adder struct{ c *Component }
+
+type remover struct{ c *Component }
+
+type changer struct{ b *Bundle }
+
+// Add accepts the request of Component.Add, or returns the row to store in.
+func (c *Component) Add(by Self, h handle.Handle) (Sending, error) {
+	if w, ok := by.(*World); ok && w == c.w {
+		if err := w.idle("Component.Add by the World"); err != nil {
+			return Sending{}, err
+		}
+		w.outdate()
+		if l := w.lookup.Locate(h); l != 0 {
+			w.touched = true
+			to, err := c.addAt(h, l)
+			return Sending{To: to, times: timed(c.adding.Type())}, err
+		}
+		return Sending{}, ErrStale
+	}
+	c.check(by, "Component.Add")
+	return Request(by, "Component.Add", &c.adding, h)
+}
+
+// Remove is world.Component.Remove.
+func (c *Component) Remove(by Self, h handle.Handle) error {
+	if w, ok := by.(*World); ok && w == c.w {
+		if err := w.idle("Component.Remove by the World"); err != nil {
+			return err
+		}
+		w.outdate()
+		if l := w.lookup.Locate(h); l != 0 {
+			err := c.removeAt(h, l)
+			w.touched = w.touched || err != ErrMissing
+			return err
+		}
+		return ErrStale
+	}
+	c.check(by, "Component.Remove")
+	x, err := Request(by, "Component.Remove", &c.removing, h)
+	if err == nil {
+		x.Done()
+	}
+	return err
+}
+
+func (c *Component) check(by Self, call string) {
+	if by == nil || by.world() != c.w {
+		c.w.panicForeign(by, call, "component", c.Name())
+	}
+}
+
+// addAt returns where to store the component of an entity, which has it from now on.
+func (c *Component) addAt(h handle.Handle, l slots.Loc) (to mem.Pointer, err error) {
+	return c.w.space.With(h, l, c.id)
+}
+
+func (c *Component) removeAt(h handle.Handle, l slots.Loc) error {
+	had, err := c.w.space.Without(h, l, c.id)
+	if !had {
+		return ErrMissing
+	}
+	return err
+}
+
+func (a adder) Apply(s *store.Shard, h handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
+	if s.Spent() {
+		return queue.Refused
+	}
+	was := s.Cost()
+	to, err := a.c.addAt(h, l)
+	s.Charge(was)
+	if err == nil {
+		a.c.adding.Type().Copy(to.Address, v.Address, 1)
+	}
+	return outcomeOf(err)
+}
+
+func (r remover) Apply(s *store.Shard, h handle.Handle, l slots.Loc, _ mem.Pointer) queue.Outcome {
+	if s.Spent() {
+		return queue.Refused
+	}
+	was := s.Cost()
+	err := r.c.removeAt(h, l)
+	s.Charge(was)
+	return outcomeOf(err)
+}
+
+// ApplyRun implements store.Runner.
+func (a adder) ApplyRun(s *store.Shard, of store.Adjacent) (applied int) {
+	if s.Spent() {
+		return 0
+	}
+	return of.With(a.c.id)
+}
+
+// ApplyRun implements store.Runner.
+func (r remover) ApplyRun(s *store.Shard, of store.Adjacent) (applied int) {
+	if s.Spent() {
+		return 0
+	}
+	return of.Without(r.c.id)
+}
+
+// outcomeOf is the outcome of a request whose apply returned err.
+func outcomeOf(err error) queue.Outcome {
+	switch err {
+	case nil:
+		return queue.Applied
+	case ErrMissing:
+		return queue.Missing
+	default:
+		return queue.Refused
+	}
+}
+
+// SetOf returns the components that a call of Add removes.
+func (b *Bundle) SetOf(by Self, remove []ComponentSet) store.Set {
+	b.check(by, "Bundle.Add")
+	return b.w.SetOf("Bundle.Add", remove)
+}
+
+// Add accepts a request with a change, or returns the arguments of ChangeFrom, with the place for
+// the bundle.
+func (b *Bundle) Add(by Self, h handle.Handle) (x Sending, p *BundlePart, l slots.Loc, err error) {
+	w, ok := by.(*World)
+	if !ok {
+		x, err = Request(by, "Bundle.Add", &b.changing, h)
+		return x, nil, 0, err
+	}
+	if err := w.idle("Bundle.Add by the World"); err != nil {
+		return x, nil, 0, err
+	}
+	if l = w.lookup.Locate(h); l == 0 {
+		return x, nil, 0, ErrStale
+	}
+	w.outdate()
+	w.touched = true
+	p = b.part(w.shardOf(l))
+	return Sending{To: p.Scratch}, p, l, nil
+}
+
+// removeOf returns the components that a change[T] removes.
+func (b *Bundle) removeOf(p mem.Pointer) *store.Set {
+	return mem.As[store.Set](p.At(1, b.remove))
+}
+
+// ChangeFrom changes an entity at once, from what its caller has stored in the part.
+func (b *Bundle) ChangeFrom(p *BundlePart, l slots.Loc, remove *store.Set) error {
+	err := b.change(p.shard, l, p.Scratch, remove)
+	p.forget()
+	return err
+}
+
+func (b *Bundle) change(s *store.Shard, l slots.Loc, v mem.Pointer, remove *store.Set) error {
+	had := *b.w.space.Set(l)
+	a, err := s.Change(l, had.Minus(*remove).Union(b.set))
+	if err != nil {
+		return err
+	}
+	b.write(s, a, v)
+	b.w.space.NoteAllStored(a.Loc(), had.Common(b.set))
+	return nil
+}
+
+func (c changer) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, p mem.Pointer) queue.Outcome {
+	if s.Spent() {
+		return queue.Refused
+	}
+	was := s.Cost()
+	err := c.b.change(s, l, p, c.b.removeOf(p))
+	s.Charge(was)
+	return outcomeOf(err)
+}
+
+// ApplyRun implements store.Runner, for requests that remove the same components.
+func (c changer) ApplyRun(s *store.Shard, of store.Adjacent) (applied int) {
+	if s.Spent() {
+		return 0
+	}
+	remove, n := c.b.removeOf(of.Payload(0)), 1
+	for n < of.Len() && *c.b.removeOf(of.Payload(n)) == *remove {
+		n++
+	}
+	had := of.Table().Set()
+	of = of.Head(n).To(had.Minus(*remove).Union(c.b.set))
+	if of.Len() > 0 {
+		c.b.putRun(s, of)
+		of.NoteAllStored(had.Common(c.b.set))
+	}
+	return of.Applied()
+}
+
+// Describe describes a kind of request.
+func Describe(what, name string) store.Description {
+	return store.Description{Name: fmt.Sprintf("%s %q", what, name)}
+}
+
+func (s setter) Describe() store.Description { return Describe("set of component", s.c.Name()) }
+
+func (a adder) Describe() store.Description { return Describe("add of component", a.c.Name()) }
+
+func (r remover) Describe() store.Description { return Describe("remove of component", r.c.Name()) }
+
+// Describe says that asking for a component changes nothing.
+func (a asker) Describe() store.Description {
+	d := Describe("question for component", a.c.Name())
+	d.Asks = true
+	return d
+}
+
+func (c creator) Describe() store.Description { return Describe("create of bundle", c.b.name) }
+
+func (c changer) Describe() store.Description { return Describe("exchange of bundle", c.b.name) }
+
+// Renumber says which components are removed.
+func (c changer) Renumber(p mem.Pointer, now func(component int) int) {
+	x := c.b.removeOf(p)
+	was := *x
+	*x = store.Set{}
+	for id := range was.All {
+		if id = now(id); id >= 0 {
+			x.Add(id)
+		}
+	}
+}
+
+func (a assigner) Describe() store.Description { return Describe("set of bundle", a.b.name) }
+
+func (x *flagger) Describe() store.Description { return store.Description{Name: "flags of the entity"} }

@@ -1,0 +1,386 @@
+package engine
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/refresh"
+	"github.com/atoll-sim/atoll/internal/slots"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// This file is what a world offers to this module's extensions: to make themselves known, to take
+// part in refreshes, and to send requests of their own. Its methods panic at the wrong time.
+
+// The turns of the world itself, in the check build.
+const (
+	idleTurn = "idle"
+	tickTurn = "tick"
+)
+
+// MustIdle panics unless the world is idle; call is what messages name. Idle reports whether it is.
+// Safe from any goroutine, but another one may begin a tick.
+func (w *World) MustIdle(call string) {
+	mustBe(w, call)
+	w.mustIdle(call)
+}
+
+// Idle reports whether the world is idle.
+func (w *World) Idle() bool { return w.phase.Load() == phaseIdle }
+
+// MustBeNamed is MustIdle for what makes something that snapshots or logs name, or that decides
+// what a replay does, and panics if the world is sealed, too.
+func (w *World) MustBeNamed(call, name string) {
+	w.MustIdle(call)
+	w.MustRegister("%s of %q", call, name)
+}
+
+// MustName is MustBeNamed for an extension that snapshots name, and panics for a name that is empty
+// or that another extension has. call begins with the package, as in "timer.New".
+func (w *World) MustName(call, name string) {
+	w.MustBeNamed(call, name)
+	pkg, call, _ := strings.Cut(call, ".")
+	if name == "" {
+		panic(fmt.Sprintf("%s: %s without a name; pass one that errors and snapshots can use", pkg, call))
+	}
+	for i, x := range w.parts {
+		if extend.NameOf(x, i) == name {
+			panic(fmt.Sprintf("%s: %s of %q, a name that is taken in this world; pass another", pkg, call, name))
+		}
+	}
+}
+
+// MustBeWhole panics within a call of the idle world that is making entities: some have rows but
+// are not alive yet.
+func (w *World) MustBeWhole(call string) {
+	if w.filling > 0 {
+		panic(fmt.Sprintf("world: %s inside the init of a CreateN or CreateRows would see entities that are not alive yet; call it after that", call))
+	}
+}
+
+// OnClose has f called when the world is closed or broken, or at once if it is. Safe from any
+// goroutine.
+func (w *World) OnClose(f func()) {
+	c := &w.closing
+	c.Lock()
+	if !c.done {
+		c.calls = append(c.calls, f)
+		c.Unlock()
+		return
+	}
+	c.Unlock()
+	f()
+}
+
+// Touched records that the idle world was changed, or is about to be. Whatever an extension changes
+// by a *world.World, or when Acts returns ByWorld, tells so.
+func (w *World) Touched() { w.touched = true }
+
+// Hold makes calls that would move rows of the idle world panic, as in a query loop, until the
+// function that it returns is called. within is the name for messages.
+func (w *World) Hold(within string) (over func()) {
+	outer := w.within
+	w.within = within
+	w.open++
+	return func() {
+		w.within = outer
+		w.closeLoop()
+	}
+}
+
+// Extend makes an extension take part in the world's refreshes, after the extensions that were
+// added before. It takes no part in the deaths of entities that are marked already.
+func (w *World) Extend(x extend.Extension) Viewable {
+	name := extend.NameOf(x, w.engine.Extensions.Len())
+	w.MustBeNamed("an extension", name)
+	w.engine.Extensions.Add(x)
+	w.parts = append(w.parts, x)
+	return w.view(x, name)
+}
+
+// ExtendLate makes x take part in the world's refreshes, after those that were added before.
+func (w *World) ExtendLate(x extend.Late) {
+	w.MustBeNamed("an extension", extend.NameOf(x, len(w.parts)))
+	w.engine.Extensions.AddLate(x)
+	w.parts = append(w.parts, x)
+}
+
+// Derive keeps x up to date; name is what messages call it.
+func (w *World) Derive(x extend.Derived, name string) Viewable {
+	w.mustIdle("an index")
+	w.engine.Extensions.Derived = append(w.engine.Extensions.Derived, x)
+	return w.view(x, name)
+}
+
+// Extension returns the Framed of what Extend or Derive returned, or of something that embeds it.
+// It returns nil if it is of another world.
+func (w *World) Extension(x Viewable) extend.Framed {
+	of, number := x.framed()
+	if of != w {
+		return nil
+	}
+	return w.framed[number]
+}
+
+// Binds reports whether a Binder is of this world. For a Frame it also returns the frame's copy of
+// the extension that Extend returned x for. It panics if the binder may not be used now, or if the
+// frame has no such copy.
+func (w *World) Binds(a Binder, x Viewable, call string) (bool, extend.Copy) {
+	if is, ok := a.(interface{ itself() *Frame }); ok { // not by bind, which makes an index
+		var f *Frame
+		if !isNil(a) {
+			f = is.itself()
+		}
+		f.must(call)
+		if f.image.of != w.frames {
+			return false, nil
+		}
+		return true, f.copyOf(x.(*extensionView), call)
+	}
+	return bind(a, call).w == w, nil
+}
+
+// Tables calls f for each table that has rows matching a query of the idle world, at any time at
+// which no rows are written, and returns the filter that selects those rows. It ignores Turns and
+// TurnsFor; see TakesTurns.
+func (q *Query) Tables(f func(*store.Table)) store.Filter {
+	for i := range q.parts {
+		p := &q.parts[i]
+		p.look(q)
+		for _, t := range p.tables {
+			if t.Rows() > 0 {
+				f(t)
+			}
+		}
+	}
+	return q.filter
+}
+
+// TakesTurns reports whether the query has Turns or TurnsFor.
+func (q *Query) TakesTurns() bool { return q.turns.n != 0 }
+
+// Components returns the components of a ComponentSet of this world.
+func (w *World) Components(of ComponentSet) store.Set { return of.components(w) }
+
+// Space returns the world's storage.
+func (w *World) Space() *store.Space { return w.space }
+
+// Shard returns a shard, for its owner.
+func (w *World) Shard(i int) *store.Shard { return w.shards[i] }
+
+// Refreshes returns what refreshes the world.
+func (w *World) Refreshes() *refresh.Engine { return &w.engine }
+
+// Rejected returns how many requests were not accepted. Safe from any goroutine.
+func (w *World) Rejected() uint64 { return w.rejected.Load() }
+
+// Liveness returns the world's liveness. Safe from any goroutine.
+func (w *World) Liveness() *extend.Liveness {
+	mustBe(w, "a reference")
+	if a := w.engine.Liveness.Load(); a != nil {
+		return a
+	}
+	of := w.space.Liveness()
+	a := extend.NewLiveness(of)
+	if !w.engine.Liveness.CompareAndSwap(nil, a) {
+		return w.engine.Liveness.Load()
+	}
+	runtime.AddCleanup(w, func(a *slots.Liveness) { a.Cut() }, of)
+	return a
+}
+
+// Given reports whether a port has given h, a handle that is pending according to the liveness, to
+// a caller. Safe from any goroutine at any time; no system may ask, because the answer depends on
+// time.
+func (w *World) Given(h handle.Handle) bool { return w.engine.PortSlots.Given(h) }
+
+// Sender returns the sender of the request that is being applied, within the functions of
+// NewRequests.
+func (w *World) Sender() *extend.Sender { return &w.engine.Extensions.Sender }
+
+// IsDying reports whether an entity is marked, for the idle world and within the functions of
+// Requests.
+func (w *World) IsDying(h handle.Handle) bool {
+	l := w.space.Locate(h)
+	return l != 0 && w.space.Marked(l)
+}
+
+// Where an actor without a shard acts; see Acts.
+const (
+	ByWorld = -1 - iota // the idle world, which may change everything at once
+	ByPort              // by request
+)
+
+// Refuse ends a call by an actor of this world that sends nothing, and returns err. What Port.Notify
+// and Port.Within set is used up by the call. Unless err is nil, a batch is refused.
+func (w *World) Refuse(by Actor, err error) error {
+	if p, ok := SelfOf(by, "a call").(*Port); ok {
+		return p.turnDown(err)
+	}
+	return err
+}
+
+// Acts returns the home in which an actor acts, or ByWorld or ByPort. It returns an error if the
+// actor may not change the world now. It panics if the actor is not of this world, or is a Context
+// of a system that does not run. extension and call are names for messages.
+func (w *World) Acts(by Actor, extension, call string) (home int, err error) {
+	self := w.own(by, extension)
+	switch by := self.(type) {
+	case *World:
+		return ByWorld, by.ready(call)
+	case *Context:
+		if by.mustRun(call); by.shard != nil {
+			return by.shard.ID(), nil
+		}
+		return len(w.shards), nil
+	case *EntityContext:
+		if by.mustRun(call); w.phase.Load() == phaseIdle {
+			return ByWorld, nil
+		}
+		return by.c.shard.ID(), nil
+	}
+	return ByPort, nil
+}
+
+// MustActOn panics unless an actor acts on this world; extension is the name for messages.
+func (w *World) MustActOn(by Actor, extension string) { w.own(by, extension) }
+
+// own is SelfOf for an actor that must be of this world.
+func (w *World) own(by Actor, extension string) Self {
+	if isNil(by) {
+		SelfOf(by, fmt.Sprintf("a request of extension %q", extension)) // panics
+	}
+	self := by.self()
+	if self.world() != w {
+		w.panicForeign(self, "a request", "extension", extension)
+	}
+	return self
+}
+
+// open makes sure that there is room for a request of that size about each entity, and returns where
+// to push it. It panics for an idle world, which sends no requests. After each open that returns no
+// error the caller pushes, and then calls publish. done is for one of the requests.
+func (w *World) openFor(by Self, extension string, h handle.Handle, others []handle.Handle, size uint32) (q *queue.Queue, epoch uint32, done queue.Finisher, err error) {
+	epoch = w.engine.Epoch.Load()
+	var s *sender
+	switch by := by.(type) {
+	case *Port:
+		q, done, err = by.openFor(1+len(others), size)
+		return q, epoch, done, err
+	case *Context:
+		by.mustRun(extension)
+		if !by.Alive(h) || !allAlive(by, others) {
+			return nil, 0, nil, ErrStale
+		}
+		s = &by.out
+	case *EntityContext:
+		by.mustRun(extension)
+		if !by.Alive(h) || !allAlive(by, others) {
+			return nil, 0, nil, ErrStale
+		}
+		s = &by.c.out
+	default:
+		panic(fmt.Sprintf("world: extension %q sends a request of *world.World; an idle World acts at once", extension))
+	}
+	if q = s.open(); !q.Room(1+len(others), size) {
+		return nil, 0, nil, s.refuse(q, 1+len(others), size)
+	}
+	return q, epoch, nil, nil
+}
+
+func allAlive(by Self, hs []handle.Handle) bool {
+	for _, h := range hs {
+		if !by.Alive(h) {
+			return false
+		}
+	}
+	return true
+}
+
+// openFor makes sure that there is room for n requests of a size, and returns the queue to push them
+// to and the Finisher to push them with.
+func (p *Port) openFor(n int, size uint32) (q *queue.Queue, done queue.Finisher, err error) {
+	if check.Enabled {
+		p.enter()
+		defer func() {
+			if q == nil {
+				p.leave()
+			}
+		}()
+	}
+	if p.unusual() || !p.out.Room(n, size) {
+		if err := p.ready(n, size); err != nil {
+			return nil, nil, err
+		}
+	}
+	done = p.finisher() // may panic
+	return p.out, done, nil
+}
+
+// publish ends what openFor began.
+func publish(by Self) {
+	if p, ok := by.(*Port); ok {
+		p.Send()
+		if check.Enabled {
+			p.leave()
+		}
+	}
+}
+
+// Seal makes registering panic from now on; by is the call that messages name.
+func (w *World) Seal(by string) { w.sealed = by }
+
+// KeepIncarnation makes World.Reincarnate call a function before it takes a number, which keeps that
+// number, and to return its error; nil ends that. The world must be idle.
+func (w *World) KeepIncarnation(keep func(n uint32) error) { w.keepNumber = keep }
+
+// MayInsert returns an error if the world is closed, and prepares its shards to get entities. It
+// panics at the wrong time; call is the name for messages.
+func (w *World) MayInsert(call string) error {
+	if err := w.idle(call); err != nil {
+		return err
+	}
+	for _, s := range w.shards {
+		s.Loop = w.loop
+	}
+	return nil
+}
+
+// SetBy sets a component of an entity to a value of its type, by a request of an actor, as
+// Component.Set does.
+func (w *World) SetBy(by Actor, component int, h handle.Handle, value any) error {
+	x, err := w.cores[component].Set(by.self(), h)
+	if err != nil {
+		return err
+	}
+	of := w.space.TypeOf(component)
+	of.Copy(x.To.Address, of.Box(value), 1)
+	x.Done()
+	return nil
+}
+
+// AddMeasured makes Measure include x, which is no extension.
+func (w *World) AddMeasured(x extend.Measurable) { w.measured = append(w.measured, x) }
+
+// Measure adds the figures of everything that has some; the world must be idle.
+func (w *World) Measure(add func(extend.Measured)) {
+	w.MustIdle("a measurement")
+	for _, x := range w.parts {
+		if m, ok := x.(extend.Measurable); ok {
+			m.Measure(add)
+		}
+	}
+	for _, x := range w.engine.Extensions.Derived {
+		if m, ok := x.(extend.Measurable); ok {
+			m.Measure(add)
+		}
+	}
+	for _, x := range w.measured {
+		x.Measure(add)
+	}
+}

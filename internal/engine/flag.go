@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/slots"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// Flags is a set of up to 8 flags of an entity, one bit each. See package world.
+type Flags = slots.Flags
+
+// Flag gives an entity flags; those that it has stay. See package world.
+func Flag(by Self, h handle.Handle, f Flags) error {
+	return setFlags(by, "world.Flag", h, flagging{set: f})
+}
+
+// Unflag takes flags from an entity, if it has them. See package world.
+func Unflag(by Self, h handle.Handle, f Flags) error {
+	return setFlags(by, "world.Unflag", h, flagging{cleared: f})
+}
+
+// FlagsOf returns the flags of an entity, or none if it is not alive. See package world.
+func FlagsOf(by Self, h handle.Handle) Flags {
+	mustActor(by, "world.FlagsOf")
+	switch by := by.(type) {
+	case *World:
+		return by.space.Flags(h)
+	case *Context:
+		by.mustRun("world.FlagsOf")
+		if l := by.w.space.Locate(h); l != 0 && by.owns(l) {
+			return by.w.space.FlagsAt(l)
+		}
+	case *EntityContext:
+		if l := by.mustRun("world.FlagsOf"); h == by.h {
+			return by.c.w.space.FlagsAt(l)
+		}
+	case *Port:
+	default:
+		panic(notFor(by, "world.FlagsOf"))
+	}
+	return by.world().space.Flags(h)
+}
+
+// flagging is a request to set and clear flags.
+type flagging struct{ set, cleared Flags }
+
+// flagger applies it.
+type flagger struct{ flagging queue.Kind }
+
+func newFlagger(w *World) *flagger {
+	x := new(flagger)
+	x.flagging = store.NewKind(w.space, mem.TypeOf[flagging](), x)
+	return x
+}
+
+func setFlags(by Self, call string, h handle.Handle, f flagging) error {
+	mustActor(by, call)
+	switch by := by.(type) {
+	case *World:
+		if err := by.ready(call); err != nil {
+			return err
+		}
+		l := by.space.Locate(h)
+		if l == 0 {
+			return ErrStale
+		}
+		by.touched = true
+		by.space.SetFlagsNow(h, l, f.set, f.cleared)
+		return nil
+	case *Context:
+		by.mustRun(call)
+		if l := by.w.space.Locate(h); l != 0 && by.owns(l) {
+			by.w.shardOf(l).SetFlags(l, f.set, f.cleared)
+			return nil
+		}
+	case *EntityContext:
+		if l := by.mustRun(call); h == by.h {
+			by.c.shard.SetFlags(l, f.set, f.cleared)
+			return nil
+		}
+	}
+	to, err := Request(by, call, &by.world().flagger.flagging, h)
+	if err == nil {
+		*mem.As[flagging](to.To) = f
+		to.Done()
+	}
+	return err
+}
+
+func (x *flagger) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, p mem.Pointer) queue.Outcome {
+	f := mem.As[flagging](p)
+	s.SetFlags(l, f.set, f.cleared)
+	return queue.Applied
+}

@@ -1,0 +1,294 @@
+package engine
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/aside"
+	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/refresh"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// Hook is a function that is called when something has happened to entities. See package world.
+type Hook struct {
+	w     *World
+	name  string
+	label string // the name for places that list systems
+	on    Event
+	set   store.Set
+	off   bool
+	parts []hookPart // by shard
+}
+
+// hookPart is a hook on one shard.
+type hookPart struct {
+	access *extend.Access
+	run    func(c *Context, on Event, hs []handle.Handle)
+	off    bool
+}
+
+// Observe makes a hook under a name that errors use. See package world.
+func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Context, on Event, hs []handle.Handle), parts ...ComponentSet) *Hook {
+	mustBe(w, "World.Observe")
+	w.mustIdle("World.Observe")
+	w.MustRegister("World.Observe of %q", name)
+	if build == nil {
+		panic(fmt.Sprintf("world: World.Observe of hook %q without a constructor; pass one as for a system", name))
+	}
+	h := &Hook{w: w, name: name, label: "hook " + name, on: on, set: w.SetOf("World.Observe", parts), parts: make([]hookPart, len(w.shards))}
+	w.mustObserve(h)
+	for i := range h.parts {
+		var a *extend.Access
+		h.parts[i].run, a = h.construct(i, build)
+		if h.parts[i].run == nil {
+			panic(fmt.Sprintf("world: the constructor of hook %q returned nil; return the function that is to be called", name))
+		}
+		if a.Foreign.Len()+a.Neighbour.Len()+a.ResourceParts.Len() > 0 {
+			panic(fmt.Sprintf("world: hook %q asks to read other shards or to add to an accumulator, which hooks cannot do; let it send a message to a system that does", name))
+		}
+		h.parts[i].access = a
+	}
+	w.hooks.add(h)
+	return h
+}
+
+// construct runs the hook's constructor for a shard. It adds the hook's name to a panic in it.
+func (h *Hook) construct(shard int, build func(*Build) func(*Context, Event, []handle.Handle)) (func(*Context, Event, []handle.Handle), *extend.Access) {
+	b := newBuild(h.w, shard, h.label)
+	b.hook = true
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case error:
+			panic(fmt.Errorf("world: the constructor of hook %q panicked on shard %d: %w", h.name, shard, v))
+		default:
+			panic(fmt.Sprintf("world: the constructor of hook %q panicked on shard %d: %v", h.name, shard, v))
+		}
+	}()
+	run := build(b)
+	return run, b.Finish()
+}
+
+// mustObserve panics if a hook would never be called, or if its name is taken.
+func (w *World) mustObserve(h *Hook) {
+	switch {
+	case h.name == "":
+		panic("world: a hook needs a name; pass one that errors can use")
+	case h.on == 0 || h.on >= 1<<events:
+		panic(fmt.Sprintf("world: hook %q observes event %d; join some of OnCreate, OnRemove, OnAdd, OnSet and OnDestroy", h.name, h.on))
+	case h.set.Len() == 0 && h.on&(OnAdd|OnRemove|OnSet) != 0:
+		panic(fmt.Sprintf("world: hook %q observes %v of no component; pass the components", h.name, h.on&(OnAdd|OnRemove|OnSet)))
+	}
+	for _, other := range w.hooks.all {
+		if other.name == h.name {
+			panic(fmt.Sprintf("world: hook name %q is taken; pass another", h.name))
+		}
+	}
+}
+
+// SetEnabled enables or disables the hook. See package world.
+func (h *Hook) SetEnabled(on bool) {
+	h.w.mustIdle("Hook.SetEnabled")
+	h.w.touched = h.w.touched || h.off == on
+	h.off = !on
+	for i := range h.parts {
+		h.w.touched = h.w.touched || h.parts[i].off
+		h.parts[i].off = false
+	}
+}
+
+// Name returns the name of the hook.
+func (h *Hook) Name() string { return h.name }
+
+// Enabled reports whether the hook is called on a shard.
+func (h *Hook) Enabled(shard int) bool { return !h.off && !h.parts[shard].off }
+
+// Disable disables the hook on one shard.
+func (h *Hook) Disable(shard int) { h.parts[shard].off = true }
+
+// Event is a kind of event of entities for which hooks are called; or several, joined by |.
+type Event uint8
+
+// The events, in the order in which hooks are called for them.
+const (
+	// OnCreate is for entities that were created with all of the hook's components.
+	OnCreate Event = 1 << iota
+	// OnRemove is for entities that had all of the components and no longer do. The values are
+	// gone.
+	OnRemove
+	// OnAdd is for entities that now have all of the components and did not before.
+	OnAdd
+	// OnSet is for entities that have all of the components and in which one of them was replaced:
+	// by Set, or by Add of a component that they had. It does not report writes through a Writer or
+	// an EntityContext; use Query.ChunksSince for these.
+	OnSet
+	// OnDestroy is for entities that have all of the components and die in this refresh. The
+	// components hold their last values.
+	OnDestroy
+
+	events = iota
+)
+
+// String returns the event's name, or those of several.
+func (e Event) String() string {
+	text := ""
+	for i, name := range [events]string{"OnCreate", "OnRemove", "OnAdd", "OnSet", "OnDestroy"} {
+		if e>>i&1 == 0 {
+			continue
+		}
+		if text != "" {
+			text += "|"
+		}
+		text += name
+	}
+	if text == "" || e >= 1<<events {
+		return "unknown"
+	}
+	return text
+}
+
+// hooks holds the hooks of a world.
+//
+// Ownership: the world's, on an idle world; in a refresh the coordinator and the workers of all
+// shards read them.
+type hooks struct {
+	w       *World
+	all     []*Hook
+	on      Event // the events of all hooks
+	callers []hookCaller
+}
+
+// dropHooks forgets all hooks.
+func (w *World) dropHooks() { w.hooks.all, w.engine.Hooked = nil, false }
+
+// add adds a hook and makes the shards record its events.
+func (k *hooks) add(h *Hook) {
+	if k.w == nil {
+		k.w, k.callers = h.w, make([]hookCaller, len(h.w.shards))
+		for i := range k.callers {
+			k.callers[i].init(k, i)
+		}
+	}
+	k.all = append(k.all, h)
+	k.w.engine.Hooked = true
+	k.on |= h.on
+	k.watch()
+}
+
+// watch sets what the shards record. An entity that changes or is set after it was created counts
+// only as created, so creates are recorded for those events as well.
+func (k *hooks) watch() {
+	var watch store.Watch
+	for _, h := range k.all {
+		watch.Created = watch.Created || h.on&^OnDestroy != 0
+		if h.on&OnCreate != 0 {
+			watch.Told = append(watch.Told, h.set)
+		}
+		if h.on&(OnAdd|OnRemove) != 0 {
+			watch.Changes = append(watch.Changes, h.set)
+		}
+		if h.on&OnSet != 0 {
+			watch.Stored = watch.Stored.Union(h.set)
+		}
+	}
+	k.w.space.SetWatch(watch, k.w.shards)
+}
+
+// due is refresh.Owner.GatherEvents.
+func (k *hooks) due() int {
+	n, w := 0, k.w
+	w.space.GatherChanges(w.shards)
+	for _, s := range w.shards {
+		n += s.Due()
+		if k.on&OnDestroy != 0 {
+			n += s.MarkedRows()
+		}
+	}
+	return n
+}
+
+// hookCaller calls the hooks on one shard, aside.
+//
+// Ownership: the shard's worker, and the goroutine of the Aside while the worker waits.
+type hookCaller struct {
+	refresh.Aside
+	of    *hooks
+	shard *store.Shard
+	next  int // event and hook
+	batch []handle.Handle
+}
+
+func (x *hookCaller) init(of *hooks, i int) {
+	x.of, x.shard = of, of.w.shards[i]
+	x.Bind(func() {
+		for x.next < events*len(of.all) {
+			on, hook := Event(1)<<(x.next/len(of.all)), of.all[x.next%len(of.all)]
+			x.next++ // before the call: if a hook ends the goroutine, the next run goes on after it
+			x.one(hook, on)
+		}
+	})
+}
+
+// call calls all hooks for the events on the shard.
+func (x *hookCaller) call() {
+	if x.shard.Noted()+x.shard.MarkedRows() == 0 {
+		return
+	}
+	x.shard.BeginNotify()
+	for x.next = 0; x.next < events*len(x.of.all); {
+		x.MustCall()
+	}
+	x.shard.EndNotify()
+}
+
+// one calls a hook for one event.
+func (x *hookCaller) one(h *Hook, on Event) {
+	if h.on&on == 0 || !h.Enabled(x.shard.ID()) {
+		return
+	}
+	switch to := x.batch[:0]; on {
+	case OnCreate:
+		x.batch = x.shard.AppendCreated(to, &h.set)
+	case OnRemove:
+		x.batch = x.shard.AppendRemoved(to, &h.set)
+	case OnAdd:
+		x.batch = x.shard.AppendAdded(to, &h.set)
+	case OnSet:
+		x.batch = x.shard.AppendStored(to, &h.set)
+	case OnDestroy:
+		x.batch = x.shard.AppendDying(to, &h.set)
+	}
+	if len(x.batch) > 0 {
+		h.call(x.of.w.contexts[x.shard.ID()], on, x.batch)
+	}
+}
+
+// call calls the hook on a shard, and keeps the panic if there is one.
+func (h *Hook) call(c *Context, on Event, hs []handle.Handle) {
+	p, returned := &h.parts[c.Shard()], false
+	defer func() {
+		v := recover()
+		c.acting.Stop()
+		if returned {
+			return
+		}
+		if v == nil {
+			v = aside.ErrGoexit
+		}
+		var stack []byte
+		if c.w.keepsFailure(len(c.failedHooks)) {
+			stack = debug.Stack()
+		}
+		c.w.panicked.Store(true)
+		c.failedHooks = append(c.failedHooks, newPanic(&Panic{
+			In: InHook, Name: h.name, Event: on, Shard: c.Shard(), Tick: c.Tick(), Value: v, Stack: stack, hook: h,
+		}))
+	}()
+	c.acting.Start(h.label, p.access)
+	c.acting.Hook = true
+	p.run(c, on, hs)
+	c.acting.Returned()
+	returned = true
+}

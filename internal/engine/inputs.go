@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/refresh"
+)
+
+// RecordInputs sets the Recorder that receives the world's inputs; nil removes it. A world
+// without a Recorder pays nothing for this. It returns an error if another Recorder is set. changed,
+// if not nil, is called when the idle world was changed by something that is no input. It is called
+// on the goroutine that uses the world: before a tick of a scheduler or a refresh, or after functions
+// between ticks. It may set another Recorder.
+func (w *World) RecordInputs(l extend.Recorder, changed func()) error {
+	w.mustIdle("recording inputs")
+	if l != nil && w.engine.Recorded() {
+		return errors.New("world: the world's inputs are recorded already, by another Recorder or a durable.Store; close that first")
+	}
+	w.engine.Record(l)
+	w.logged.Store(l != nil || w.engine.Replay != nil)
+	w.changed = nil
+	if l != nil {
+		w.changed = changed
+		w.leave()
+	}
+	return nil
+}
+
+// leave forgets the changes of the idle world until now, if a Recorder wants to know of changes.
+func (w *World) leave() {
+	if w.changed != nil {
+		w.space.Handed()
+		w.touched = false
+		if check.Enabled {
+			w.digest()
+		}
+	}
+}
+
+// lookForChanges calls the function of RecordInputs if the idle world may have changed since leave:
+// a call that changes it has set touched, or rows were handed out for writing. So a change counts
+// whatever it was, and nothing is compared. A refresh within a function that a replay calls as well
+// is a change: the replay would make it without its inputs.
+func (w *World) lookForChanges() {
+	if w.phase.Load() != phaseIdle {
+		return // not idle: the call that goes on says why
+	}
+	switch {
+	case w.changed == nil || w.open > 0:
+		return
+	case !w.space.Handed() && !w.touched && !w.replayed:
+		if check.Enabled {
+			w.mustBeAsLeft()
+		}
+		return
+	}
+	w.leave()
+	w.changed()
+}
+
+// Replayer takes the place of a world's ports: it gives the world the inputs again that a Recorder
+// received. A tick's refresh applies the inputs that came before that tick. The methods return
+// ErrClosed when the world or the Replayer is closed.
+//
+// Ownership: the world's goroutine, while the world is idle.
+type Replayer struct {
+	refresh.Replay
+	w    *World
+	used map[handle.Handle]bool // by creates and recalls since the last Publish
+}
+
+// ReplayInputs begins to replay inputs. No port may be open.
+func (w *World) ReplayInputs() (*Replayer, error) {
+	if err := w.ready("replaying inputs"); err != nil {
+		return nil, err
+	}
+	if w.engine.Replay != nil {
+		return nil, fmt.Errorf("%w: a log is replayed already; close that Replayer", refresh.ErrReplaying)
+	}
+	if n := w.engine.Ports.Shut(); n > 0 {
+		return nil, fmt.Errorf("%w: %d ports are open; close them, and refresh the world", refresh.ErrReplaying, n)
+	}
+	f := &Replayer{w: w, used: map[handle.Handle]bool{}}
+	f.Queue = queue.New(w.space.Registry, min(1<<31, math.MaxInt), min(1<<35, math.MaxInt))
+	w.engine.Replay = &f.Replay
+	w.logged.Store(true)
+	return f, nil
+}
+
+// Close allows ports to be opened again. Handles that ports of the recorded world had in their
+// cache are stale afterwards: free slots continue with their next version, so the hash of the
+// state changes.
+func (f *Replayer) Close() {
+	if f.ready("replaying inputs") != nil {
+		return
+	}
+	f.w.engine.Replay = nil
+	f.w.logged.Store(f.w.engine.Recorded())
+	f.w.engine.Ports.Reopen()
+}
+
+// ready returns ErrClosed if the replayer or its world is closed, and panics while a tick runs.
+func (f *Replayer) ready(call string) error {
+	if err := f.w.ready(call); err != nil {
+		return err
+	}
+	if f.w.engine.Replay != &f.Replay {
+		return ErrClosed
+	}
+	return nil
+}
+
+// OnSettled sets a function that each refresh calls when it would call Settled of a Recorder.
+// It must not panic.
+func (f *Replayer) OnSettled(do func()) { f.Settled = do }
+
+// Draw, Recall, Release and Transfer replay Inputs. They return an error if the world is not in
+// the state that was recorded, and ErrForged for handles that were never drawn. The next
+// refresh carries out the transfers.
+func (f *Replayer) Draw(drawn uint32) error {
+	if err := f.ready("replaying inputs"); err != nil {
+		return err
+	}
+	return f.w.engine.PortSlots.Follow(drawn)
+}
+
+// Drawn returns how many indexes are drawn.
+func (f *Replayer) Drawn() uint32 { return f.w.engine.PortSlots.Drawn() }
+
+func (f *Replayer) Recall(h handle.Handle) error {
+	if err := f.ready("replaying inputs"); err != nil {
+		return err
+	}
+	if err := f.use(h); err != nil {
+		return err
+	}
+	f.w.engine.PortSlots.Recall(h)
+	return nil
+}
+
+func (f *Replayer) Release(h handle.Handle) { f.w.Liveness().Release(h) }
+
+func (f *Replayer) Transfer(transfers []extend.Transfer) error {
+	if err := f.ready("replaying inputs"); err != nil {
+		return err
+	}
+	for _, x := range transfers {
+		if n := len(f.w.shards); x.From < 0 || x.From >= n || x.To < 0 || x.To >= n || x.From == x.To || x.Entities < 1 {
+			return fmt.Errorf("world: a recorded transfer of %d entities from shard %d to %d cannot be", x.Entities, x.From, x.To)
+		}
+	}
+	f.Transfers = append(f.Transfers[:0], transfers...)
+	return nil
+}
+
+// Rung sets the rung of the next tick.
+func (f *Replayer) Rung(n uint8) { f.Replay.Rung = n }
+
+// Request sends a recorded request again. It returns the cells of the request's payload, for
+// the caller to fill in; there is no payload if their Type is nil. It returns an error if
+// the world has no such requests.
+func (f *Replayer) Request(kind int, flags queue.Flags, h handle.Handle) (mem.Cells, error) {
+	if err := f.ready("replaying inputs"); err != nil {
+		return mem.Cells{}, err
+	}
+	if flags&queue.Create != 0 {
+		if err := f.use(h); err != nil {
+			return mem.Cells{}, err
+		}
+	}
+	return f.w.space.Kinds().Resend(f.Queue, kind, flags, h, f.w.engine.Epoch.Load())
+}
+
+// use records that a handle is no longer in a port's cache.
+func (f *Replayer) use(h handle.Handle) error {
+	if int(h.Home()) != len(f.w.shards) || h.Index() >= f.w.engine.PortSlots.Drawn() || f.used[h] {
+		return fmt.Errorf("%w: handle %v is created or recalled twice, or no port has drawn it", extend.ErrForged, h)
+	}
+	if !f.w.engine.PortSlots.Pending(h) {
+		return fmt.Errorf("world: handle %v is created or recalled, and is not one that a port can have in hand", h)
+	}
+	f.used[h] = true
+	return nil
+}
+
+// Port begins the requests of the next port. Publish publishes what was sent.
+func (f *Replayer) Port() {
+	if n := f.Queue.Pushed(); len(f.Begins) == 0 || f.Begins[len(f.Begins)-1] != n {
+		f.Begins = append(f.Begins, n)
+	}
+}
+
+func (f *Replayer) Publish() {
+	if f.ready("replaying inputs") != nil {
+		return // the world is closed, or has ports
+	}
+	clear(f.used)
+	f.Queue.Publish()
+}

@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// Move moves an entity to another shard. See package world.
+func Move(by Self, h handle.Handle, to int) error {
+	mustActor(by, "world.Move")
+	w := by.world()
+	if to < 0 || to >= len(w.shards) {
+		turnDownBy(by)
+		panic(fmt.Sprintf("world: world.Move of %v to shard %d, want 0 to %d", h, to, len(w.shards)-1))
+	}
+	q := queue.MovingTo(to)
+	switch by := by.(type) {
+	case *World:
+		return by.move(h, by.shards[to])
+	case *Context:
+		by.mustRun("world.Move")
+		if !by.Alive(h) {
+			return ErrStale
+		}
+		return by.out.sendBare(q, h)
+	case *EntityContext:
+		by.mustRun("world.Move")
+		if !by.Alive(h) {
+			return ErrStale
+		}
+		return by.c.out.sendBare(q, h)
+	case *Port:
+		return by.sendBare(q, h)
+	}
+	panic(notFor(by, "world.Move"))
+}
+
+func (w *World) move(h handle.Handle, to *store.Shard) error {
+	if err := w.idle("world.Move by the World"); err != nil {
+		return err
+	}
+	l := w.lookup.Locate(h)
+	switch {
+	case l == 0 || w.space.Marked(l):
+		return ErrStale
+	case to.Owns(l):
+		return nil
+	}
+	w.engine.Mail.Misrouted, w.touched = true, true
+	return to.Migrate(l)
+}
+
+// Owner returns the shard that holds the entity, and whether the entity is alive.
+func (w *World) Owner(h handle.Handle) (shard int, ok bool) {
+	w.MustBeAsked("World.Owner")
+	return w.ShardOf(h)
+}
+
+// Owner is World.Owner. The answer is good until the refresh.
+func (c *Context) Owner(h handle.Handle) (shard int, ok bool) {
+	c.mustRun("Context.Owner")
+	if l := c.locate(h); l != 0 {
+		return c.w.space.Owner(l), true
+	}
+	return 0, false
+}
+
+// ShardOf is Owner at any time, for the owner of what the handle names.
+func (w *World) ShardOf(h handle.Handle) (shard int, ok bool) {
+	if l := w.space.Locate(h); l != 0 {
+		return w.space.Owner(l), true
+	}
+	return 0, false
+}
+
+// Pin keeps entities that have any of the components in their shard when shards are balanced. See
+// package world.
+func (w *World) Pin(components ...ComponentSet) {
+	w.mustIdle("World.Pin")
+	w.touched = true
+	w.engine.Pinned = w.engine.Pinned.Union(w.SetOf("World.Pin", components))
+}

@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// NewBuild starts the construction of a system for one shard, or, with AllShards as the shard, of a
+// global system. Build.Finish ends it.
+func (w *World) NewBuild(shard int, system string) *Build { return newBuild(w, shard, system) }
+
+// Context returns the Context that systems act through on a shard, or with AllShards the Context of
+// global systems, which act one at a time. It is the same in each tick. Only the one worker that
+// runs the shard, or a global system, may use it.
+func (w *World) Context(shard int) *Context {
+	if shard == AllShards {
+		shard = len(w.shards)
+	}
+	return w.contexts[shard]
+}
+
+// Acting returns the part of the Context that says which system it acts for.
+func (c *Context) Acting() *extend.Acting { return &c.acting }
+
+// Replayed calls a function on the idle world that a replay calls as well.
+func (w *World) Replayed(f func()) {
+	w.replayed = true
+	defer func() { w.replayed = false }()
+	f()
+	if w.Idle() {
+		w.leave()
+	}
+}
+
+// LookForChanges calls the function that RecordInputs was given if the idle world has changed since
+// the last refresh or Replayed.
+func (w *World) LookForChanges() { w.lookForChanges() }
+
+// Rung chooses the rung of the ladder that the next tick runs with, which is recorded, and returns
+// it; while inputs are replayed it returns the recorded one.
+func (w *World) Rung(wanted uint8) uint8 {
+	w.engine.Rung = max(wanted, w.rungLeast)
+	if f := w.engine.Replay; f != nil {
+		w.engine.Rung = f.Rung
+	}
+	return w.engine.Rung
+}
+
+// Stretch sets over how many times as many runs Turns spreads entities in systems.
+func (w *World) Stretch(times uint32) { w.stretch = times }
+
+// RefuseAtPorts adds rungs, which may be negative, to the number of rungs that refuse x at ports. It
+// returns false if x belongs to another world.
+func (w *World) RefuseAtPorts(x Refusable, rungs int) (name string, ok bool) {
+	if isNil(x) {
+		return "", false
+	}
+	of := x.requested()
+	if of.w != w {
+		return of.name, false
+	}
+	atomic.AddInt32(&of.kind.Refused, int32(rungs))
+	return of.name, true
+}
+
+// ComponentName and ResourceName return the name that a number in an Access stands for.
+func (w *World) ComponentName(id int) string { return w.components[id].name }
+
+// ComponentNames lists the names of a set of components, for messages.
+func (w *World) ComponentNames(set store.Set) string { return w.componentNames(set) }
+
+// ResourceName returns the name of a resource.
+func (w *World) ResourceName(id int) string { return w.resources[id].Name() }
+
+// MergeResource merges the parts of an accumulator, when every shard has passed the last system that
+// adds to it.
+func (w *World) MergeResource(id int) { w.resources[id].Merge() }
+
+// Tick is a running tick of a world: the right to run systems on its shards.
+//
+// Ownership: the goroutine that began it.
+type Tick World
+
+// BeginTick takes the world for a tick. It panics if a tick is running already, or within a query loop,
+// and with a *world.BrokenError if an extension panics.
+func (w *World) BeginTick() *Tick {
+	w.enterPhase(beginTick, phaseTick)
+	w.engine.By(extend.ByTick)
+	w.engine.Mail.Forward()
+	w.space.Reveal(w.shards)
+	begun := false
+	defer w.guard(&begun)
+	w.engine.Extensions.Begin()
+	w.engine.Extensions.Derive(extend.Alone)
+	begun = true
+	return (*Tick)(w)
+}
+
+// beginTick is what messages call the beginning of a tick.
+const beginTick = "a new tick"
+
+// Number returns the number of the tick, from 0.
+func (t *Tick) Number() uint64 { return t.engine.Tick.Load() }
+
+// Entities returns the number of entities in a shard, marked ones included, while no system runs.
+func (t *Tick) Entities(shard int) int { return t.shards[shard].Alive() }
+
+// Transfer decides that entities move at the refresh, between the last system and End. While inputs are
+// replayed it does nothing: the recorded decisions count. It panics if there are no such shards, or if
+// there is nothing to move.
+func (t *Tick) Transfer(transfers []extend.Transfer) { t.engine.Transfer(transfers) }
+
+// End is Refresh and Leave.
+func (t *Tick) End(parallel extend.Parallel) {
+	t.Refresh(parallel)
+	t.Leave()
+}
+
+// Leave makes the world idle after a Refresh, unless it is closed.
+func (t *Tick) Leave() {
+	if w := (*World)(t); w.phase.Load() == phaseRefresh {
+		w.leavePhase()
+	}
+}
+
+// Refresh refreshes the world, running the steps with parallel. No system may be running. It panics as
+// World.Refresh does if the world breaks.
+func (t *Tick) Refresh(parallel extend.Parallel) {
+	w := (*World)(t)
+	if !w.phase.CompareAndSwap(phaseTick, phaseRefresh) {
+		if w.phase.Load() == phaseOver {
+			w.mustIdle("the end of a tick")
+		}
+		panic("world: the end of a tick that is over; end each tick once")
+	}
+	w.doRefresh(parallel, false)
+}
+
+// Break gives up a tick that cannot be completed: the world is broken, with the value of a panic as the
+// cause. It returns the *world.BrokenError. No system may be running.
+func (t *Tick) Break(value any) error {
+	w := (*World)(t)
+	w.fail(newBroken(w, "the scheduler", value))
+	return w.Err()
+}
+
+// Failures returns the panics of functions in the refresh, by shard. If there were more, omitted is how
+// many, and the error says so.
+func (t *Tick) Failures() (all []*Panic, omitted int, err error) {
+	w := (*World)(t)
+	omitted, err = w.omitted()
+	return w.failures(), omitted, err
+}
+
+// FailedHooks returns the panics of hooks in the refresh, by shard, in the order of the calls.
+func (t *Tick) FailedHooks() []*Panic { return (*World)(t).failedHooks() }
+
+// DisableHook disables the hook of a panic, on one shard or on AllShards.
+func (t *Tick) DisableHook(e *Panic, shard int) {
+	if shard == AllShards {
+		e.hook.off = true
+		return
+	}
+	e.hook.Disable(shard)
+}
+
+// Trace makes the coming refreshes keep their spans.
+func (t *Tick) Trace(on bool) { t.engine.Times.Traced = on }
+
+// StepSpans returns the spans of the refresh, in order. They are good until the next one.
+func (t *Tick) StepSpans() []extend.StepSpan { return t.engine.Times.Spans }
+
+// Step returns the step of the refresh that runs.
+func (t *Tick) Step() extend.RefreshStep { return t.engine.Times.At }
+
+// FailedRecorder returns the panic of the Recorder in the refresh, or nil.
+func (t *Tick) FailedRecorder() *Panic { return t.recorderErr }

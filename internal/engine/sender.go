@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
+)
+
+// sender is the sending side of a queue, of a port or of a shard's systems.
+//
+// Ownership: one goroutine at a time sends. The queue is made at the first
+// request, so an idle sender is small.
+type sender struct {
+	w           *World
+	out         *queue.Queue
+	maxRequests int
+	maxBytes    int
+	rejected    atomic.Uint64
+}
+
+// open returns the queue, made on the first call.
+func (s *sender) open() *queue.Queue {
+	if s.out == nil {
+		s.out = queue.New(s.w.space.Registry, s.maxRequests, s.maxBytes)
+	}
+	return s.out
+}
+
+// reject counts requests that were not accepted.
+func (s *sender) reject(requests int) {
+	s.rejected.Add(uint64(requests))
+	s.w.rejected.Add(uint64(requests))
+}
+
+// refuse counts requests for which there is no room, and returns whether there can ever be room for
+// them.
+func (s *sender) refuse(q *queue.Queue, n int, size uint32) error {
+	s.reject(n)
+	err := ErrFull
+	if !q.Fits(n, size) {
+		err = tooLarge(uint64(n), 0, queue.BytesOf(n, size), "OutboxRequests", s.maxRequests, "OutboxBytes", s.maxBytes)
+	}
+	return err
+}
+
+// tooLarge returns the ErrTooLarge of requests, with the limits that they exceed. The bytes of the
+// batch under way, staged, are added to theirs.
+func tooLarge(requests, staged, bytes uint64, count string, mostRequests int, size string, mostBytes int) error {
+	if bytes += staged; bytes < staged {
+		bytes = math.MaxUint64
+	}
+	return fmt.Errorf("%w: requests: %d, with %s = %d; bytes: %d, with %s = %d", ErrTooLarge, requests, count, mostRequests, bytes, size, mostBytes)
+}
+
+// Sending is a place for the caller to fill in before Done: the payload of a request that was
+// accepted, or a row.
+type Sending struct {
+	To    mem.Pointer
+	port  *Port        // the port that sends it
+	queue *queue.Queue // that of the system that sends it, if it goes to shards
+	times *mem.Type    // of a row whose times drop their clocks, as the times in a request do; or nil
+}
+
+// Done hands over the request. The refresh publishes those of systems.
+func (x Sending) Done() {
+	if x.port != nil {
+		x.port.Send()
+	}
+	if x.times != nil {
+		x.times.DropClocks(x.To.Address, 1)
+	}
+}
+
+// timed returns the type if it has times, for a sending, or nil.
+func timed(t *mem.Type) *mem.Type {
+	if t.HasTimes() {
+		return t
+	}
+	return nil
+}
+
+// send accepts a request with a payload.
+func (s *sender) send(k *queue.Kind, h handle.Handle) (Sending, error) {
+	q := s.open()
+	if !q.Room(1, k.Size()) {
+		return Sending{}, s.refuse(q, 1, k.Size())
+	}
+	_, at := k.Push(q, h, s.w.engine.Epoch.Load(), 0, nil)
+	return Sending{To: at}, nil
+}
+
+// sendBare sends a request without a payload.
+func (s *sender) sendBare(b queue.Bare, h handle.Handle) error {
+	q := s.open()
+	if !q.Room(1, queue.BareSize) {
+		return s.refuse(q, 1, queue.BareSize)
+	}
+	q.PushBare(b, h, s.w.engine.Epoch.Load(), nil)
+	return nil
+}
+
+// Request accepts a request of an actor that can only request.
+func Request(by Self, call string, k *queue.Kind, h handle.Handle) (Sending, error) {
+	switch by := by.(type) {
+	case *Port:
+		return by.request(k, h)
+	case *Context:
+		by.mustRun(call)
+		if !by.Alive(h) {
+			return Sending{}, ErrStale
+		}
+		return by.out.send(k, h)
+	case *EntityContext:
+		by.mustRun(call)
+		if !by.Alive(h) {
+			return Sending{}, ErrStale
+		}
+		return by.c.out.send(k, h)
+	}
+	panic(notFor(by, call))
+}
+
+// RoomFor makes sure that there is room for a request to each of n shards.
+func RoomFor(by Self, call string, k *queue.Kind, n int) (Sending, error) {
+	switch by := by.(type) {
+	case *Context:
+		by.mustRun(call)
+		return by.out.roomFor(k, n)
+	case *EntityContext:
+		by.mustRun(call)
+		return by.c.out.roomFor(k, n)
+	case *Port:
+		if check.Enabled {
+			by.enter()
+			defer by.leave()
+		}
+		if err := by.refusedNow(k, n); err != nil {
+			return Sending{}, err
+		}
+		if by.unusual() || !by.out.Room(n, k.Size()) {
+			if err := by.ready(n, k.Size()); err != nil {
+				return Sending{}, err
+			}
+		}
+		return Sending{port: by}, nil
+	}
+	panic(notFor(by, call))
+}
+
+func (s *sender) roomFor(k *queue.Kind, n int) (Sending, error) {
+	q := s.open()
+	if !q.Room(n, k.Size()) {
+		return Sending{}, s.refuse(q, n, k.Size())
+	}
+	return Sending{queue: q}, nil
+}
+
+// Direct returns the address of the payload of a request to a shard, for which there is room.
+func (x *Sending) Direct(w *World, k *queue.Kind, shard int) mem.Pointer {
+	q, done := x.queue, queue.Finisher(nil)
+	if x.port != nil {
+		q, done = x.port.out, x.port.finisher()
+	}
+	_, at := k.Push(q, handle.None, w.engine.Epoch.Load(), queue.To(shard), done)
+	return at
+}
+
+// notFor is the panic's text for an actor that cannot do what it is asked to.
+func notFor(by Self, call string) string {
+	return fmt.Sprintf("world: %s by a %s, which cannot do that", call, nameOf(by))
+}

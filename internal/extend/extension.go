@@ -1,0 +1,181 @@
+package extend
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// Extension is what a package outside the core keeps about entities, such as a relation among them
+// or an index of them. It takes part in each refresh, after all requests on single entities were
+// applied and before any entity is destroyed:
+//
+//	its Requests, in order           the functions that NewRequests was given
+//	Spare, until none spares more    find entities that must not die
+//	Spread, until none marks more    find entities that die with them: first extensions that mark, then extensions that follow
+//	Settle                           finish the extension's own state
+//
+// An extension that panics, or ends its goroutine, breaks the world, because it may have
+// changed in part. The functions that NewRequests was given do so as well. See
+// world.BrokenError.
+//
+// Ownership: the coordinator calls, while no shard runs.
+type Extension interface {
+	// Begin is called when a tick begins. Until the refresh the extension must not change, so that
+	// systems may read it.
+	Begin()
+	// Spare looks at the marked entities and removes marks with DyingSet.Spare. It reports
+	// whether it removed any. When it is called again, it is enough to look at what follows from
+	// DyingSet.News.
+	Spare(d *DyingSet) bool
+	// Spread handles the entities of d.All from the given position on, and marks others with
+	// DyingSet.Mark. It is not called again for those it marks itself.
+	Spread(d *DyingSet, from int)
+	// Settle is called when it is known which entities die.
+	Settle()
+}
+
+// Following is an Extension that can say that its Spread marks no entities. Then Spread is called
+// once, when all are marked.
+type Following interface{ Follows() bool }
+
+// Insertable is an Extension whose data about entities can be inserted into another world with
+// them.
+//
+// Ownership: the owner of the idle world calls.
+type Insertable interface {
+	// AppendFollowers appends the entities that must be inserted together with an entity.
+	AppendFollowers(dst []handle.Handle, h handle.Handle) []handle.Handle
+	// Unique reports whether only one entity can have what an entity has here, such as a name.
+	Unique() bool
+	// Excerpt returns the extension's data about the entities that are keys of to, rewritten for
+	// the entities that they map to; nil if there is none.
+	Excerpt(to map[handle.Handle]handle.Handle) any
+	// PlanInsert returns a function that adds an excerpt of an extension of another world. It
+	// returns an error if the excerpt cannot be added. PlanInsert itself changes nothing.
+	PlanInsert(excerpt any) (insert func(), err error)
+}
+
+// Family is an Extension in which entities have parents and children.
+type Family interface {
+	// LinkSize returns the size, as a queue counts it, of a request to make an entity a child.
+	LinkSize() uint32
+	// Children returns the children of an entity in order, with None in empty places, and whether
+	// the places are fixed. It may be called while the Extension does not change.
+	Children(h handle.Handle) (all []handle.Handle, fixed bool)
+	// Parent returns the parent of an entity, or None, at the same times.
+	Parent(h handle.Handle) handle.Handle
+	// Fix fixes the number of a parent's places, or with 0 makes them not fixed. Place makes a
+	// child take one of them. Both act for a world.Actor, and may exceed the user's limits, because
+	// lists from elsewhere may. For the idle world Fix takes what Link does.
+	Fix(by any, parent handle.Handle, places int) error
+	Place(by any, child, parent handle.Handle, place int) error
+	// Link makes a child take a place, or with a negative one come after the others, at once, for
+	// the idle world. Both may be entities that it is about to create. Unlink takes an entity and
+	// all below it out again, if it is not created.
+	Link(child, parent handle.Handle, place int) error
+	Unlink(h handle.Handle)
+}
+
+// Naming is an Extension that gives entities names.
+type Naming interface {
+	// TextOf returns the name of an entity as text, and whether it has one. Safe from any
+	// goroutine.
+	TextOf(h handle.Handle) (string, bool)
+}
+
+// NameOf returns the name of an Extension or Late, or its number.
+func NameOf(x any, number int) string {
+	if name, ok := nameOf(x); ok {
+		return name
+	}
+	return strconv.Itoa(number)
+}
+
+// Mention returns an Extension, Late or Derived as errors call it: by its name or, if it has none,
+// its type.
+func Mention(x any) string {
+	if name, ok := nameOf(x); ok {
+		return fmt.Sprintf("extension %q", name)
+	}
+	return fmt.Sprintf("extension %T", x)
+}
+
+func nameOf(x any) (name string, ok bool) {
+	switch x := x.(type) {
+	case interface{ Name() string }:
+		return x.Name(), true
+	case interface{ Label() string }:
+		return x.Label(), true
+	}
+	return "", false
+}
+
+// DyingSet holds the entities that die in a refresh: first the marked ones, by shard in order,
+// then those that extensions mark as a consequence.
+//
+// Ownership: as for Extension.
+type DyingSet struct {
+	space  *store.Space
+	all    []handle.Handle
+	spared []handle.Handle
+	known  int
+	notify bool // other extensions must be notified of what one marks
+}
+
+// Collect lists the marked entities of each shard, for a refresh with that many extensions.
+func (d *DyingSet) Collect(space *store.Space, shards []*store.Shard, extensions int) {
+	d.space, d.notify = space, extensions > 1
+	d.all, d.spared = d.all[:0], d.spared[:0]
+	for _, s := range shards {
+		d.all = s.AppendMarked(d.all)
+	}
+}
+
+// Spared returns how many marks were removed since Collect.
+func (d *DyingSet) Spared() int { return len(d.spared) }
+
+// Know sets how many of them the extension that is called next knows, or -1 in its first call.
+func (d *DyingSet) Know(n int) { d.known = n }
+
+// News returns the entities whose marks were removed since Spare of the extension was called last,
+// and whether this is the first call in the refresh.
+func (d *DyingSet) News() (spared []handle.Handle, first bool) {
+	return d.spared[max(d.known, 0):], d.known < 0
+}
+
+// All returns the dying entities that the extension must know. The slice is good until the next
+// call of Mark.
+func (d *DyingSet) All() []handle.Handle { return d.all }
+
+// Has reports whether an entity is marked.
+func (d *DyingSet) Has(h handle.Handle) bool {
+	l := d.space.LocateStaged(h)
+	return l != 0 && d.space.Marked(l)
+}
+
+// Mark marks the given entities that are alive, for use in Extension.Spread. The other
+// extensions are notified of them.
+func (d *DyingSet) Mark(hs []handle.Handle) {
+	if d.notify {
+		d.space.MarkEach(hs, &d.all)
+	} else {
+		d.space.MarkEach(hs, nil)
+	}
+}
+
+// Spare removes the mark of an entity, for use in Extension.Spare.
+func (d *DyingSet) Spare(h handle.Handle) {
+	if l := d.space.LocateStaged(h); l != 0 {
+		d.space.Spare(l)
+		d.spared = append(d.spared, h)
+	}
+}
+
+// Sender tells extensions whose requests are being applied.
+type Sender struct {
+	Port  bool // it is a port, also in a replay, and not the program itself
+	Steps int  // what its requests in this refresh have taken, as the extensions that limit it count
+}

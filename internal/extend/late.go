@@ -1,0 +1,39 @@
+package extend
+
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+)
+
+// Late is work of a package at the end of each refresh, when entities and messages are where they
+// stay for the next tick, such as timers. It has a home for each shard, and after these one for
+// global systems. Unlike an Extension it is not notified of deaths, so it adds nothing to the cost
+// of a destroy.
+type Late interface {
+	// Due returns how much there is to do at a tick, which begins when the refresh ends. The
+	// coordinator calls it; if it returns 0, the other methods are not called.
+	Due(tick uint64) int
+	// Collect looks at a home and changes nothing of other homes. Then Deliver hands over to a
+	// shard what was collected for it. Each is called for several numbers at the same time.
+	Collect(home int)
+	Deliver(shard int)
+}
+
+// Coded is an Extension or Late whose state has values of the user's types.
+type Coded interface {
+	// Coded returns a value that shows the state by a *state.Codecs and, if toRead is set, loads
+	// it. It returns state.ErrNoCodec if there is no codec for a type that needs one.
+	Coded(codecs any, toRead bool) (any, error)
+}
+
+// StateOf returns the value that shows the state of an Extension or Late: itself, unless it is
+// Coded.
+func StateOf(x, codecs any, toRead bool) (any, error) {
+	if c, ok := x.(Coded); ok {
+		return c.Coded(codecs, toRead)
+	}
+	return x, nil
+}
+
+// Deliver appends a message of the tick that is about to begin to the box of a shard.
+type Deliver = func(shard int, to handle.Handle, body mem.Pointer)

@@ -1,0 +1,104 @@
+package extend
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
+)
+
+// Liveness is the part of a world that references hold: enough to ask whether an entity is alive
+// and to have it destroyed. It does not keep the world in memory. When the world is collected the
+// Liveness is cut: from then on it reports every entity as dead. It is for package reference.
+//
+// Invariants: there is one for each world.
+//
+// Ownership: shared. Any goroutine pushes to released; the refresh takes all of it.
+type Liveness struct {
+	space    *slots.Liveness
+	released atomic.Pointer[release]
+}
+
+// release is a request to destroy an entity. It needs no queue.
+type release struct {
+	handle handle.Handle
+	next   *release
+}
+
+// NewLiveness makes the liveness of a world.
+func NewLiveness(space *slots.Liveness) *Liveness { return &Liveness{space: space} }
+
+// Alive reports whether an entity is alive; no entity is once the world is collected or closed.
+// Safe from any goroutine at any time; it never blocks and never writes.
+func (a *Liveness) Alive(h handle.Handle) bool { return a.space.Alive(h) }
+
+// State returns the state of h's slot, if h is the slot's handle: alive, pending, or staged by
+// a refresh. It returns false for all other handles, and for all once the world is gone. Safe
+// as Alive.
+func (a *Liveness) State(h handle.Handle) (slots.State, bool) { return a.space.State(h) }
+
+// Gone reports whether the world was collected or closed. Safe from any goroutine at
+// any time.
+func (a *Liveness) Gone() bool { return a.space.Gone() }
+
+// Release makes the next refresh destroy an entity, if it is alive by then. If the entity is
+// still pending then, because a port has sent its create after the refresh began or has not
+// sent it yet, the refresh that creates it destroys it. Release is never refused. Safe from any
+// goroutine at any time; it allocates 16 bytes.
+func (a *Liveness) Release(h handle.Handle) {
+	if a.Gone() {
+		return
+	}
+	r := &release{handle: h}
+	for {
+		r.next = a.released.Load()
+		if a.released.CompareAndSwap(r.next, r) { // publishes r
+			return
+		}
+	}
+}
+
+// pending reports whether a port was given the handle and no refresh has created the
+// entity yet. Safe from any goroutine at any time.
+func (a *Liveness) pending(h handle.Handle) bool {
+	state, ok := a.State(h)
+	return ok && state != slots.StateAlive
+}
+
+// Releases holds the entities that references have released.
+//
+// Ownership: the coordinator of a refresh.
+type Releases struct {
+	Due     []handle.Handle // alive or dead by now, ascending
+	pending []handle.Handle // for a later refresh
+}
+
+// Take takes the entities that were released, and those that earlier refreshes left because they
+// were pending. Whether an entity is still pending depends on time, like when a request is sent.
+// The due entities are an input of this refresh, and the others of a later one. The world does not
+// depend on the order in which goroutines released them.
+func (r *Releases) Take(a *Liveness) {
+	r.Due = r.Due[:0]
+	if a == nil || len(r.pending) == 0 && a.released.Load() == nil {
+		return
+	}
+	r.takeAll(a)
+}
+
+func (r *Releases) takeAll(a *Liveness) {
+	all := append(r.Due, r.pending...)
+	for x := a.released.Swap(nil); x != nil; x = x.next {
+		all = append(all, x.handle)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	r.Due, r.pending = all[:0], r.pending[:0]
+	for _, h := range all {
+		if a.pending(h) {
+			r.pending = append(r.pending, h)
+		} else {
+			r.Due = append(r.Due, h)
+		}
+	}
+}

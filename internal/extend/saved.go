@@ -1,0 +1,25 @@
+package extend
+
+import (
+	"github.com/atoll-sim/atoll/internal/slots"
+)
+
+// Saved is an Extension that can be saved and loaded. The names of extensions are those of
+// NameOf.
+type Saved interface {
+	// AppendSaved appends all that LoadSaved needs to dst. The same state gives the same bytes.
+	AppendSaved(dst []byte) []byte
+	// LoadSaved restores the extension, whatever state it has. The entities exist already. After an
+	// error the extension may have any state that AppendSaved can show.
+	LoadSaved(src []byte) error
+}
+
+// Optioned is a Saved extension whose options are in snapshots.
+type Optioned interface {
+	// SavedOptions returns the options as text, and the part of them that must be the same in a
+	// world that loads the snapshot. The others are limits, which may change.
+	SavedOptions() (all, same string)
+}
+
+// ErrImage is wrapped by errors about a state that no world can have.
+var ErrImage = slots.ErrImage
