@@ -3,15 +3,13 @@ package inspect
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"reflect"
+	"time"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/inspect/internal/query"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
-	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -52,11 +50,6 @@ type entityField struct {
 	Editable bool            `json:"editable"`
 }
 
-type entityName struct {
-	Label string `json:"label"`
-	Name  string `json:"name"`
-}
-
 type entityRelation struct {
 	Label    string          `json:"label"`
 	Parent   string          `json:"parent"` // "" for none
@@ -71,17 +64,29 @@ type reference struct {
 	Status    string        `json:"status"`
 }
 
-func (x *Inspector) serveEntity(w http.ResponseWriter, r *http.Request) error {
+// serveEntity answers with everything about an entity.
+func (e *entities) serveEntity(w http.ResponseWriter, r *http.Request) error {
 	h, err := entityOf(r)
 	if err != nil {
 		return err
 	}
-	body, err := x.entityOf(r.Context(), h)
+	body, err := e.entityOf(r.Context(), h)
 	if err != nil {
 		return err
 	}
 	writeBody(w, http.StatusOK, body)
 	return nil
+}
+
+// streamEntity sends an entity 4 times a second.
+func (e *entities) streamEntity(w http.ResponseWriter, r *http.Request) error {
+	h, err := entityOf(r)
+	if err != nil {
+		return err
+	}
+	return e.streams.open(w, r, func(s *stream) error {
+		return s.every(250*time.Millisecond, "entity", func(ctx context.Context) ([]byte, error) { return e.entityOf(ctx, h) })
+	})
 }
 
 // entityOf returns the entity that a request is about.
@@ -95,19 +100,20 @@ func entityOf(r *http.Request) (handle.Handle, error) {
 }
 
 // entityOf describes an entity, once for all simultaneous readers.
-func (x *Inspector) entityOf(ctx context.Context, h handle.Handle) ([]byte, error) {
-	return x.answers.of(ctx, "entity?"+h.String(), frameAge/2, func(ctx context.Context) ([]byte, error) {
-		var e entity
+func (e *entities) entityOf(ctx context.Context, h handle.Handle) ([]byte, error) {
+	return e.answers.of(ctx, "entity?"+h.String(), frameAge/2, func(ctx context.Context) ([]byte, error) {
+		var one entity
 		var s *schema
-		err := x.asks.do(ctx, func(w *world.World) {
-			s = x.schemas.of(w)
-			e.read(w, s, h)
+		err := e.do(ctx, func(w *world.World) error {
+			s = e.schemas.of(w)
+			one.read(w, s, h)
+			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
-		e.write(s)
-		return json.Marshal(&e)
+		one.write(s)
+		return json.Marshal(&one)
 	})
 }
 
@@ -142,9 +148,9 @@ func (e *entity) read(w *world.World, s *schema, h handle.Handle) {
 		e.Components = append(e.Components, of)
 	}
 	e.Names = s.namesOf(h)
-	for i, x := range d.Survey().Extensions() {
-		if f, ok := x.(drive.Family); ok {
-			e.relate(drive.NameOf(x, i), f)
+	for i, of := range d.Survey().Extensions() {
+		if f, ok := of.(drive.Family); ok {
+			e.relate(drive.NameOf(of, i), f)
 		}
 	}
 }
@@ -184,28 +190,4 @@ func (e *entity) write(s *schema) {
 			c.Fields = append(c.Fields, entityField{f.Path, f.Type.String(), appendValue(nil, v, false), s.edits(c.id, f) && !cut})
 		}
 	}
-}
-
-// edits reports whether the inspector can set a field of a component. Handles and the IDs of timers
-// and asks are not for people to make up.
-func (s *schema) edits(id int, f *query.Field) bool {
-	return s.plain[id] && f.Open && !f.IsHandle() && !mem.IsSingle(f.Type)
-}
-
-// fieldNamed returns a field that can be set.
-func (s *schema) fieldNamed(component, path string) (int, *query.Field, error) {
-	id, err := s.Lookup(component)
-	if err != nil {
-		return 0, nil, err
-	}
-	fields := s.Components[id].Fields
-	for i := range fields {
-		if f := &fields[i]; f.Path == path {
-			if s.edits(id, f) {
-				return id, f, nil
-			}
-			return 0, nil, refuse(http.StatusBadRequest, fmt.Sprintf("the field %q of %s cannot be set from here: only exported numbers, truth values and texts, not handles or IDs, of components that frames copy as they are", path, component))
-		}
-	}
-	return 0, nil, refuse(http.StatusBadRequest, fmt.Sprintf("%s has no field %q", component, path))
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
@@ -14,8 +13,6 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inspect/internal/query"
 	"github.com/atoll-sim/atoll/internal/mem"
-	"github.com/atoll-sim/atoll/internal/store"
-	"github.com/atoll-sim/atoll/world"
 )
 
 const (
@@ -26,73 +23,15 @@ const (
 	totalsMax   = 16      // fields that are added up
 )
 
-// parameters are those of a request. err is for the first wrong one.
-type parameters struct {
-	url.Values
-	err error
-}
-
-// parametersOf returns the parameters of a request. Unknown and repeated ones are errors.
-func parametersOf(r *http.Request, known ...string) parameters {
-	values, err := url.ParseQuery(r.URL.RawQuery)
-	p := parameters{Values: values}
-	if err != nil {
-		p.fail("the address has a bad escape or separator: %v", err)
-	}
-	for name, all := range values {
-		if !slices.Contains(known, name) {
-			p.fail("there is no parameter %q; there are %s", name, strings.Join(known, ", "))
-		} else if len(all) > 1 {
-			p.fail("the parameter %s is there twice", name)
-		}
-	}
-	return p
-}
-
-func (p *parameters) fail(format string, values ...any) {
-	if p.err == nil {
-		p.err = refuse(http.StatusBadRequest, fmt.Sprintf(format, values...))
-	}
-}
-
-// wrong returns the refusal of a parameter.
-func wrong(parameter string, err error) error {
-	return refuse(http.StatusBadRequest, parameter+": "+err.Error())
-}
-
-// number returns a whole number.
-func (p *parameters) number(name string, otherwise, least, most int) int {
-	text := p.Get(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < least || n > most {
-		p.fail("%s is %q, want a number from %d to %d", name, text, least, most)
-	}
-	return n
-}
-
-// handle returns a handle, or None if there is no such parameter.
-func (p *parameters) handle(name string) handle.Handle {
-	text := p.Get(name)
-	if text == "" {
-		return handle.None
-	}
-	h, err := handle.Parse(text)
-	if err != nil || h == handle.None {
-		p.fail("%s is %q, want a handle as 3:1047@5", name, text)
-	}
-	return h
-}
-
-// schemaNow returns the schema. What was registered recently may be missing.
-func (x *Inspector) schemaNow(ctx context.Context) (s *schema, err error) {
-	if s = x.schemas.known(); s != nil {
-		return s, nil
-	}
-	err = x.asks.do(ctx, func(w *world.World) { s = x.schemas.of(w) })
-	return s, err
+// entities answers questions about entities: queries, maps and single ones.
+//
+// Ownership: any goroutine.
+type entities struct {
+	*visitor
+	schemas *schemas
+	frames  *frames
+	answers *answers
+	streams *streams
 }
 
 // question is a query with its parameters.
@@ -105,7 +44,7 @@ type question struct {
 }
 
 // serveQuery answers with entities that match, in the order of their handles or of a field.
-func (x *Inspector) serveQuery(w http.ResponseWriter, r *http.Request) error {
+func (e *entities) serveQuery(w http.ResponseWriter, r *http.Request) error {
 	p := parametersOf(r, "q", "limit", "after", "show", "order", "down", "total")
 	q := &question{
 		show: p.Get("show"), order: p.Get("order"), totals: p.Get("total"), down: p.number("down", 0, 0, 1) == 1,
@@ -124,14 +63,65 @@ func (x *Inspector) serveQuery(w http.ResponseWriter, r *http.Request) error {
 	if q.query, err = query.Parse(p.Get("q")); err != nil {
 		return err
 	}
-	body, err := x.answers.of(r.Context(), "query?"+p.Encode(), frameAge, func(ctx context.Context) ([]byte, error) {
-		return q.answer(ctx, x)
+	body, err := e.answers.of(r.Context(), "query?"+p.Encode(), frameAge, func(ctx context.Context) ([]byte, error) {
+		return e.answer(ctx, q)
 	})
 	if err != nil {
 		return err
 	}
 	writeBody(w, http.StatusOK, body)
 	return nil
+}
+
+// answer returns the entities that match as JSON.
+func (e *entities) answer(ctx context.Context, q *question) ([]byte, error) {
+	s, err := e.schemas.now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.Compile(q.query)
+	if err != nil {
+		return nil, err
+	}
+	shown, err := q.shown(s, f)
+	if err != nil {
+		return nil, err
+	}
+	totals, err := q.sums(s)
+	if err != nil {
+		return nil, err
+	}
+	all, more := query.Ranking{Down: q.down, After: q.after, Limit: q.limit}, slices.Clone(shown)
+	if q.order != "" {
+		by, err := s.Column(q.order)
+		if err != nil {
+			return nil, wrong("order", err)
+		}
+		all.By, more = &by, append(more, by.Component)
+	}
+	for _, t := range totals {
+		more = append(more, t.Component)
+	}
+	of, err := e.frames.get(ctx, s.needs(f, more...))
+	if err != nil {
+		return nil, err
+	}
+	defer e.frames.release(of)
+	err = f.Scan(ctx, of.frozen, e.w.Shards(), func(r *query.Rows) {
+		all.Add(r)
+		for i := range totals {
+			totals[i].Add(r)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	first := all.Sorted()
+	dst := fmt.Appendf(nil, `{"tick":%d,"count":%d,"totals":[`, of.tick, all.Count)
+	for i := range totals {
+		dst = appendTotal(appendComma(dst), &totals[i])
+	}
+	return q.rows(append(dst, `],"rows":[`...), s, shown, first, all.More), nil
 }
 
 // shown returns the components that rows show: those in show, or if that is empty those of the
@@ -174,71 +164,6 @@ func (q *question) sums(s *schema) (all []query.Total, err error) {
 	return all, nil
 }
 
-// needs returns the components that a frame must have for a filter and for more, if frames can
-// have those.
-func needs(s *schema, f *query.Filter, more ...int) store.Set {
-	set := f.Needs()
-	for _, id := range more {
-		if s.Components[id].Framed {
-			set.Add(id)
-		}
-	}
-	return set
-}
-
-// answer returns the entities that match as JSON.
-func (q *question) answer(ctx context.Context, x *Inspector) ([]byte, error) {
-	s, err := x.schemaNow(ctx)
-	if err != nil {
-		return nil, err
-	}
-	f, err := s.Compile(q.query)
-	if err != nil {
-		return nil, err
-	}
-	shown, err := q.shown(s, f)
-	if err != nil {
-		return nil, err
-	}
-	totals, err := q.sums(s)
-	if err != nil {
-		return nil, err
-	}
-	all, more := query.Ranking{Down: q.down, After: q.after, Limit: q.limit}, slices.Clone(shown)
-	if q.order != "" {
-		by, err := s.Column(q.order)
-		if err != nil {
-			return nil, wrong("order", err)
-		}
-		all.By, more = &by, append(more, by.Component)
-	}
-	for _, t := range totals {
-		more = append(more, t.Component)
-	}
-	of, err := x.frames.get(ctx, needs(s, f, more...))
-	if err != nil {
-		return nil, err
-	}
-	defer x.frames.release(of)
-	err = f.Scan(ctx, of.frozen, x.w.Shards(), func(r *query.Rows) {
-		all.Add(r)
-		for i := range totals {
-			totals[i].Add(r)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	dst := fmt.Appendf(nil, `{"tick":%d,"count":%d,"totals":[`, of.tick, all.Count)
-	for i := range totals {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendTotal(dst, &totals[i])
-	}
-	return q.rows(append(dst, `],"rows":[`...), s, shown, all.Sorted(), all.More), nil
-}
-
 // rows appends the rows of an answer, and its end.
 func (q *question) rows(dst []byte, s *schema, shown []int, all []query.Found, more bool) []byte {
 	for i := range all {
@@ -246,10 +171,7 @@ func (q *question) rows(dst []byte, s *schema, shown []int, all []query.Found, m
 			all, more = all[:i], true
 			break
 		}
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendRow(dst, s, shown, &all[i])
+		dst = appendRow(appendComma(dst), s, shown, &all[i])
 	}
 	next := ""
 	if more && len(all) > 0 && q.order == "" {
@@ -267,17 +189,12 @@ func appendRow(dst []byte, s *schema, shown []int, r *query.Found) []byte {
 		dst = append(append(dst, `,"names":`...), names...)
 	}
 	dst = append(dst, `,"components":{`...)
-	first := true
 	for _, id := range shown {
 		if !r.Has(id) {
 			continue
 		}
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
 		c := &s.Components[id]
-		dst = append(appendText(dst, c.Name), ':')
+		dst = append(appendText(appendComma(dst), c.Name), ':')
 		if c.Framed {
 			dst = appendValue(dst, valueAt(r.Cells(id), r.Row), true)
 		} else {
@@ -310,10 +227,7 @@ func appendFlags(dst []byte, flags uint8) []byte {
 	dst = append(dst, '[')
 	for i := range 8 {
 		if flags>>i&1 != 0 {
-			if dst[len(dst)-1] != '[' {
-				dst = append(dst, ',')
-			}
-			dst = strconv.AppendInt(dst, int64(i), 10)
+			dst = strconv.AppendInt(appendComma(dst), int64(i), 10)
 		}
 	}
 	return append(dst, ']')
