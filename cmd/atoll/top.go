@@ -5,14 +5,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/setting"
 )
 
 const topAbout = `Top shows each second what the world at an inspector's address does: ticks,
@@ -81,9 +80,9 @@ func runTop(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	f := newFlags("top", topAbout)
 	addr, token := inspectorFlags(f)
 	every, times, rows := time.Second, 0, 12
-	f.Var(span{&every}, "every", "`time` between two looks")
-	f.Var(number{&times, demo.Range{Min: 0, Max: 1 << 30}}, "times", "how `often` to look; 0: until interrupted")
-	f.Var(number{&rows, demo.Range{Min: 1, Max: 10_000}}, "rows", "the most `lines` of shards, systems and steps")
+	f.Var(span(&every), "every", "`time` between two looks")
+	f.Var(number(&times, setting.Range{Min: 0, Max: 1 << 30}), "times", "how `often` to look; 0: until interrupted")
+	f.Var(number(&rows, setting.Range{Min: 1, Max: 10_000}), "rows", "the most `lines` of shards, systems and steps")
 	if code, done := parse(f, args, stdout, stderr); done {
 		return code
 	}
@@ -92,10 +91,8 @@ func runTop(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return failed(f, err, stderr)
 	}
 	before := ""
-	if file, ok := stdout.(*os.File); ok {
-		if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			before = clearScreen
-		}
+	if isTerminal(stdout) {
+		before = clearScreen
 	}
 	ticker := time.NewTicker(max(every, 50*time.Millisecond))
 	defer ticker.Stop()

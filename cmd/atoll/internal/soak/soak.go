@@ -1,3 +1,17 @@
+// Package soak is the soak command: it runs all features of a world at once, for any
+// time, and keeps books of what must be true.
+//
+//	herd      most entities; systems destroy and create them, each shard its own
+//	guests    entities of outside clients, which do all that a port can, at full
+//	          rate, until their queues are full
+//	veterans  entities that are never destroyed; all clients and systems send them messages
+//
+// Systems panic and pause at random. All clients and systems keep a book. A client knows the
+// outcome of each of its requests before it gets it, because its requests apply
+// in the order sent and nothing else touches its guests. If two clients destroy
+// the same entity, exactly one of them must get that outcome. Statuses are
+// checked all the time, and the herd is sampled after every tick. Regularly the
+// clients rest, the queues run empty, and every entity is compared with the books.
 package soak
 
 import (
@@ -8,6 +22,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/setting"
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -162,4 +179,124 @@ func (k *soak) audited() reading {
 	k.last = time.Now() // the time of the audit does not count
 	k.rest.release()
 	return now
+}
+
+// The ranges of the settings in a Config.
+var (
+	EntitiesRange = setting.Range{Min: 1000, Max: 16_000_000}
+	ClientsRange  = setting.Range{Min: 1, Max: 4096}
+	ChurnRange    = setting.Range{Min: 0, Max: 1000}
+	ShardsRange   = setting.Range{Min: 0, Max: 1024}
+	WorkersRange  = setting.Range{Min: 0, Max: 1024}
+	HzRange       = setting.Range{Min: 1, Max: 1000}
+	QueueRange    = setting.Range{Min: 16, Max: 1 << 20}
+	VersionsRange = setting.Range{Min: 0, Max: handle.VersionMax}
+)
+
+// Config says what to run. See Default.
+type Config struct {
+	Duration time.Duration // after the warm-up; 0: until the context ends
+	WarmUp   time.Duration // before measuring begins
+	Seed     uint64
+	Entities int // alive at a time
+	Clients  int // goroutines outside of the tick
+	Churn    int // percent of the entities that systems replace each second
+	Shards   int // 0: the world's default
+	Workers  int // 0: GOMAXPROCS
+	Hz       int // ticks per second
+	Queue    int // requests that a port may have under way
+	Versions int // times a slot is used; 0: the world's default
+
+	heapGrowthMax float64 // more growth is a violation, as parts of the size after the warm-up
+	rssGrowthMax  float64 // 0: not checked
+	hooks         hooks
+}
+
+// hooks are for tests that inject a fault, to see that it is noticed.
+type hooks struct {
+	between     func(*stage)     // after each tick, when the world is idle
+	lose        func() bool      // whether to drop a word instead of sending it
+	deaf        func() bool      // whether not to ask for an outcome that is waited for
+	system      scheduler.System // one more, after the others
+	patienceMax time.Duration    // of the clients' rest
+}
+
+// Default returns the Config of a run without settings.
+func Default() Config {
+	return Config{
+		Duration: 30 * time.Second, WarmUp: 5 * time.Second, Seed: 1, Entities: 1_000_000, Clients: 64, Churn: 10, Hz: 20, Queue: 1024,
+		heapGrowthMax: 0.02, rssGrowthMax: 0.10, hooks: hooks{patienceMax: time.Minute},
+	}
+}
+
+// validate names each setting that is out of its range.
+func (c *Config) validate() error {
+	err := setting.Check("soak",
+		setting.Value{Name: "Entities", Value: c.Entities, Range: EntitiesRange},
+		setting.Value{Name: "Clients", Value: c.Clients, Range: ClientsRange},
+		setting.Value{Name: "Churn", Value: c.Churn, Range: ChurnRange},
+		setting.Value{Name: "Shards", Value: c.Shards, Range: ShardsRange},
+		setting.Value{Name: "Workers", Value: c.Workers, Range: WorkersRange},
+		setting.Value{Name: "Hz", Value: c.Hz, Range: HzRange},
+		setting.Value{Name: "Queue", Value: c.Queue, Range: QueueRange},
+		setting.Value{Name: "Versions", Value: c.Versions, Range: VersionsRange},
+	)
+	if c.Duration < 0 || c.WarmUp < 0 {
+		err = errors.Join(err, fmt.Errorf("soak: Duration is %v and WarmUp %v, want 0 or more", c.Duration, c.WarmUp))
+	}
+	return err
+}
+
+// options returns the options of the world.
+func (c *Config) options() world.Options {
+	return world.Options{
+		Shards: c.Shards, TickInterval: time.Second / time.Duration(c.Hz), VersionMax: uint32(c.Versions),
+		QueueRequests: c.Queue, OutboxRequests: outboxRequests,
+	}
+}
+
+// headerPeriod is after how many lines the header comes again.
+const headerPeriod = 20
+
+// progress is the state at the last line.
+type progress struct {
+	start, at time.Time
+	stats     world.Stats
+	ops       uint64
+	took      time.Duration // the longest tick since
+	lines     int
+}
+
+// tell writes a line each second.
+func (k *soak) tell() {
+	p, now := &k.progress, time.Now()
+	if p.at.IsZero() {
+		p.start, p.at = now, now
+	}
+	seconds := now.Sub(p.at).Seconds()
+	if seconds < tellPeriod.Seconds() {
+		return
+	}
+	if p.lines%headerPeriod == 0 {
+		_, _ = fmt.Fprintf(k.live, "%7s %7s %9s │ %9s │ %9s %9s │ %9s %9s │ %9s %s\n",
+			"time", "ticks", "longest", "entities", "created/s", "destr./s", "ops/s", "applied/s", "rejected/s", "violations")
+	}
+	p.lines++
+	stats, ops := &k.sampler.stats, k.operations()
+	violations, _ := k.all()
+	rate := func(now, before uint64) float64 { return float64(now-before) / seconds }
+	_, _ = fmt.Fprintf(k.live, "%6.0fs %7d %6.1f ms │ %9d │ %9.0f %9.0f │ %9.0f %9.0f │ %9.0f %d\n",
+		now.Sub(p.start).Seconds(), stats.Tick, float64(p.took)/float64(time.Millisecond), stats.Entities,
+		rate(stats.Created, p.stats.Created), rate(stats.Destroyed, p.stats.Destroyed), rate(ops, p.ops),
+		rate(stats.Applied, p.stats.Applied), rate(stats.Rejected, p.stats.Rejected), violations)
+	p.stats, p.ops, p.at, p.took = *stats, ops, now, 0
+	p.stats.Shards = nil
+}
+
+// operations returns how many operations the clients have done.
+func (k *soak) operations() (n uint64) {
+	for _, c := range k.clients {
+		n += c.ops.Load()
+	}
+	return n
 }
