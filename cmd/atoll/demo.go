@@ -49,19 +49,29 @@ func runDemo(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintf(stderr, "atoll demo: %v\n", err)
 		return exitFailed
 	}
-	return report(summary, *asJSON, live, stdout, stderr)
+	return report("demo", summary, *asJSON, stdout, stderr)
 }
 
-// report writes the result of a run, and returns the exit code that it means.
-func report(summary *demo.Summary, asJSON bool, live, stdout, stderr io.Writer) int {
-	summary.Write(live)
+// summary is the result of a run.
+type summary interface {
+	Write(io.Writer)
+	OK() bool
+}
+
+// report writes the result of a command's run, and returns the exit code that it means.
+func report(command string, s summary, asJSON bool, stdout, stderr io.Writer) int {
+	to := stdout
 	if asJSON {
-		if err := json.NewEncoder(stdout).Encode(summary); err != nil {
-			_, _ = fmt.Fprintf(stderr, "atoll demo: %v\n", err)
+		to = stderr
+	}
+	s.Write(to)
+	if asJSON {
+		if err := json.NewEncoder(stdout).Encode(s); err != nil {
+			_, _ = fmt.Fprintf(stderr, "atoll %s: %v\n", command, err)
 			return exitFailed
 		}
 	}
-	if !summary.OK() {
+	if !s.OK() {
 		return exitFailed
 	}
 	return exitOK
@@ -104,24 +114,7 @@ func runSoak(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintf(stderr, "atoll soak: %v\n", err)
 		return exitFailed
 	}
-	return reportSoak(summary, *asJSON, stdout, stderr)
-}
-
-// reportSoak writes the result of a run, and returns the exit code that it means.
-func reportSoak(summary *soak.Summary, asJSON bool, stdout, stderr io.Writer) int {
-	if asJSON {
-		if err := json.NewEncoder(stdout).Encode(summary); err != nil {
-			_, _ = fmt.Fprintf(stderr, "atoll soak: %v\n", err)
-			return exitFailed
-		}
-		summary.Write(stderr)
-	} else {
-		summary.Write(stdout)
-	}
-	if !summary.OK() {
-		return exitFailed
-	}
-	return exitOK
+	return report("soak", summary, *asJSON, stdout, stderr)
 }
 
 const simAbout = `Sim runs the demo's world without network and clock, with players that follow a

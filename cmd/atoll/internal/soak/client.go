@@ -476,36 +476,32 @@ func (c *client) setValue(e *entry) error {
 // toggleBadge adds or removes a badge. At times it removes one that does not
 // exist.
 func (c *client) toggleBadge(e *entry) error {
-	w := c.begin(false)
 	if !e.badge && c.rand.IntN(8) == 0 {
+		w := c.begin(false)
 		return c.sent(w, e.h, world.Missing, c.s.badges.Remove(c.port, e.h))
 	}
-	var err error
-	if e.badge {
-		err = c.s.badges.Remove(c.port, e.h)
-	} else {
-		err = c.s.badges.Add(c.port, e.h, badge{e.serial})
+	return c.toggle(e, &e.badge,
+		func() error { return c.s.badges.Add(c.port, e.h, badge{e.serial}) },
+		func() error { return c.s.badges.Remove(c.port, e.h) })
+}
+
+// toggle adds or removes what a guest has or has not.
+func (c *client) toggle(e *entry, has *bool, add, remove func() error) error {
+	w, change := c.begin(false), add
+	if *has {
+		change = remove
 	}
-	if err := c.sent(w, e.h, world.Applied, err); err != nil {
+	if err := c.sent(w, e.h, world.Applied, change()); err != nil {
 		return err
 	}
-	e.badge = !e.badge
+	*has = !*has
 	return nil
 }
 
 func (c *client) toggleLabel(e *entry) error {
-	w := c.begin(false)
-	var err error
-	if e.label {
-		err = c.s.labels.Remove(c.port, e.h)
-	} else {
-		err = c.s.labels.Add(c.port, e.h, labelOf(e.serial))
-	}
-	if err := c.sent(w, e.h, world.Applied, err); err != nil {
-		return err
-	}
-	e.label = !e.label
-	return nil
+	return c.toggle(e, &e.label,
+		func() error { return c.s.labels.Add(c.port, e.h, labelOf(e.serial)) },
+		func() error { return c.s.labels.Remove(c.port, e.h) })
 }
 
 // exchange replaces a guest's badge by a label.
@@ -523,18 +519,9 @@ func (c *client) exchange(e *entry) error {
 const hidden world.Flags = 1
 
 func (c *client) toggleHidden(e *entry) error {
-	w := c.begin(false)
-	var err error
-	if e.hidden {
-		err = world.Unflag(c.port, e.h, hidden)
-	} else {
-		err = world.Flag(c.port, e.h, hidden)
-	}
-	if err := c.sent(w, e.h, world.Applied, err); err != nil {
-		return err
-	}
-	e.hidden = !e.hidden
-	return nil
+	return c.toggle(e, &e.hidden,
+		func() error { return world.Flag(c.port, e.h, hidden) },
+		func() error { return world.Unflag(c.port, e.h, hidden) })
 }
 
 // word sends a message to a guest.
