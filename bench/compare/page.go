@@ -90,17 +90,16 @@ bar miss it. A peer is faster in %d of all %d cells, whose geometric mean is **%
 
 `, 100*tolerance, s.Missed, s.Judged, s.Lost, s.Cells, ratio(&s.Mean))
 	judged := judgedSizes()
-	head, rule := []string{"bench"}, []string{"---"}
+	head, rows := []string{"bench"}, [][]string{}
 	for _, n := range judged {
-		head, rule = append(head, size(n)), append(rule, "---:")
+		head = append(head, size(n))
 	}
-	pageRow(w, head)
-	pageRow(w, rule)
 	for i := range benches {
 		if row := barRow(&benches[i], judged, results); row != nil {
-			pageRow(w, row)
+			rows = append(rows, row)
 		}
 	}
+	pageTable(w, 1, head, rows)
 	for _, r := range results {
 		if r.TargetNS != nil {
 			fmt.Fprintf(w, "\n%s takes %s ns, of at most %s%s.\n", r.Bench, ns(r.AtollNS), ns(r.TargetNS), missed(r.Missed))
@@ -131,12 +130,6 @@ func barRow(b *bench, sizes []int, results []result) []string {
 	return row
 }
 
-// benchOf returns the bench of a result.
-func benchOf(r result) *bench {
-	i := slices.IndexFunc(benches, func(b bench) bool { return b.name == r.Bench })
-	return &benches[i]
-}
-
 // pageSection writes the table of a section.
 func pageSection(w io.Writer, x *section, found []finding) {
 	if len(found) == 0 {
@@ -159,15 +152,15 @@ func pageSection(w io.Writer, x *section, found []finding) {
 	for _, c := range x.columns {
 		head = append(head, c.head)
 	}
-	pageRow(w, head)
-	pageRow(w, append([]string{"---"}, slices.Repeat([]string{"---:"}, len(x.columns))...))
+	var rows [][]string
 	for _, f := range found {
 		row := []string{f.label()}
 		for i, c := range x.columns {
 			row = append(row, quantity(valueOf(f.Values, c.key))+missed(i == 0 && f.Missed))
 		}
-		pageRow(w, row)
+		rows = append(rows, row)
 	}
+	pageTable(w, 1, head, rows)
 	pageLeftOut(w, found)
 }
 
@@ -184,15 +177,15 @@ func pageByCase(w io.Writer, x *section, found []finding) {
 		}
 		cells[[2]string{f.Case, f.label()}] = quantity(valueOf(f.Values, x.columns[0].key)) + missed(f.Missed)
 	}
-	pageRow(w, append([]string{"bench"}, names...))
-	pageRow(w, append([]string{"---"}, slices.Repeat([]string{"---:"}, len(names))...))
+	var rows [][]string
 	for _, c := range cases {
 		row := []string{c}
 		for _, name := range names {
 			row = append(row, or(cells[[2]string{c, name}]))
 		}
-		pageRow(w, row)
+		rows = append(rows, row)
 	}
+	pageTable(w, 1, append([]string{"bench"}, names...), rows)
 	pageLeftOut(w, found)
 }
 
@@ -219,8 +212,12 @@ func missed(is bool) string {
 	return ""
 }
 
-func pageRow(w io.Writer, cells []string) {
-	fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
+// pageTable writes a table, whose first columns are texts and the others numbers.
+func pageTable(w io.Writer, texts int, head []string, rows [][]string) {
+	rule := append(slices.Repeat([]string{"---"}, texts), slices.Repeat([]string{"---:"}, len(head)-texts)...)
+	for _, cells := range append([][]string{head, rule}, rows...) {
+		fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
+	}
 }
 
 // pageBench writes the table of one bench.
@@ -234,16 +231,16 @@ func pageBench(w io.Writer, rows []result) {
 	names := slices.Sorted(maps.Keys(peers))
 	head := []string{"N", "atoll", "best peer", "ratio", "bar", "1 shard", fmt.Sprintf("%d shards", defaultShards)}
 	head = append(append(head, names...), "limit")
-	pageRow(w, head)
-	pageRow(w, slices.Repeat([]string{"---:"}, len(head)))
+	var lines [][]string
 	for _, r := range rows {
 		row := []string{size(r.N), ns(r.AtollNS), or(r.BestPeer) + " " + ns(r.PeerNS), ratio(r.Ratio), r.demand(),
 			ns(valueOf(r.ByShards, 1)), ns(valueOf(r.ByShards, defaultShards))}
 		for _, name := range names {
 			row = append(row, ns(valueOf(r.Peers, name)))
 		}
-		pageRow(w, append(row, ns(r.LimitNS)))
+		lines = append(lines, append(row, ns(r.LimitNS)))
 	}
+	pageTable(w, 0, head, lines)
 	for _, r := range rows {
 		for _, name := range slices.Sorted(maps.Keys(r.LeftOut)) {
 			fmt.Fprintf(w, "\nAt N = %s, %s is left out: %s.\n", size(r.N), name, r.LeftOut[name])
@@ -299,11 +296,11 @@ furthest beyond their bar come first, those without a bar last. The best of many
 ratios of single rounds, and where 1 is between them, it is a draw.
 
 `, faster, s.Cells, s.Missed)
-	pageRow(w, []string{"bench", "N", "ratio", "quartiles", "bar", "atoll", "best peer"})
-	pageRow(w, []string{"---", "---:", "---:", "---:", "---:", "---:", "---:"})
+	var rows [][]string
 	for _, r := range lost {
-		pageRow(w, []string{r.Bench, size(r.N), ratio(r.Ratio), ratio(r.RatioLow) + " – " + ratio(r.RatioHigh), r.demand(), ns(r.AtollNS), r.BestPeer + " " + ns(r.PeerNS)})
+		rows = append(rows, []string{r.Bench, size(r.N), ratio(r.Ratio), ratio(r.RatioLow) + " – " + ratio(r.RatioHigh), r.demand(), ns(r.AtollNS), r.BestPeer + " " + ns(r.PeerNS)})
 	}
+	pageTable(w, 1, []string{"bench", "N", "ratio", "quartiles", "bar", "atoll", "best peer"}, rows)
 	if len(names) > 0 {
 		fmt.Fprintf(w, "\nNot offered by Atoll: %s.\n", strings.Join(slices.Sorted(maps.Keys(names)), ", "))
 	}
@@ -329,27 +326,23 @@ func pageShards(w io.Writer, results []result) {
 		return
 	}
 	fmt.Fprint(w, "\n## By the number of shards\n\nThe ratio of Atoll's time to that of the best peer, in the same rounds as above, with other numbers of shards. They all run on one core here:\nthis is what shards cost, not what they bring.\n\n")
-	head, rule, mean := []string{"bench", "N"}, []string{"---", "---:"}, []string{"geometric mean", ""}
+	head, mean := []string{"bench", "N"}, []string{"geometric mean", ""}
+	lines := make([][]string, len(rows))
+	for i, r := range rows {
+		lines[i] = []string{r.Bench, size(r.N)}
+	}
 	for _, shards := range shardCounts {
-		head, rule = append(head, fmt.Sprint(shards)), append(rule, "---:")
+		head = append(head, fmt.Sprint(shards))
 		logs := 0.0
-		for _, r := range rows {
-			logs += math.Log(r.ByShards[shards] / *r.PeerNS)
+		for i, r := range rows {
+			v := r.ByShards[shards] / *r.PeerNS
+			logs += math.Log(v)
+			lines[i] = append(lines[i], ratio(&v))
 		}
 		v := math.Exp(logs / float64(len(rows)))
 		mean = append(mean, ratio(&v))
 	}
-	pageRow(w, head)
-	pageRow(w, rule)
-	for _, r := range rows {
-		row := []string{r.Bench, size(r.N)}
-		for _, shards := range shardCounts {
-			v := r.ByShards[shards] / *r.PeerNS
-			row = append(row, ratio(&v))
-		}
-		pageRow(w, row)
-	}
-	pageRow(w, mean)
+	pageTable(w, 1, head, append(lines, mean))
 }
 
 // writeHead writes the head of the table.
