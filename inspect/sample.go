@@ -50,17 +50,28 @@ type samples struct {
 	signs  signs    // its problems are for any goroutine
 
 	mu      sync.Mutex
-	body    [2][]byte // short, and full with what each system did on each shard; without their age
-	fed     [2][]byte // for streams, with the age that they had
-	next    chan struct{}
-	at      time.Time
-	change  uint64 // how many changes had been made
-	whole   bool   // all of it is from then: sets and others are read only while there are readers
 	history history
+	newest  atomic.Pointer[edition] // stored under mu
 }
 
+// edition is a published sample.
+//
+// Ownership: nothing writes it, but newer is closed when there is a newer one.
+type edition struct {
+	body   [2][]byte // short, and full with what each system did on each shard; without their age
+	fed    [2][]byte // for streams, with the age that they had
+	at     time.Time
+	change uint64 // how many changes had been made
+	whole  bool   // all of it is from then: sets and others are read only while there are readers
+	newer  chan struct{}
+}
+
+// has reports whether there is a sample with all changes up to a number.
+func (e *edition) has(change uint64) bool { return e.body[0] != nil && e.change >= change }
+
 func newSamples(v *visitor, schemas *schemas) *samples {
-	s := &samples{visitor: v, schemas: schemas, began: time.Now(), turn: semaphore.NewWeighted(1), wakes: make(chan struct{}, 1), next: make(chan struct{})}
+	s := &samples{visitor: v, schemas: schemas, began: time.Now(), turn: semaphore.NewWeighted(1), wakes: make(chan struct{}, 1)}
+	s.newest.Store(&edition{newer: make(chan struct{})})
 	s.history.init()
 	s.asked.Store(int64(-lookFor))
 	return s
@@ -122,26 +133,18 @@ func (s *samples) stands(err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.body[1] == nil {
-		s.body[1] = s.body[0] // streams of full samples get the short one
+	last := *s.newest.Load()
+	if last.body[1] == nil {
+		last.body[1] = last.body[0] // streams of full samples get the short one
 	}
-	s.publish()
-}
-
-// has reports whether there is a sample with all changes up to a number.
-func (s *samples) has(change uint64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.body[0] != nil && s.change >= change
+	s.publish(last)
 }
 
 // isFresh reports whether the newest sample has all changes, and is not much older than streams'
 // samples are.
 func (s *samples) isFresh() bool {
-	change := s.changes.Load()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.whole && s.change >= change && time.Since(s.at) < s.least()
+	e := s.newest.Load()
+	return e.whole && e.change >= s.changes.Load() && time.Since(e.at) < s.least()
 }
 
 // refresh takes a sample unless the newest one is fresh. Goroutines that wait for their turn share
@@ -162,7 +165,7 @@ func (s *samples) refresh(ctx context.Context) error {
 
 // follow takes a sample if there was a change since the newest one, and the world lets it.
 func (s *samples) follow(ctx context.Context) {
-	if change := s.changes.Load(); change > 0 && !s.has(change) {
+	if change := s.changes.Load(); change > 0 && !s.newest.Load().has(change) {
 		ctx, cancel := context.WithTimeout(ctx, waitMax/4)
 		defer cancel()
 		_ = s.refresh(ctx) // on an error there is nothing newer
@@ -182,7 +185,7 @@ func (s *samples) take(ctx context.Context) error {
 		now.takePairs(s.s, full)
 		w.Stats(&now.world)
 		is, change = s.schemas.of(w), s.changes.Load()
-		if looks = s.looks() || !s.has(change); looks {
+		if looks = s.looks() || !s.newest.Load().has(change); looks {
 			now.sets, now.others = setsOf(w), figures.Others(w)
 			if len(now.stages) != len(now.scheduler.Systems) {
 				now.stages = stagesOf(s.s)
@@ -221,12 +224,11 @@ func (s *samples) take(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if body[1] == nil && s.body[1] != nil {
+	if body[1] == nil && s.newest.Load().body[1] != nil {
 		body[1] = body[0] // a stream may expect one
 	}
-	s.body, s.at, s.change, s.whole = body, now.at, change, looks
 	s.history.add(&now.moment)
-	s.publish()
+	s.publish(edition{body: body, at: now.at, change: change, whole: looks})
 	return nil
 }
 
@@ -298,37 +300,15 @@ func (s *samples) second() *moment {
 	return &s.last.moment
 }
 
-// publish gives the newest sample, with its age, to streams. The lock is held.
-func (s *samples) publish() {
-	for i, body := range s.body {
+// publish gives an edition, with its age, to streams. The lock is held.
+func (s *samples) publish(e edition) {
+	for i, body := range e.body {
 		if body != nil {
-			s.fed[i] = withAge(body, time.Since(s.at))
+			e.fed[i] = withAge(body, time.Since(e.at))
 		}
 	}
-	close(s.next)
-	s.next = make(chan struct{})
-}
-
-// feed returns the newest sample for streams, short or full, or nil if it lacks some of the
-// changes. The channel is closed when there is a newer one.
-func (s *samples) feed(full int) ([]byte, <-chan struct{}) {
-	change := s.changes.Load()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.change < change {
-		return nil, s.next
-	}
-	return s.fed[full], s.next
-}
-
-// newest returns the newest sample with its age, or nil if it lacks some of the changes.
-func (s *samples) newest(change uint64) []byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.body[0] == nil || s.change < change {
-		return nil
-	}
-	return withAge(s.body[0], time.Since(s.at))
+	e.newer = make(chan struct{})
+	close(s.newest.Swap(&e).newer)
 }
 
 // serveStats answers with a sample that has all changes. If the world allows it, the sample is not
@@ -336,14 +316,14 @@ func (s *samples) newest(change uint64) []byte {
 func (s *samples) serveStats(w http.ResponseWriter, r *http.Request) error {
 	s.asked.Store(int64(time.Since(s.began)))
 	wait, change := waitMax/4, s.changes.Load()
-	if !s.has(change) {
+	if !s.newest.Load().has(change) {
 		wait = waitMax // there is no older one to answer with
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), wait)
 	defer cancel()
 	err := s.refresh(ctx)
-	if body := s.newest(change); body != nil {
-		writeBody(w, http.StatusOK, body)
+	if e := s.newest.Load(); e.has(change) {
+		writeBody(w, http.StatusOK, withAge(e.body[0], time.Since(e.at)))
 		return nil
 	}
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -112,9 +112,9 @@ func (s *streams) serveEvents(w http.ResponseWriter, r *http.Request) error {
 		defer silent.Stop()
 		seen := s.samples.signs.last()
 		for {
-			body, next := s.samples.feed(full)
-			if body != nil {
-				if err := to.send("stats", body); err != nil {
+			change, e := s.changes.Load(), s.samples.newest.Load()
+			if e.fed[full] != nil && e.change >= change {
+				if err := to.send("stats", e.fed[full]); err != nil {
 					return err
 				}
 			}
@@ -125,7 +125,7 @@ func (s *streams) serveEvents(w http.ResponseWriter, r *http.Request) error {
 			}
 			for waits := true; waits; {
 				select {
-				case <-next:
+				case <-e.newer:
 					waits = false
 				case <-silent.C:
 					if err := to.write(": still here\n\n"); err != nil {
