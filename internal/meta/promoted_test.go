@@ -28,6 +28,8 @@ var promotes = map[string]string{
 	"world.Answer.Completion": "an answer is waited for as a completion is",
 	"world.Port.sender":       "it exports nothing",
 	"world.Writer.Reader":     "who may write may read",
+
+	"inspect.Inspector.visitor": "it exports nothing",
 }
 
 // TestPromoted finds embedded fields in exported struct types: everything that they
