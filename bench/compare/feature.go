@@ -87,14 +87,14 @@ func newFeatured(n int, f feature) *featured {
 }
 
 // tick makes a tick and returns how long it took, without what sends.
-func (x *featured) tick() time.Duration {
+func (f *featured) tick() time.Duration {
 	for i := range featureRequests {
-		check(x.velocity.Set(x.port, x.all[(x.ticks*7919+i*104_729)%len(x.all)], Velocity{0.25, -0.25}))
+		check(f.velocity.Set(f.port, f.all[(f.ticks*7919+i*104_729)%len(f.all)], Velocity{0.25, -0.25}))
 	}
-	x.ticks++
+	f.ticks++
 	start := time.Now()
-	check(x.s.Step(context.Background()))
-	x.after()
+	check(f.s.Step(context.Background()))
+	f.after()
 	took := time.Since(start)
 	time.Sleep(featureRest)
 	return took
@@ -129,10 +129,10 @@ func runFeatures(n int, s settings) []finding {
 	return found
 }
 
-func (x *featured) close() {
-	x.port.Close()
-	x.end()
-	x.Close()
+func (f *featured) close() {
+	f.port.Close()
+	f.end()
+	f.Close()
 }
 
 func useNothing(x *featured, fill func(*world.World) error) (after, end func()) {
@@ -333,22 +333,22 @@ func newSparseMarking() marking {
 }
 
 // set puts an entity into the set, or takes it out.
-func (x *sparseSet) set(h handle.Handle, on bool) {
-	home := &x.places[h.Home()]
+func (s *sparseSet) set(h handle.Handle, on bool) {
+	home := &s.places[h.Home()]
 	for int(h.Index()) >= len(*home) {
 		*home = append(*home, make([]int32, 1024)...)
 	}
 	at := &(*home)[h.Index()]
 	switch {
 	case on && *at == 0:
-		x.handles, x.values = append(x.handles, h), append(x.values, Velocity{})
-		*at = int32(len(x.handles))
+		s.handles, s.values = append(s.handles, h), append(s.values, Velocity{})
+		*at = int32(len(s.handles))
 	case !on && *at > 0:
-		last := len(x.handles) - 1
-		moved := x.handles[last]
-		x.handles[*at-1], x.values[*at-1] = moved, x.values[last]
-		x.places[moved.Home()][moved.Index()] = *at
-		x.handles, x.values, *at = x.handles[:last], x.values[:last], 0
+		last := len(s.handles) - 1
+		moved := s.handles[last]
+		s.handles[*at-1], s.values[*at-1] = moved, s.values[last]
+		s.places[moved.Home()][moved.Index()] = *at
+		s.handles, s.values, *at = s.handles[:last], s.values[:last], 0
 	}
 }
 

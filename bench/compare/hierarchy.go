@@ -55,7 +55,7 @@ func newWishes(parents, children int) wishes {
 }
 
 // family is the number of children of a parent but for the last.
-func (o wishes) family() int { return (o.children + o.parents - 1) / o.parents }
+func (w wishes) family() int { return (w.children + w.parents - 1) / w.parents }
 
 // shuffled returns all in the order.
 func shuffled[T any](all []T, order []int) []T {

@@ -161,30 +161,30 @@ func newSliceLight(l light, goroutines int) *sliceLight {
 	return g
 }
 
-func (g *sliceLight) tick() {
-	next := g.ticks + 1
-	for i := range g.sides[1:] {
-		if g.sides[i+1].asked.Swap(next) == asleep {
-			go g.take(i+1, next)
+func (s *sliceLight) tick() {
+	next := s.ticks + 1
+	for i := range s.sides[1:] {
+		if s.sides[i+1].asked.Swap(next) == asleep {
+			go s.take(i+1, next)
 		}
 	}
-	g.turn(0)
-	for i := range g.sides[1:] {
-		for g.sides[i+1].made.Load() < next {
+	s.turn(0)
+	for i := range s.sides[1:] {
+		for s.sides[i+1].made.Load() < next {
 		}
 	}
-	g.ticks++
+	s.ticks++
 }
 
 // take makes a side's ticks, from the requested one on, until none is requested in time.
-func (g *sliceLight) take(side int, tick uint64) {
-	s := &g.sides[side]
+func (s *sliceLight) take(side int, tick uint64) {
+	own := &s.sides[side]
 	for {
-		g.turn(side)
-		s.made.Store(tick)
+		s.turn(side)
+		own.made.Store(tick)
 		tick++
-		for until := time.Now().Add(sliceAwake); s.asked.Load() < tick; {
-			if time.Now().After(until) && s.asked.CompareAndSwap(tick-1, asleep) {
+		for until := time.Now().Add(sliceAwake); own.asked.Load() < tick; {
+			if time.Now().After(until) && own.asked.CompareAndSwap(tick-1, asleep) {
 				return
 			}
 		}
@@ -194,34 +194,34 @@ func (g *sliceLight) take(side int, tick uint64) {
 // asleep is the value of asked for a side that has no goroutine.
 const asleep = 0
 
-func (g *sliceLight) turn(side int) {
-	s := &g.sides[side]
-	wander(s.moods, s.vel)
-	for i, m := range s.moods {
-		if g.lucky(m) && s.until[i] == 0 {
-			s.until[i] = g.ticks + buffTicks
-			s.buffed = append(s.buffed, int32(i))
+func (s *sliceLight) turn(side int) {
+	own := &s.sides[side]
+	wander(own.moods, own.vel)
+	for i, m := range own.moods {
+		if s.lucky(m) && own.until[i] == 0 {
+			own.until[i] = s.ticks + buffTicks
+			own.buffed = append(own.buffed, int32(i))
 		}
 	}
-	left := s.buffed[:0]
-	for _, i := range s.buffed {
-		if s.until[i] <= g.ticks {
-			s.until[i] = 0
+	left := own.buffed[:0]
+	for _, i := range own.buffed {
+		if own.until[i] <= s.ticks {
+			own.until[i] = 0
 		} else {
 			left = append(left, i)
 		}
 	}
-	s.buffed = left
-	move(s.pos, s.vel)
+	own.buffed = left
+	move(own.pos, own.vel)
 }
 
-func (g *sliceLight) outcome() (o outcome) {
-	for i := range g.sides {
-		s := &g.sides[i]
-		for k, m := range s.moods {
-			o.add(m, s.pos[k])
+func (s *sliceLight) outcome() (o outcome) {
+	for i := range s.sides {
+		own := &s.sides[i]
+		for k, m := range own.moods {
+			o.add(m, own.pos[k])
 		}
-		o.buffs += len(s.buffed)
+		o.buffs += len(own.buffed)
 	}
 	return o
 }

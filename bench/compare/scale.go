@@ -115,7 +115,7 @@ func startCost() float64 {
 // fight measures each part of the battle's ticks, one after the other. In one tick it runs shard
 // after shard, as a worker does: what a system has read is in the cache for the next. In the other
 // it runs system after system, and the cache has read all other shards in between.
-func (m *scale) fight(n int) {
+func (s *scale) fight(n int) {
 	a := newAtollArmy(scaleShards, n)
 	type node struct {
 		run    func(*world.Context)
@@ -176,14 +176,14 @@ func (m *scale) fight(n int) {
 		}
 		return all
 	}
-	m.systems, m.apart = costs(0), costs(1)
-	m.alone = median(ends.alone)
+	s.systems, s.apart = costs(0), costs(1)
+	s.alone = median(ends.alone)
 	for _, items := range ends.steps {
 		step := make([]float64, len(items))
 		for i := range items {
 			step[i] = median(items[i])
 		}
-		m.refresh = append(m.refresh, step)
+		s.refresh = append(s.refresh, step)
 	}
 	check(same("number of entities", a.Count(), n))
 }
@@ -315,21 +315,21 @@ func total(parts [][]float64) (sum float64) {
 }
 
 // tick is how long a tick takes with a number of cores, in nanoseconds.
-func (m *scale) tick(cores int, fences bool) float64 {
-	ns := m.start*float64(cores-1) + m.alone
+func (s *scale) tick(cores int, fences bool) float64 {
+	ns := s.start*float64(cores-1) + s.alone
 	contended := 0.0 // the extra cost of an item because the counter is contended
 	if cores > 1 {
-		contended = m.count
+		contended = s.count
 	}
-	programs, systems := make([]float64, scaleShards), m.systems
+	programs, systems := make([]float64, scaleShards), s.systems
 	if fences {
-		systems = m.apart
+		systems = s.apart
 	}
 	for _, nodes := range systems {
 		for shard, work := range nodes {
-			programs[shard] += work + m.node
+			programs[shard] += work + s.node
 			if fences {
-				programs[shard] += m.fence
+				programs[shard] += s.fence
 			}
 		}
 		if fences {
@@ -338,7 +338,7 @@ func (m *scale) tick(cores int, fences bool) float64 {
 		}
 	}
 	ns += makespan(programs, cores)
-	for _, items := range m.refresh {
+	for _, items := range s.refresh {
 		ns += makespan(items, cores) + contended*float64(len(items))
 	}
 	return ns

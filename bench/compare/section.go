@@ -54,25 +54,25 @@ type finding struct {
 // sections are in the order of the page.
 var sections = []*section{worstCreate, memory, worlds, allocations, collectorWork, featureCosts, markCosts, battles, light20k, light200k, scaleCosts, scaleOut}
 
-func (x *section) size(s settings) int {
-	if s.full {
-		return x.full
+func (s *section) size(by settings) int {
+	if by.full {
+		return s.full
 	}
-	return x.quick
+	return s.quick
 }
 
-func (x *section) label(n int) string { return fmt.Sprintf("%s/%d", x.name, n) }
+func (s *section) label(n int) string { return fmt.Sprintf("%s/%d", s.name, n) }
 
 // measure runs the section and compares what it found with the target.
-func (x *section) measure(n int, s settings) []finding {
+func (s *section) measure(n int, by settings) []finding {
 	runtime.GC()
-	found := x.run(n, s)
+	found := s.run(n, by)
 	for i := range found {
 		f := &found[i]
-		f.Section, f.N = x.name, n
-		judged := f.Shards == defaultShards || x.judgeAll && f.Shards > 0
-		if v, ok := f.Values[x.columns[0].key]; ok && judged && x.target != nil && (n == x.full || x.judgeAll) {
-			f.Target, f.Missed = x.target, v > *x.target
+		f.Section, f.N = s.name, n
+		judged := f.Shards == defaultShards || s.judgeAll && f.Shards > 0
+		if v, ok := f.Values[s.columns[0].key]; ok && judged && s.target != nil && (n == s.full || s.judgeAll) {
+			f.Target, f.Missed = s.target, v > *s.target
 		}
 	}
 	return found

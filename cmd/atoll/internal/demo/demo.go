@@ -353,4 +353,4 @@ func newInspector(ctx context.Context, s *scheduler.Scheduler, c Config, live io
 	return &inspector{x, at}, nil
 }
 
-func (x *inspector) serve(ctx context.Context) error { return x.Serve(ctx, x.at) }
+func (i *inspector) serve(ctx context.Context) error { return i.Serve(ctx, i.at) }

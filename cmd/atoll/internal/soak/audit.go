@@ -185,54 +185,54 @@ func newSampler(s *stage) *sampler {
 }
 
 // sample is called after a tick.
-func (p *sampler) sample() {
-	s := p.s
-	s.w.Stats(&p.stats)
+func (s *sampler) sample() {
+	on := s.s
+	on.w.Stats(&s.stats)
 	living := 0
-	for _, d := range s.herds {
+	for _, d := range on.herds {
 		living += len(d.places) - len(d.vacant)
 		for range min(sampledN, len(d.places)) {
-			at := p.rand.IntN(len(d.places))
-			p.animal(d, uint32(at))
+			at := s.rand.IntN(len(d.places))
+			s.animal(d, uint32(at))
 			if n := len(d.graves.graves); n > 0 {
-				p.dead(d.graves.graves[p.rand.IntN(n)])
+				s.dead(d.graves.graves[s.rand.IntN(n)])
 			}
 		}
 	}
-	s.expect("animals in tables", uint64(p.herd.Count()), uint64(living))
-	s.expect("entities of the world", uint64(p.stats.Entities), p.stats.Created-p.stats.Destroyed)
-	p.chunks()
+	on.expect("animals in tables", uint64(s.herd.Count()), uint64(living))
+	on.expect("entities of the world", uint64(s.stats.Entities), s.stats.Created-s.stats.Destroyed)
+	s.chunks()
 }
 
 // animal checks an animal against its herd's book.
-func (p *sampler) animal(d *herd, at uint32) {
+func (s *sampler) animal(d *herd, at uint32) {
 	x := &d.places[at]
 	if x.h == handle.None {
 		return
 	}
-	t, w := p.tags.Get(x.h), p.twins.Get(x.h)
+	t, w := s.tags.Get(x.h), s.twins.Get(x.h)
 	if t == nil || w == nil || *t != (tag{d.maker, at, x.serial}) || w.Serial != x.serial {
-		p.s.violate("animal %v, number %d of shard %d, is %v with tag %v", x.h, x.serial, d.maker, p.s.w.Status(x.h), t)
+		s.s.violate("animal %v, number %d of shard %d, is %v with tag %v", x.h, x.serial, d.maker, s.s.w.Status(x.h), t)
 	}
 }
 
-func (p *sampler) dead(g grave) {
-	if st := p.s.w.Status(g.h); p.s.w.Tick() >= g.due && st != world.Stale {
-		p.s.violate("dead animal %v is %v", g.h, st)
+func (s *sampler) dead(g grave) {
+	if st := s.s.w.Status(g.h); s.s.w.Tick() >= g.due && st != world.Stale {
+		s.s.violate("dead animal %v is %v", g.h, st)
 	}
 }
 
 // chunks checks that rows and their handles match.
-func (p *sampler) chunks() {
-	n := p.rand.IntN(chunksEach)
-	for ch := range p.all.Chunks() {
+func (s *sampler) chunks() {
+	n := s.rand.IntN(chunksEach)
+	for ch := range s.all.Chunks() {
 		if n++; n%chunksEach != 0 {
 			continue
 		}
-		t, h := p.tags.Slice(ch), ch.Handles()
-		from := p.rand.IntN(len(h))
+		t, h := s.tags.Slice(ch), ch.Handles()
+		from := s.rand.IntN(len(h))
 		for i := from; i < min(from+rowsMax, len(h)); i++ {
-			p.s.row(p.tags, h[i], &t[i])
+			s.s.row(s.tags, h[i], &t[i])
 		}
 	}
 }
@@ -389,21 +389,21 @@ type Summary struct {
 // OK reports whether nothing was wrong.
 func (s *Summary) OK() bool { return s.Violations == 0 }
 
-func (k *soak) summarize(start, end reading, measured time.Duration) *Summary {
-	s := &Summary{
-		Seconds: measured.Seconds(), Seed: k.config.Seed, Entities: k.stats.Entities, Clients: len(k.clients),
-		Shards: k.w.Shards(), Workers: k.scheduler.Workers(),
-		Ops: k.operations(), Ticks: k.w.Tick(), Created: k.stats.Created, Destroyed: k.stats.Destroyed,
-		Applied: k.stats.Applied, Gone: k.stats.Gone, Missing: k.stats.Missing, Rejected: k.stats.Rejected,
-		Panics: k.told, Audits: k.audits,
+func (s *soak) summarize(start, end reading, measured time.Duration) *Summary {
+	sum := &Summary{
+		Seconds: measured.Seconds(), Seed: s.config.Seed, Entities: s.stats.Entities, Clients: len(s.clients),
+		Shards: s.w.Shards(), Workers: s.scheduler.Workers(),
+		Ops: s.operations(), Ticks: s.w.Tick(), Created: s.stats.Created, Destroyed: s.stats.Destroyed,
+		Applied: s.stats.Applied, Gone: s.stats.Gone, Missing: s.stats.Missing, Rejected: s.stats.Rejected,
+		Panics: s.told, Audits: s.audits,
 		HeapStart: mb(start.heap), HeapEnd: mb(end.heap), RSSStart: mb(start.rss), RSSEnd: mb(end.rss),
 		GoroutinesStart: start.goroutines, GoroutinesEnd: end.goroutines,
 	}
-	if s.Entities > 0 && measured > 0 {
-		s.ChurnPart = 100 * float64(k.stats.Destroyed-k.base.Destroyed) / float64(s.Entities) / measured.Seconds()
+	if sum.Entities > 0 && measured > 0 {
+		sum.ChurnPart = 100 * float64(s.stats.Destroyed-s.base.Destroyed) / float64(sum.Entities) / measured.Seconds()
 	}
-	s.Violations, s.Texts = k.all()
-	return s
+	sum.Violations, sum.Texts = s.all()
+	return sum
 }
 
 // Write writes the result for people.

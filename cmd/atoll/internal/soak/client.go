@@ -282,24 +282,24 @@ func (c *client) contend(t *contest) bool {
 }
 
 // decide records the outcome for one of the two.
-func (t *contest) decide(c *client, o world.Outcome) {
+func (c *contest) decide(by *client, o world.Outcome) {
 	switch o {
 	case world.Applied:
-		c.destroyed++
-		t.applied.Inc()
+		by.destroyed++
+		c.applied.Inc()
 	case world.Gone:
 	default:
-		c.s.violate("client %d: destroying %v is told %v", c.number, t.h, o)
+		by.s.violate("client %d: destroying %v is told %v", by.number, c.h, o)
 	}
-	c.expected[o]++
-	if t.told.Inc() != 2 {
+	by.expected[o]++
+	if c.told.Inc() != 2 {
 		return
 	}
-	if n := t.applied.Load(); n != 1 {
-		c.s.violate("%v was destroyed by %d of two who asked for it", t.h, n)
+	if n := c.applied.Load(); n != 1 {
+		by.s.violate("%v was destroyed by %d of two who asked for it", c.h, n)
 	}
-	t.busy.Store(false)
-	c.s.rest.contests.Dec()
+	c.busy.Store(false)
+	by.s.rest.contests.Dec()
 }
 
 // operation is something that a client does. It returns the error of a request
@@ -635,43 +635,43 @@ type watches struct {
 }
 
 // begin adds a watch, or returns nil if there are too many.
-func (a *watches) begin() *watch {
-	if a.next-a.first == watchesMax {
+func (w *watches) begin() *watch {
+	if w.next-w.first == watchesMax {
 		return nil
 	}
-	w := &a.ring[a.next%watchesMax]
-	a.next++
-	w.contest, w.destroy = nil, false
-	return w
+	one := &w.ring[w.next%watchesMax]
+	w.next++
+	one.contest, one.destroy = nil, false
+	return one
 }
 
 // drop removes the newest, whose request was not accepted.
-func (a *watches) drop() { a.next-- }
+func (w *watches) drop() { w.next-- }
 
 // newest returns the newest that is not settled, or nil.
-func (a *watches) newest() *watch {
-	if a.next == a.first {
+func (w *watches) newest() *watch {
+	if w.next == w.first {
 		return nil
 	}
-	return &a.ring[(a.next-1)%watchesMax]
+	return &w.ring[(w.next-1)%watchesMax]
 }
 
 // settle checks the outcomes that have arrived.
-func (a *watches) settle(c *client) {
-	for a.first < a.next {
-		w := &a.ring[a.first%watchesMax]
-		o := w.done.Outcome()
+func (w *watches) settle(c *client) {
+	for w.first < w.next {
+		one := &w.ring[w.first%watchesMax]
+		o := one.done.Outcome()
 		if o == world.Undecided {
 			return
 		}
-		a.first++
-		if w.contest != nil {
-			w.contest.decide(c, o)
-		} else if o != w.want {
-			c.s.violate("client %d: a request on %v is told %v, want %v", c.number, w.h, o, w.want)
+		w.first++
+		if one.contest != nil {
+			one.contest.decide(c, o)
+		} else if o != one.want {
+			c.s.violate("client %d: a request on %v is told %v, want %v", c.number, one.h, o, one.want)
 		}
-		if gone := w.destroy && o == world.Applied || o == world.Gone; gone && (c.port.Alive(w.h) || c.port.Status(w.h) != world.Stale) {
-			c.s.violate("client %d: a request on %v is told %v, and it is %v", c.number, w.h, o, c.port.Status(w.h))
+		if gone := one.destroy && o == world.Applied || o == world.Gone; gone && (c.port.Alive(one.h) || c.port.Status(one.h) != world.Stale) {
+			c.s.violate("client %d: a request on %v is told %v, and it is %v", c.number, one.h, o, c.port.Status(one.h))
 		}
 	}
 }

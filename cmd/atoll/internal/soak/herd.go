@@ -75,40 +75,40 @@ func (s *stage) breed(b *world.Build) func(*world.Context) {
 }
 
 // cull destroys an animal.
-func (d *herd) cull(c *world.Context) {
-	at := d.rand.Uint32N(uint32(len(d.places)))
-	p := &d.places[at]
+func (h *herd) cull(c *world.Context) {
+	at := h.rand.Uint32N(uint32(len(h.places)))
+	p := &h.places[at]
 	if p.h == handle.None {
 		return
 	}
 	if err := c.Destroy(p.h); err != nil {
-		d.s.violate("animal %v of shard %d cannot be destroyed: %v; it is %v", p.h, d.maker, err, c.Status(p.h))
+		h.s.violate("animal %v of shard %d cannot be destroyed: %v; it is %v", p.h, h.maker, err, c.Status(p.h))
 	}
-	d.destroyed++
-	d.graves.add(p.h, c.Tick()+1)
+	h.destroyed++
+	h.graves.add(p.h, c.Tick()+1)
 	p.h = handle.None
-	d.vacant = append(d.vacant, at)
+	h.vacant = append(h.vacant, at)
 }
 
 // refill creates an animal for each vacant place.
-func (d *herd) refill(c *world.Context) {
-	for n := len(d.vacant) - 1; n >= 0; n-- {
-		at := d.vacant[n]
-		serial := d.serial + 1
-		h, err := d.s.animals.Create(c, animal{
-			tag{d.maker, at, serial}, twin{serial},
-			position{d.rand.Float32(), d.rand.Float32()}, velocity{d.rand.Float32() - 0.5, d.rand.Float32() - 0.5},
+func (h *herd) refill(c *world.Context) {
+	for n := len(h.vacant) - 1; n >= 0; n-- {
+		at := h.vacant[n]
+		serial := h.serial + 1
+		made, err := h.s.animals.Create(c, animal{
+			tag{h.maker, at, serial}, twin{serial},
+			position{h.rand.Float32(), h.rand.Float32()}, velocity{h.rand.Float32() - 0.5, h.rand.Float32() - 0.5},
 		})
 		if err != nil {
-			d.s.violate("shard %d cannot create an animal: %v", d.maker, err)
+			h.s.violate("shard %d cannot create an animal: %v", h.maker, err)
 			return
 		}
-		d.created++
-		d.serial = serial
-		d.places[at].h, d.places[at].serial = h, serial
-		d.vacant = d.vacant[:n]
-		if !c.Alive(h) {
-			d.s.violate("new animal %v of shard %d is %v", h, d.maker, c.Status(h))
+		h.created++
+		h.serial = serial
+		h.places[at].h, h.places[at].serial = made, serial
+		h.vacant = h.vacant[:n]
+		if !c.Alive(made) {
+			h.s.violate("new animal %v of shard %d is %v", made, h.maker, c.Status(made))
 		}
 	}
 }
@@ -144,9 +144,9 @@ func (s *stage) addSystems() error {
 }
 
 // stumble panics by chance.
-func (d *herd) stumble() {
-	if d.rand.IntN(stumbleOdds) == 0 {
-		d.s.thrown.Add(1)
+func (h *herd) stumble() {
+	if h.rand.IntN(stumbleOdds) == 0 {
+		h.s.thrown.Add(1)
 		panic(errStumble)
 	}
 }

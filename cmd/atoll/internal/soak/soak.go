@@ -72,70 +72,70 @@ The clients send as much as the machine does, so ticks may take longer than they
 panic now and then, on purpose. What must stay 0 is the last column. Ctrl-C ends the run early; the
 last audit follows in any case.`
 
-func (k *soak) run(ctx context.Context) *Summary {
-	k.due, k.last = time.Now(), time.Now()
-	k.step() // makes the herds
+func (s *soak) run(ctx context.Context) *Summary {
+	s.due, s.last = time.Now(), time.Now()
+	s.step() // makes the herds
 	var clients sync.WaitGroup
-	for _, c := range k.clients {
+	for _, c := range s.clients {
 		clients.Go(c.run)
 	}
-	k.play(ctx, k.config.WarmUp)
-	start := k.audited()
-	k.base = *k.stats
-	k.began = time.Now()
+	s.play(ctx, s.config.WarmUp)
+	start := s.audited()
+	s.base = *s.stats
+	s.began = time.Now()
 	end := start
 	var measured time.Duration
-	for d := k.config.Duration; (d == 0 || measured < d) && ctx.Err() == nil && k.patience.Err() == nil; {
+	for d := s.config.Duration; (d == 0 || measured < d) && ctx.Err() == nil && s.patience.Err() == nil; {
 		part := auditPeriod
 		if d > 0 {
 			part = min(part, d-measured)
 		}
-		measured += k.play(ctx, part)
-		end = k.audited()
+		measured += s.play(ctx, part)
+		end = s.audited()
 	}
-	k.ended.Store(true)
-	k.giveUp()
+	s.ended.Store(true)
+	s.giveUp()
 	clients.Wait()
-	k.compare(start, end)
-	return k.summarize(start, end, measured)
+	s.compare(start, end)
+	return s.summarize(start, end, measured)
 }
 
 // play makes ticks for some time, and returns how long it took.
-func (k *soak) play(ctx context.Context, d time.Duration) time.Duration {
+func (s *soak) play(ctx context.Context, d time.Duration) time.Duration {
 	start := time.Now()
-	for time.Since(start) < d && ctx.Err() == nil && k.patience.Err() == nil {
-		k.step()
-		k.tell()
+	for time.Since(start) < d && ctx.Err() == nil && s.patience.Err() == nil {
+		s.step()
+		s.tell()
 	}
 	return time.Since(start)
 }
 
 // step makes a tick when it is due, and checks what it returns.
-func (k *soak) step() {
-	interval := time.Second / time.Duration(k.config.Hz)
-	if wait := time.Until(k.due); wait > 0 {
+func (s *soak) step() {
+	interval := time.Second / time.Duration(s.config.Hz)
+	if wait := time.Until(s.due); wait > 0 {
 		time.Sleep(wait)
 	} else if -wait > interval {
-		k.due = time.Now() // too late to catch up
+		s.due = time.Now() // too late to catch up
 	}
-	k.due = k.due.Add(interval)
+	s.due = s.due.Add(interval)
 	now := time.Now()
-	k.elapsed, k.last = now.Sub(k.last).Seconds(), now
+	s.elapsed, s.last = now.Sub(s.last).Seconds(), now
 
-	err := k.scheduler.Step(context.Background())
-	k.took = max(k.took, time.Since(now))
+	err := s.scheduler.Step(context.Background())
+	s.took = max(s.took, time.Since(now))
 	for _, e := range panics(err) {
 		var x *world.PanicError
 		if errors.As(e, &x) && errors.Is(x, errStumble) {
-			k.told++
+			s.told++
 		} else {
-			k.violate("tick %d returned: %v", k.w.Tick()-1, e)
+			s.violate("tick %d returned: %v", s.w.Tick()-1, e)
 		}
 	}
-	k.expect("panics that steps returned", k.told, k.thrown.Load())
-	k.sampler.sample()
-	if between := k.config.hooks.between; between != nil {
-		between(k.stage)
+	s.expect("panics that steps returned", s.told, s.thrown.Load())
+	s.sampler.sample()
+	if between := s.config.hooks.between; between != nil {
+		between(s.stage)
 	}
 }
 
@@ -152,32 +152,32 @@ func panics(err error) []error {
 
 // audited lets the clients rest, audits the world, and measures the
 // process. If the clients do not stop, the run is over.
-func (k *soak) audited() reading {
-	k.rest.ask()
-	deadline := time.Now().Add(k.config.hooks.patienceMax)
-	for int(k.rest.parked.Load()) < len(k.clients) {
+func (s *soak) audited() reading {
+	s.rest.ask()
+	deadline := time.Now().Add(s.config.hooks.patienceMax)
+	for int(s.rest.parked.Load()) < len(s.clients) {
 		if time.Now().After(deadline) {
-			k.violate("after %v, %d of %d clients still wait for outcomes", k.config.hooks.patienceMax, len(k.clients)-int(k.rest.parked.Load()), len(k.clients))
-			k.giveUp()
+			s.violate("after %v, %d of %d clients still wait for outcomes", s.config.hooks.patienceMax, len(s.clients)-int(s.rest.parked.Load()), len(s.clients))
+			s.giveUp()
 			break
 		}
-		k.step()
+		s.step()
 	}
-	k.quiet = true
+	s.quiet = true
 	for range quietTicks {
-		k.step()
+		s.step()
 	}
-	k.quiet = false
+	s.quiet = false
 	var now reading
-	if k.patience.Err() == nil {
-		k.audits++
-		k.stats = k.audit(k.audits)
+	if s.patience.Err() == nil {
+		s.audits++
+		s.stats = s.audit(s.audits)
 		now = read()
-	} else if k.stats == nil {
-		k.stats = &world.Stats{}
+	} else if s.stats == nil {
+		s.stats = &world.Stats{}
 	}
-	k.last = time.Now() // the time of the audit does not count
-	k.rest.release()
+	s.last = time.Now() // the time of the audit does not count
+	s.rest.release()
 	return now
 }
 
@@ -268,8 +268,8 @@ type progress struct {
 }
 
 // tell writes a line each second.
-func (k *soak) tell() {
-	p, now := &k.progress, time.Now()
+func (s *soak) tell() {
+	p, now := &s.progress, time.Now()
 	if p.at.IsZero() {
 		p.start, p.at = now, now
 	}
@@ -278,14 +278,14 @@ func (k *soak) tell() {
 		return
 	}
 	if p.lines%headerPeriod == 0 {
-		_, _ = fmt.Fprintf(k.live, "%7s %7s %9s │ %9s │ %9s %9s │ %9s %9s │ %9s %s\n",
+		_, _ = fmt.Fprintf(s.live, "%7s %7s %9s │ %9s │ %9s %9s │ %9s %9s │ %9s %s\n",
 			"time", "ticks", "longest", "entities", "created/s", "destr./s", "ops/s", "applied/s", "rejected/s", "violations")
 	}
 	p.lines++
-	stats, ops := &k.sampler.stats, k.operations()
-	violations, _ := k.all()
+	stats, ops := &s.sampler.stats, s.operations()
+	violations, _ := s.all()
 	rate := func(now, before uint64) float64 { return float64(now-before) / seconds }
-	_, _ = fmt.Fprintf(k.live, "%6.0fs %7d %6.1f ms │ %9d │ %9.0f %9.0f │ %9.0f %9.0f │ %9.0f %d\n",
+	_, _ = fmt.Fprintf(s.live, "%6.0fs %7d %6.1f ms │ %9d │ %9.0f %9.0f │ %9.0f %9.0f │ %9.0f %d\n",
 		now.Sub(p.start).Seconds(), stats.Tick, float64(p.took)/float64(time.Millisecond), stats.Entities,
 		rate(stats.Created, p.stats.Created), rate(stats.Destroyed, p.stats.Destroyed), rate(ops, p.ops),
 		rate(stats.Applied, p.stats.Applied), rate(stats.Rejected, p.stats.Rejected), violations)
@@ -294,8 +294,8 @@ func (k *soak) tell() {
 }
 
 // operations returns how many operations the clients have done.
-func (k *soak) operations() (n uint64) {
-	for _, c := range k.clients {
+func (s *soak) operations() (n uint64) {
+	for _, c := range s.clients {
 		n += c.ops.Load()
 	}
 	return n
