@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
-	"time"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
@@ -64,57 +63,29 @@ type reference struct {
 	Status    string        `json:"status"`
 }
 
-// serveEntity answers with everything about an entity.
-func (e *entities) serveEntity(w http.ResponseWriter, r *http.Request) error {
-	h, err := entityOf(r)
-	if err != nil {
-		return err
-	}
-	body, err := e.entityOf(r.Context(), h)
-	if err != nil {
-		return err
-	}
-	writeBody(w, http.StatusOK, body)
-	return nil
-}
-
-// streamEntity sends an entity 4 times a second.
-func (e *entities) streamEntity(w http.ResponseWriter, r *http.Request) error {
-	h, err := entityOf(r)
-	if err != nil {
-		return err
-	}
-	return e.streams.open(w, r, func(s *stream) error {
-		return s.every(250*time.Millisecond, "entity", func(ctx context.Context) ([]byte, error) { return e.entityOf(ctx, h) })
-	})
-}
-
-// entityOf returns the entity that a request is about.
-func entityOf(r *http.Request) (handle.Handle, error) {
+// single describes an entity, once for all simultaneous readers.
+func (e *entities) single(r *http.Request) (view, error) {
 	p := parametersOf(r, "handle")
 	h := p.handle("handle")
 	if h == handle.None {
 		p.fail("the parameter handle is missing")
 	}
-	return h, p.err
-}
-
-// entityOf describes an entity, once for all simultaneous readers.
-func (e *entities) entityOf(ctx context.Context, h handle.Handle) ([]byte, error) {
-	return e.answers.of(ctx, "entity?"+h.String(), frameAge/2, func(ctx context.Context) ([]byte, error) {
-		var one entity
-		var s *schema
-		err := e.do(ctx, func(w *world.World) error {
-			s = e.schemas.of(w)
-			one.read(w, s, h)
-			return nil
+	return func(ctx context.Context) ([]byte, error) {
+		return e.answers.of(ctx, "entity?"+h.String(), frameAge/2, func(ctx context.Context) ([]byte, error) {
+			var one entity
+			var s *schema
+			err := e.do(ctx, func(w *world.World) error {
+				s = e.schemas.of(w)
+				one.read(w, s, h)
+				return nil
+			})
+			if err != nil {
+				return nil, err
+			}
+			one.write(s)
+			return json.Marshal(&one)
 		})
-		if err != nil {
-			return nil, err
-		}
-		one.write(s)
-		return json.Marshal(&one)
-	})
+	}, p.err
 }
 
 // read copies what the entity has from the idle world. It calls no method of a user's type, and

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,6 +49,12 @@ func refuse(status int, text string) error { return &refusal{status: status, tex
 func busy(status int, text string) error {
 	return &refusal{status: status, text: text, header: "Retry-After: 1"}
 }
+
+// handler answers a request, or returns an error that says why not.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// view computes an answer that was asked for, or finds it computed.
+type view func(ctx context.Context) ([]byte, error)
 
 // object is an answer that one place writes.
 type object map[string]any

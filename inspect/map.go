@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/atoll-sim/atoll/inspect/internal/query"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -81,40 +80,25 @@ func plotOf(r *http.Request) (*plot, error) {
 	return p, err
 }
 
-// serveMap answers with a map.
-func (e *entities) serveMap(w http.ResponseWriter, r *http.Request) error {
+// plane returns a map.
+func (e *entities) plane(r *http.Request) (view, error) {
 	p, err := plotOf(r)
-	if err != nil {
-		return err
-	}
-	body, err := e.mapOf(r.Context(), p)
-	if err != nil {
-		return err
-	}
-	writeBody(w, http.StatusOK, body)
-	return nil
+	return func(ctx context.Context) ([]byte, error) {
+		return e.answers.of(ctx, p.key, frameAge, func(ctx context.Context) ([]byte, error) {
+			own := *p
+			return e.plot(ctx, &own)
+		})
+	}, err
 }
 
-// streamMap sends a map twice a second.
-func (e *entities) streamMap(w http.ResponseWriter, r *http.Request) error {
-	p, err := plotOf(r)
-	if err != nil {
-		return err
+// drawn returns a map that was drawn once, so that an error comes before a stream begins, with a
+// status.
+func (e *entities) drawn(r *http.Request) (view, error) {
+	v, err := e.plane(r)
+	if err == nil {
+		_, err = v(r.Context())
 	}
-	if _, err := e.mapOf(r.Context(), p); err != nil {
-		return err // before the stream begins, so that the error has a status
-	}
-	return e.streams.open(w, r, func(s *stream) error {
-		return s.every(500*time.Millisecond, "map", func(ctx context.Context) ([]byte, error) { return e.mapOf(ctx, p) })
-	})
-}
-
-// mapOf returns a map, which simultaneous readers share.
-func (e *entities) mapOf(ctx context.Context, p *plot) ([]byte, error) {
-	return e.answers.of(ctx, p.key, frameAge, func(ctx context.Context) ([]byte, error) {
-		own := *p
-		return e.plot(ctx, &own)
-	})
+	return v, err
 }
 
 // resolve finds the fields of the map.

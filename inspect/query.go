@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inspect/internal/query"
@@ -43,8 +44,35 @@ type question struct {
 	after               handle.Handle
 }
 
-// serveQuery answers with entities that match, in the order of their handles or of a field.
-func (e *entities) serveQuery(w http.ResponseWriter, r *http.Request) error {
+// serve returns a handler that answers with the view that a request asks for.
+func (e *entities) serve(of func(*http.Request) (view, error)) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		v, err := of(r)
+		if err != nil {
+			return err
+		}
+		body, err := v(r.Context())
+		if err == nil {
+			writeBody(w, http.StatusOK, body)
+		}
+		return err
+	}
+}
+
+// stream returns a handler that sends the view that a request asks for as an event, at once and
+// then after each interval.
+func (e *entities) stream(of func(*http.Request) (view, error), event string, interval time.Duration) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		v, err := of(r)
+		if err != nil {
+			return err
+		}
+		return e.streams.open(w, r, func(s *stream) error { return s.every(interval, event, v) })
+	}
+}
+
+// query returns the entities that match, in the order of their handles or of a field.
+func (e *entities) query(r *http.Request) (view, error) {
 	p := parametersOf(r, "q", "limit", "after", "show", "order", "down", "total")
 	q := &question{
 		show: p.Get("show"), order: p.Get("order"), totals: p.Get("total"), down: p.number("down", 0, 0, 1) == 1,
@@ -57,20 +85,13 @@ func (e *entities) serveQuery(w http.ResponseWriter, r *http.Request) error {
 		p.fail("down is of order, which is missing")
 	}
 	if p.err != nil {
-		return p.err
+		return nil, p.err
 	}
 	var err error
-	if q.query, err = query.Parse(p.Get("q")); err != nil {
-		return err
-	}
-	body, err := e.answers.of(r.Context(), "query?"+p.Encode(), frameAge, func(ctx context.Context) ([]byte, error) {
-		return e.answer(ctx, q)
-	})
-	if err != nil {
-		return err
-	}
-	writeBody(w, http.StatusOK, body)
-	return nil
+	q.query, err = query.Parse(p.Get("q"))
+	return func(ctx context.Context) ([]byte, error) {
+		return e.answers.of(ctx, "query?"+p.Encode(), frameAge, func(ctx context.Context) ([]byte, error) { return e.answer(ctx, q) })
+	}, err
 }
 
 // answer returns the entities that match as JSON.

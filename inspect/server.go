@@ -37,7 +37,7 @@ var kept = map[string]bool{"/api/problems": true, "/api/history": true, "/api/re
 // route is the handler of a path.
 type route struct {
 	method string
-	serve  func(w http.ResponseWriter, r *http.Request) error
+	serve  handler
 }
 
 // post makes the route of a change. body has the values of members that a request leaves out.
@@ -53,7 +53,8 @@ func post[T any](f func(http.ResponseWriter, *http.Request, T) error, body T) ro
 
 // makeRoutes returns the routes by their paths.
 func (i *Inspector) makeRoutes() map[string]route {
-	get := func(f func(http.ResponseWriter, *http.Request) error) route { return route{http.MethodGet, f} }
+	get := func(f handler) route { return route{http.MethodGet, f} }
+	e := i.entities
 	return map[string]route{
 		"/metrics":            get(i.serveMetrics),
 		"/api/world":          get(i.serveWorld),
@@ -61,15 +62,15 @@ func (i *Inspector) makeRoutes() map[string]route {
 		"/api/stats":          get(i.samples.serveStats),
 		"/api/history":        get(i.samples.serveHistory),
 		"/api/problems":       get(i.samples.serveProblems),
-		"/api/events":         get(i.entities.streams.serveEvents),
+		"/api/events":         get(e.streams.serveEvents),
 		"/api/ticks":          get(i.recorder.serveTicks),
 		"/api/recordings":     get(i.recorder.serveRecordings),
 		"/api/record":         post(i.recorder.record, toRecord{Ticks: 100}),
-		"/api/query":          get(i.entities.serveQuery),
-		"/api/map":            get(i.entities.serveMap),
-		"/api/map/stream":     get(i.entities.streamMap),
-		"/api/entity":         get(i.entities.serveEntity),
-		"/api/entity/stream":  get(i.entities.streamEntity),
+		"/api/query":          get(e.serve(e.query)),
+		"/api/map":            get(e.serve(e.plane)),
+		"/api/map/stream":     get(e.stream(e.drawn, "map", 500*time.Millisecond)),
+		"/api/entity":         get(e.serve(e.single)),
+		"/api/entity/stream":  get(e.stream(e.single, "entity", 250*time.Millisecond)),
 		"/api/entity/set":     post(i.controls.set, toSet{}),
 		"/api/entity/destroy": post(i.controls.destroy, toDestroy{}),
 		"/api/pause":          post(i.controls.pause, struct{}{}),

@@ -76,7 +76,7 @@ func (s *stream) write(text string) error {
 
 // every sends what f returns as an event, at once and then after each interval. An error that may
 // pass is sent as the event "failed".
-func (s *stream) every(interval time.Duration, event string, f func(context.Context) ([]byte, error)) error {
+func (s *stream) every(interval time.Duration, event string, f view) error {
 	t := time.NewTicker(interval)
 	defer t.Stop()
 	for {
