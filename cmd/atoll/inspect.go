@@ -279,6 +279,7 @@ func (c *client) post(ctx context.Context, path string, body any) ([]byte, error
 	return c.ask(ctx, http.MethodPost, path, text)
 }
 
+// ask sends a request, and returns the answer, or what the inspector says is wrong.
 func (c *client) ask(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()

@@ -226,6 +226,7 @@ func snapshotFiles(path string) ([]string, error) {
 	return names, err
 }
 
+// lineOf reads a file, and returns what is told of it.
 func lineOf(name string, read func(io.Reader) (snapshot.Info, error), bar *progress) (x snapshotLine) {
 	x.Path = name
 	defer bar.end()
@@ -250,6 +251,7 @@ func lineOf(name string, read func(io.Reader) (snapshot.Info, error), bar *progr
 	return x
 }
 
+// writeSnapshot writes what is told of a file.
 func writeSnapshot(w io.Writer, x snapshotLine, asJSON bool) {
 	switch {
 	case asJSON:
@@ -375,6 +377,7 @@ func writeTo(name string, stdout io.Writer, write func(to io.Writer) error) erro
 	return err
 }
 
+// runSave is the word save.
 func runSave(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	c := sim.Default()
 	f := wordFlags("save", saveAbout, "[flags] <file>")
@@ -413,6 +416,7 @@ type snapshotLook struct {
 	Hash     state.Hash `json:"hash"`
 }
 
+// runLoad is the word load.
 func runLoad(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	c := sim.Default()
 	c.Ticks = 100

@@ -87,6 +87,7 @@ func Dial(ctx context.Context, addr string, o Options) (*Bot, error) {
 	return b, nil
 }
 
+// greeting reads the server's first line, which has the bot's number.
 func (b *Bot) greeting() error {
 	if err := b.conn.SetReadDeadline(time.Now().Add(b.options.AnswerWaitMax)); err != nil {
 		return err
@@ -237,6 +238,7 @@ func (b *Bot) refused() error {
 	return err
 }
 
+// outcome records the outcome of the oldest command under way.
 func (b *Bot) outcome(word string, words []string) error {
 	seq, err := number(field(words, 0))
 	if err != nil {

@@ -51,6 +51,7 @@ func (l *Ledger) outcome(word string, seq uint64, verb string, rest []string) er
 	return nil
 }
 
+// applied records what a command that was applied has changed.
 func (l *Ledger) applied(seq uint64, verb string, rest []string) error {
 	switch verb {
 	case "JOIN":

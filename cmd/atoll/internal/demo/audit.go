@@ -147,6 +147,7 @@ func (e *evidence) clients() *finding {
 	return f
 }
 
+// client compares what one bot knows with the server and the world.
 func (e *evidence) client(f *finding, i int, l *bot.Ledger) {
 	for _, text := range l.Errors {
 		f.violate("bot %d was told: %s", i, text)

@@ -145,6 +145,7 @@ func Run(ctx context.Context, c Config, live io.Writer) (*Summary, error) {
 	return d.summary, nil
 }
 
+// newDemo makes the world, or restores it, and listens.
 func newDemo(ctx context.Context, c Config, live io.Writer) (*demo, error) {
 	r, err := realm.New(realm.Options{
 		Creatures: c.Creatures, Shards: c.Shards, TickInterval: c.budget(), Seed: c.Seed,

@@ -99,6 +99,7 @@ const (
 	lineFormat   = "%6.0fs %6d │ %5.1f %5.1f %5.1f │ %9d %7d %7d │ %9.0f %9.0f │ %9d %9d %6d %8d │ %s\n"
 )
 
+// write writes the line of a sample, and a header now and then.
 func (w *watcher) write(s *sample) {
 	if w.lines%headerPeriod == 0 {
 		_, _ = fmt.Fprintf(w.out, "tick times are of the last %ds, in ms; the budget is %.0f ms\n", recentSeconds, ms(w.budget))

@@ -45,6 +45,7 @@ func (r *Realm) Census() Census {
 	return c
 }
 
+// count counts an entity by the kinds that it has.
 func (c *Census) count(has [kinds]bool) {
 	var found Kind
 	n := 0

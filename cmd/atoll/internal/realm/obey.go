@@ -46,6 +46,7 @@ func (r *Realm) obey(b *world.Build) func(*world.Context) {
 	}
 }
 
+// obey takes a command that did not come before, and counts those that are missing.
 func (o *obeyer) obey(c *world.Context, to handle.Handle, cmd *Command) {
 	at := c.Locate(to)
 	a := o.avatar.At(at)
@@ -95,6 +96,7 @@ func (o *obeyer) apply(c *world.Context, cmd *Command, s subject) {
 	o.applied(o.isle, s.Avatar, reply)
 }
 
+// attack sends a blow to the target, or to an entity nearby.
 func (o *obeyer) attack(c *world.Context, cmd *Command, s *subject, reply *Reply) {
 	target := cmd.Target
 	if target == handle.None {

@@ -151,6 +151,7 @@ func (r *Realm) Fill() error {
 	return nil
 }
 
+// register registers the game's components, messages and bundles.
 func (r *Realm) register(w *world.World) {
 	r.position = world.Register[Position](w, "position")
 	world.Register[Velocity](w, "velocity")
@@ -275,6 +276,7 @@ func (r *Realm) save(dst []byte) []byte {
 	return dst
 }
 
+// load reads what save has written.
 func (r *Realm) load(src []byte) error {
 	for i := range r.islands {
 		isle := &r.islands[i]

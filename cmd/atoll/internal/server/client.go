@@ -307,6 +307,7 @@ func (c *client) do(text []byte) error {
 // line returns how the verb is used.
 func (v *verb) line() string { return strings.TrimSpace(v.name + " " + v.usage) }
 
+// join creates an avatar, unless the client has one.
 func (c *client) join([]string) error {
 	r := &c.reader
 	if r.avatar != handle.None && !c.bereft(r.avatar) {
@@ -340,6 +341,7 @@ func (c *client) steer(args []string) error {
 	return c.order("STEER", realm.Command{Verb: realm.Steer, X: xy[0], Y: xy[1]})
 }
 
+// stance sets the avatar's stance directly, not by a command.
 func (c *client) stance(args []string) error {
 	stance := strings.ToLower(args[0])
 	if stance != "calm" && stance != "fierce" {

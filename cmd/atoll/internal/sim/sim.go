@@ -53,6 +53,7 @@ func Run(ctx context.Context, c Config, tell func(Look)) error {
 	return s.finish(s.run(ctx, tell))
 }
 
+// run makes the ticks, and reports hashes.
 func (s *sim) run(ctx context.Context, tell func(Look)) error {
 	c := s.config
 	for n := 1; n <= c.Ticks; n++ {

@@ -28,6 +28,7 @@ type audit struct {
 	seen   int
 }
 
+// audit compares the world with the books, and returns its statistics.
 func (s *stage) audit(number uint32) *world.Stats {
 	a := &audit{stage: s, number: number, tags: world.Read[tag](s.w), values: world.Read[value](s.w), ears: world.Read[ear](s.w)}
 	s.w.Stats(&a.stats)
@@ -389,6 +390,7 @@ type Summary struct {
 // OK reports whether nothing was wrong.
 func (s *Summary) OK() bool { return s.Violations == 0 }
 
+// summarize makes the result of the run.
 func (s *soak) summarize(start, end reading, measured time.Duration) *Summary {
 	sum := &Summary{
 		Seconds: measured.Seconds(), Seed: s.config.Seed, Entities: s.stats.Entities, Clients: len(s.clients),

@@ -59,6 +59,7 @@ type entry struct {
 	badge, label, hidden bool
 }
 
+// newClient makes a client with places for so many guests.
 func newClient(s *stage, number uint32, p *world.Port, quota int) *client {
 	c := &client{
 		s: s, number: number, rand: s.config.newRand(guestMaker + number), port: p,

@@ -126,6 +126,7 @@ const (
 // errStumble is what systems panic with on purpose.
 var errStumble = errors.New("stumbled")
 
+// addSystems adds the soak's systems.
 func (s *stage) addSystems() error {
 	for _, x := range []struct {
 		name   string

@@ -72,6 +72,7 @@ The clients send as much as the machine does, so ticks may take longer than they
 panic now and then, on purpose. What must stay 0 is the last column. Ctrl-C ends the run early; the
 last audit follows in any case.`
 
+// run plays, with audits between, and compares the first with the last.
 func (s *soak) run(ctx context.Context) *Summary {
 	s.due, s.last = time.Now(), time.Now()
 	s.step() // makes the herds

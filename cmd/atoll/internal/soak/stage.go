@@ -54,6 +54,7 @@ type stage struct {
 	giveUp   context.CancelFunc
 }
 
+// newStage makes the world, its herds, clients and veterans.
 func newStage(c Config, live io.Writer) (*stage, error) {
 	w, err := world.New(c.options())
 	if err != nil {
