@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"math"
 	"net/http"
 	"sync"
@@ -10,19 +11,35 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/atoll-sim/atoll/internal/aside"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/world"
 )
 
+// This file has what simultaneous readers share: answers, and the frames that they are computed
+// from.
+
 const (
-	computedMax = 8               // answers that are computed at a time
-	waitMax     = 2 * time.Second // for a place among them, and for the world
+	computedMax = 8                // answers that are computed at a time
+	computeMax  = 10 * time.Second // how long one may take
 	answersMax  = 1024
+	frameAge    = 250 * time.Millisecond // how long a frame is shared
+)
+
+var (
+	errBusy = busy(http.StatusTooManyRequests, "too many queries and maps are computed at a time; ask again later")
+
+	// errLastFrame is returned while only one more frame can be held: that is left to the program
+	// and to saving.
+	errLastFrame = busy(http.StatusServiceUnavailable,
+		"the last frame of Options.FramesMax is left to the program; ask again when it holds fewer, or raise FramesMax, to 2 or more")
 )
 
 // answers are computed once for all who ask the same within a short time.
 //
 // Ownership: mu guards byKey.
 type answers struct {
-	x     *Inspector
+	*visitor
 	busy  *semaphore.Weighted
 	mu    sync.Mutex
 	byKey map[string]*answer
@@ -30,7 +47,7 @@ type answers struct {
 
 // answer is an answer that is being computed, or was. Then ready is closed, and nothing writes it.
 //
-// Ownership: change as that of answers.mu; the rest belongs to the goroutine that computes.
+// Ownership: answers.mu guards change; the rest belongs to the goroutine that computes.
 type answer struct {
 	ready  chan struct{}
 	at     time.Time // when it was first requested
@@ -41,108 +58,186 @@ type answer struct {
 
 const notBegun = math.MaxUint64
 
-func (a *answers) init(x *Inspector) {
-	a.x, a.busy, a.byKey = x, semaphore.NewWeighted(computedMax), map[string]*answer{}
+func newAnswers(v *visitor) *answers {
+	return &answers{visitor: v, busy: semaphore.NewWeighted(computedMax), byKey: map[string]*answer{}}
 }
 
 // of returns the answer for key if it was computed within age, and after the last change. Otherwise
 // it computes it. If the first reader goes away, the computation continues for the others.
 func (a *answers) of(ctx context.Context, key string, age time.Duration, compute func(context.Context) ([]byte, error)) ([]byte, error) {
-	now, change := time.Now(), a.x.changes.Load()
+	now, change := time.Now(), a.changes.Load()
 	a.mu.Lock()
-	x := a.byKey[key]
-	if x == nil || now.Sub(x.at) > age || x.change < change {
+	one := a.byKey[key]
+	if one == nil || now.Sub(one.at) > age || one.change < change {
 		if len(a.byKey) >= answersMax {
 			a.forget()
 		}
-		x = &answer{ready: make(chan struct{}), at: now, change: notBegun}
+		one = &answer{ready: make(chan struct{}), at: now, change: notBegun}
 		start := func() {
-			a.compute(x, compute)
-			time.AfterFunc(age, func() { a.drop(key, x) }) // it may be large
+			a.compute(one, compute)
+			time.AfterFunc(age, func() { a.drop(key, one) }) // it may be large
 		}
-		if len(a.byKey) >= answersMax || !a.x.work.start(start) {
+		if len(a.byKey) >= answersMax || !a.work.start(start) {
 			a.mu.Unlock()
 			return nil, errBusy
 		}
-		a.byKey[key] = x
+		a.byKey[key] = one
 	}
 	a.mu.Unlock()
 	select {
-	case <-x.ready:
-		return x.body, x.err
+	case <-one.ready:
+		return one.body, one.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-var errBusy = busy(http.StatusTooManyRequests, "too many queries and maps are computed at a time; ask again later")
-
 // drop drops an answer, unless there is a newer one.
-func (a *answers) drop(key string, x *answer) {
+func (a *answers) drop(key string, one *answer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.byKey[key] == x {
+	if a.byKey[key] == one {
 		delete(a.byKey, key)
 	}
 }
 
-// forget drops all answers. The lock is held.
+// forget drops all answers that are ready. The lock is held.
 func (a *answers) forget() {
-	for key, x := range a.byKey {
+	for key, one := range a.byKey {
 		select {
-		case <-x.ready:
+		case <-one.ready:
 			delete(a.byKey, key)
 		default:
 		}
 	}
 }
 
-// computeMax is how long an answer may take.
-const computeMax = 10 * time.Second
-
-func (a *answers) compute(x *answer, f func(context.Context) ([]byte, error)) {
-	defer close(x.ready)
-	ctx, cancel := context.WithTimeout(a.x.ctx, computeMax)
+// compute computes an answer by f when it has a place among those that are computed at a time.
+func (a *answers) compute(one *answer, f func(context.Context) ([]byte, error)) {
+	defer close(one.ready)
+	ctx, cancel := context.WithTimeout(a.ctx, computeMax)
 	defer cancel()
 	wait, stop := context.WithTimeoutCause(ctx, waitMax, errBusy)
 	defer stop()
 	if a.busy.Acquire(wait, 1) != nil {
-		x.err = context.Cause(wait)
+		one.err = context.Cause(wait)
 		return
 	}
 	defer a.busy.Release(1)
 	a.mu.Lock()
-	x.change = a.x.changes.Load()
+	one.change = a.changes.Load()
 	a.mu.Unlock()
-	x.err = aside.Do("inspect: computing an answer", func() (err error) {
-		x.body, err = f(ctx)
+	one.err = aside.Do("inspect: computing an answer", func() (err error) {
+		one.body, err = f(ctx)
 		return err
 	})
 }
 
-// group is the goroutines that end with the Inspector.
+// frame is a copy of some components of the world, for simultaneous readers.
 //
-// Ownership: mu guards over. It also keeps goroutines from starting while close waits.
-type group struct {
-	mu   sync.Mutex
-	over bool
-	all  sync.WaitGroup
+// Ownership: frames.mu guards users, old and frozen once it is retired; nothing writes the rest.
+type frame struct {
+	frozen *engine.Frozen
+	has    store.Set
+	tick   uint64
+	change uint64 // how many changes had been made
+	at     time.Time
+	users  int
+	old    bool          // no further reader gets it
+	gone   chan struct{} // closed when it is released
 }
 
-// start runs f on a goroutine, unless the Inspector has ended.
-func (g *group) start(f func()) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.over {
-		g.all.Go(f)
+// frames makes and shares frames, one at a time.
+//
+// Ownership: turn belongs to the goroutine that captures, and guards stats. mu guards newest.
+type frames struct {
+	*visitor
+	turn   *semaphore.Weighted // of one
+	stats  world.Stats
+	mu     sync.Mutex
+	newest *frame
+}
+
+func newFrames(v *visitor) *frames { return &frames{visitor: v, turn: semaphore.NewWeighted(1)} }
+
+// get returns a frame with some components, which is not older than frameAge or than the last
+// change. Release it.
+func (f *frames) get(ctx context.Context, need store.Set) (*frame, error) {
+	change := f.changes.Load()
+	if err := f.turn.Acquire(ctx, 1); err != nil {
+		return nil, err
 	}
-	return !g.over
+	defer f.turn.Release(1)
+	f.mu.Lock()
+	was := f.newest
+	if was != nil && !was.old && was.has.Contains(&need) && time.Since(was.at) <= frameAge && was.change >= change {
+		was.users++
+		f.mu.Unlock()
+		return was, nil
+	}
+	f.retire(was)
+	f.mu.Unlock()
+	if was != nil {
+		select {
+		case <-was.gone:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return f.capture(ctx, need)
 }
 
-// close keeps goroutines from starting, and waits for all.
-func (g *group) close() {
-	g.mu.Lock()
-	g.over = true
-	g.mu.Unlock()
-	g.all.Wait()
+// capture makes a frame between two ticks. It is the caller's turn.
+func (f *frames) capture(ctx context.Context, need store.Set) (*frame, error) {
+	one := &frame{has: need, users: 1, gone: make(chan struct{})}
+	err := f.do(ctx, func(w *world.World) (err error) {
+		if w.Stats(&f.stats); f.stats.Frames+1 >= w.Options().FramesMax {
+			return errLastFrame
+		}
+		one.tick, one.change = w.Tick(), f.changes.Load()
+		one.frozen, err = engine.Of(w).Freeze(&need)
+		return err
+	})
+	switch {
+	case errors.Is(err, world.ErrFrames):
+		return nil, busy(http.StatusServiceUnavailable, err.Error())
+	case err != nil:
+		return nil, err
+	}
+	one.at = time.Now()
+	f.mu.Lock()
+	f.newest = one
+	f.mu.Unlock()
+	time.AfterFunc(frameAge, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.retire(one)
+	})
+	return one, nil
+}
+
+// release ends the use of a frame.
+func (f *frames) release(one *frame) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	one.users--
+	if one.old {
+		f.retire(one)
+	}
+}
+
+// retire stops sharing a frame, and releases it when its last user has. The lock is held.
+func (f *frames) retire(one *frame) {
+	if one == nil {
+		return
+	}
+	one.old = true
+	if one.users == 0 && one.frozen != nil {
+		one.frozen.Release()
+		one.frozen = nil
+		close(one.gone)
+		if f.newest == one {
+			f.newest = nil
+		}
+	}
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/number"
@@ -20,57 +22,64 @@ import (
 // stepsMax is how many ticks one request may step.
 const stepsMax = 1000
 
-// port sends the changes, so that a log of inputs has them. The first change opens it.
+var (
+	errPauses = busy(http.StatusServiceUnavailable,
+		"the tick under way has not ended for 2 seconds; the world pauses when it does. A system takes long, or nobody runs the world; ask again later")
+	errRuns  = refuse(http.StatusConflict, "the world is not paused; pause it first")
+	errSteps = refuse(http.StatusConflict, "ticks of another step are not made yet; ask again later, or pause, which drops them")
+)
+
+// controls change the world. A port sends the changes of entities, so that a log of inputs has
+// them; the first change opens it.
 //
-// Ownership: mu guards it.
-type port struct {
-	mu   sync.Mutex
-	p    *world.Port
-	over bool
+// Ownership: any goroutine. mu guards port and over. Only the goroutine with the idle world uses
+// edits.
+type controls struct {
+	*visitor
+	schemas *schemas
+	samples *samples
+	steps   *semaphore.Weighted // one at a time, because each counts the ticks that are made
+	edits   []edit              // those that wait for a refresh, and some before
+	mu      sync.Mutex
+	port    *world.Port
+	over    bool
 }
 
 // use calls f with the port.
-func (p *port) use(w *world.World, f func(*world.Port) error) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.over {
+func (c *controls) use(f func(*world.Port) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
 		return errClosed
 	}
-	if p.p == nil {
+	if c.port == nil {
 		var err error
-		if p.p, err = w.OpenPort(); err != nil {
+		if c.port, err = c.w.OpenPort(); err != nil {
 			return busy(http.StatusServiceUnavailable, err.Error())
 		}
 	}
-	err := f(p.p)
+	err := f(c.port)
 	switch {
 	case errors.Is(err, world.ErrTooLarge):
 		err = refuse(http.StatusRequestEntityTooLarge, err.Error())
 	case errors.Is(err, world.ErrFull):
 		err = busy(http.StatusServiceUnavailable, err.Error())
-	case err != nil && w.Err() != nil:
+	case err != nil && c.w.Err() != nil:
 		err = errClosed
 	}
 	return err
 }
 
-func (p *port) close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.over = true
-	if p.p != nil {
-		p.p.Close()
-		p.p = nil
+// close closes the port. From then on there are no more changes of entities.
+func (c *controls) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+	if c.port != nil {
+		c.port.Close()
+		c.port = nil
 	}
 }
-
-// changed logs a change that was requested.
-func (x *Inspector) changed(r *http.Request, what string, values ...any) {
-	x.log(levelChanged, "inspector: "+what, append(values, "from", r.RemoteAddr, "tick", x.w.Tick())...)
-}
-
-// made notes that a change was made, before the answer is sent: later readers see the change.
-func (x *Inspector) made() { x.changes.Add(1) }
 
 // state says whether the world is paused, and at which tick.
 type state struct {
@@ -78,88 +87,73 @@ type state struct {
 	Tick   uint64 `json:"tick"`
 }
 
-// writeState answers with the state after a change.
-func (x *Inspector) writeState(w http.ResponseWriter, now state) error {
-	x.made()
-	x.samples.wake()
-	writeJSON(w, http.StatusOK, now)
+// write answers after a change, which later readers see.
+func (c *controls) write(w http.ResponseWriter, answer any) error {
+	c.made()
+	c.samples.wake()
+	writeJSON(w, http.StatusOK, answer)
 	return nil
 }
 
 // look reads the state between two ticks. If it returns an error, now is unchanged.
-func (x *Inspector) look(ctx context.Context, now *state) error {
-	return x.asks.do(ctx, func(w *world.World) { *now = state{x.s.Paused(), w.Tick()} })
+func (c *controls) look(ctx context.Context, now *state) error {
+	return c.do(ctx, func(w *world.World) error { *now = state{c.s.Paused(), w.Tick()}; return nil })
 }
 
-var errPauses = busy(http.StatusServiceUnavailable,
-	"the tick under way has not ended for 2 seconds; the world pauses when it does. A system takes long, or nobody runs the world; ask again later")
-
 // pause pauses the world, and answers when the tick under way has ended.
-func (x *Inspector) pause(w http.ResponseWriter, r *http.Request) error {
-	if err := readBody(w, r, &struct{}{}); err != nil {
-		return err
-	}
-	x.s.Pause()
-	x.changed(r, "pause")
+func (c *controls) pause(w http.ResponseWriter, r *http.Request, _ struct{}) error {
+	c.s.Pause()
+	c.changed(r, "pause")
 	var now state
-	switch err := x.look(r.Context(), &now); {
+	switch err := c.look(r.Context(), &now); {
 	case errors.Is(err, errStands):
 		return errPauses
 	case err != nil:
 		return err
 	}
-	return x.writeState(w, now)
+	return c.write(w, now)
 }
 
 // resume lets the world go on.
-func (x *Inspector) resume(w http.ResponseWriter, r *http.Request) error {
-	if err := readBody(w, r, &struct{}{}); err != nil {
-		return err
-	}
-	x.s.Resume()
-	x.changed(r, "resume")
-	return x.writeState(w, state{x.s.Paused(), x.w.Tick()})
+func (c *controls) resume(w http.ResponseWriter, r *http.Request, _ struct{}) error {
+	c.s.Resume()
+	c.changed(r, "resume")
+	return c.write(w, state{c.s.Paused(), c.w.Tick()})
 }
 
 // rest waits until a paused world has made all ticks that were requested: when two looks find the
 // same tick, Run has none left. It returns at once if the world is not paused. If it returns an
 // error, now is what it last saw.
-func (x *Inspector) rest(ctx context.Context, now *state) error {
+func (c *controls) rest(ctx context.Context, now *state) error {
 	for {
 		was := *now
-		if err := x.look(ctx, now); err != nil || !now.Paused || *now == was {
+		if err := c.look(ctx, now); err != nil || !now.Paused || *now == was {
 			return err
 		}
 	}
 }
 
-var (
-	errRuns  = refuse(http.StatusConflict, "the world is not paused; pause it first")
-	errSteps = refuse(http.StatusConflict, "ticks of another step are not made yet; ask again later, or pause, which drops them")
-)
+// toStep is the body of a request to make ticks.
+type toStep struct {
+	Ticks int `json:"ticks"`
+}
 
 // step makes ticks of a paused Run, and answers when they are made.
-func (x *Inspector) step(w http.ResponseWriter, r *http.Request) error {
-	body := struct {
-		Ticks int `json:"ticks"`
-	}{1}
-	if err := readBody(w, r, &body); err != nil {
-		return err
-	}
+func (c *controls) step(w http.ResponseWriter, r *http.Request, body toStep) error {
 	if body.Ticks < 1 || body.Ticks > stepsMax {
 		return refuse(http.StatusBadRequest, fmt.Sprintf("ticks is %d, want 1 to %d", body.Ticks, stepsMax))
 	}
-	if !x.s.Paused() {
+	if !c.s.Paused() {
 		return errRuns
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), waitMax)
 	defer cancel()
-	if x.steps.Acquire(ctx, 1) != nil {
+	if c.steps.Acquire(ctx, 1) != nil {
 		return errSteps
 	}
-	defer x.steps.Release(1)
+	defer c.steps.Release(1)
 	var now state
-	switch err := x.rest(ctx, &now); {
+	switch err := c.rest(ctx, &now); {
 	case errors.Is(err, errStands) && now.Paused:
 		return errSteps
 	case err != nil:
@@ -167,21 +161,23 @@ func (x *Inspector) step(w http.ResponseWriter, r *http.Request) error {
 	case !now.Paused:
 		return errRuns
 	}
-	if err := x.asks.do(ctx, func(w *world.World) {
+	err := c.do(ctx, func(w *world.World) error {
 		now = state{true, w.Tick()}
 		for range body.Ticks {
-			now.Paused = x.s.StepOnce() && now.Paused
+			now.Paused = c.s.StepOnce() && now.Paused
 		}
-	}); err != nil {
+		return nil
+	})
+	switch {
+	case err != nil:
 		return err
-	}
-	if !now.Paused {
+	case !now.Paused:
 		return errRuns
 	}
-	x.changed(r, "step", "ticks", body.Ticks)
+	c.changed(r, "step", "ticks", body.Ticks)
 	from := now.Tick
-	err := x.rest(ctx, &now)
-	x.made() // ticks, whatever the answer says
+	err = c.rest(ctx, &now)
+	c.made() // ticks, whatever the answer says
 	made := now.Tick - from
 	switch {
 	case errors.Is(err, errStands):
@@ -191,71 +187,94 @@ func (x *Inspector) step(w http.ResponseWriter, r *http.Request) error {
 	case made < uint64(body.Ticks):
 		return refuse(http.StatusConflict, fmt.Sprintf("%d of %d ticks were made; then somebody paused, resumed or stopped the world", made, body.Ticks))
 	}
-	return x.writeState(w, now)
+	return c.write(w, now)
+}
+
+// toEnable is the body of a request to enable or disable a system.
+type toEnable struct {
+	Name    string `json:"name"`
+	Enabled *bool  `json:"enabled"`
 }
 
 // enable enables or disables a system.
-func (x *Inspector) enable(w http.ResponseWriter, r *http.Request) error {
-	var body struct {
-		Name    string `json:"name"`
-		Enabled *bool  `json:"enabled"`
-	}
-	if err := readBody(w, r, &body); err != nil {
-		return err
-	}
+func (c *controls) enable(w http.ResponseWriter, r *http.Request, body toEnable) error {
 	if body.Enabled == nil {
 		return refuse(http.StatusBadRequest, "enabled is missing, want true or false")
 	}
-	do := x.s.Disable
+	do := c.s.Disable
 	if *body.Enabled {
-		do = x.s.Enable
+		do = c.s.Enable
 	}
 	if err := do(body.Name); err != nil {
 		return refuse(http.StatusNotFound, err.Error())
 	}
-	x.changed(r, "system", "name", body.Name, "enabled", *body.Enabled)
-	x.made()
-	x.samples.wake()
-	writeJSON(w, http.StatusOK, struct {
-		Enabled bool `json:"enabled"`
-	}{x.s.Enabled(body.Name)})
-	return nil
+	c.changed(r, "system", "name", body.Name, "enabled", *body.Enabled)
+	return c.write(w, object{"enabled": c.s.Enabled(body.Name)})
+}
+
+// toSet is the body of a request to set a field of a component.
+type toSet struct {
+	Handle    string `json:"handle"`
+	Component string `json:"component"`
+	Path      string `json:"path"`
+	Value     any    `json:"value"`
 }
 
 // set sets a field of a component. It reads the component between two ticks and sends all of it by
 // the port, so it overwrites what systems write to other fields in the next tick.
-func (x *Inspector) set(w http.ResponseWriter, r *http.Request) error {
-	var body struct {
-		Handle    string `json:"handle"`
-		Component string `json:"component"`
-		Path      string `json:"path"`
-		Value     any    `json:"value"`
-	}
-	if err := readBody(w, r, &body); err != nil {
-		return err
-	}
-	h, err := handle.Parse(body.Handle)
+func (c *controls) set(w http.ResponseWriter, r *http.Request, body toSet) error {
+	return c.request(w, r, body.Handle, func(w *world.World, h handle.Handle, done *world.Completion) error {
+		return c.setNow(w, h, &body, done)
+	}, "set", "component", body.Component, "path", body.Path, "value", body.Value)
+}
+
+// toDestroy is the body of a request to destroy an entity.
+type toDestroy struct {
+	Handle string `json:"handle"`
+}
+
+// destroy destroys an entity. As set does, it first looks between two ticks whether there is one.
+func (c *controls) destroy(w http.ResponseWriter, r *http.Request, body toDestroy) error {
+	return c.request(w, r, body.Handle, func(w *world.World, h handle.Handle, done *world.Completion) error {
+		if engine.Of(w).Space().Locate(h) == 0 {
+			return notAlive(w, h)
+		}
+		return c.use(func(p *world.Port) error { return p.Notify(done).Destroy(h) })
+	}, "destroy")
+}
+
+// request sends a request about an entity between two ticks, and answers with its outcome, or with
+// 202 if there is none yet. It logs what, with values.
+func (c *controls) request(w http.ResponseWriter, r *http.Request, of string, send func(*world.World, handle.Handle, *world.Completion) error, what string, values ...any) error {
+	h, err := handle.Parse(of)
 	if err != nil {
 		return refuse(http.StatusBadRequest, err.Error())
 	}
 	var done world.Completion
-	failed := x.asks.do(r.Context(), func(w *world.World) {
-		err = x.setNow(w, h, body.Component, body.Path, body.Value, &done)
-	})
-	if failed != nil {
-		return failed
-	}
-	if err != nil {
+	if err := c.do(r.Context(), func(w *world.World) error { return send(w, h, &done) }); err != nil {
 		return err
 	}
-	x.changed(r, "set", "handle", h, "component", body.Component, "path", body.Path, "value", body.Value)
-	return x.writeOutcome(w, r, &done)
+	c.changed(r, what, append([]any{"handle", h}, values...)...)
+	wait := waitMax
+	if c.s.Paused() {
+		wait /= 20 // the next tick may not come for long
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), wait)
+	defer cancel()
+	outcome, err := done.Wait(ctx)
+	c.made()
+	status := http.StatusOK
+	if err != nil {
+		status = http.StatusAccepted
+	}
+	writeJSON(w, status, object{"outcome": outcome.String()})
+	return nil
 }
 
 // setNow sends a request with the idle world's value, or that of the edit before, and one field
 // changed.
-func (x *Inspector) setNow(w *world.World, h handle.Handle, component, path string, value any, done *world.Completion) error {
-	id, f, err := x.schemas.of(w).fieldNamed(component, path)
+func (c *controls) setNow(w *world.World, h handle.Handle, body *toSet, done *world.Completion) error {
+	id, f, err := c.schemas.of(w).fieldNamed(body.Component, body.Path)
 	if err != nil {
 		return err
 	}
@@ -266,22 +285,20 @@ func (x *Inspector) setNow(w *world.World, h handle.Handle, component, path stri
 		return notAlive(w, h)
 	}
 	if !space.Set(l).Has(id) {
-		return refuse(http.StatusConflict, fmt.Sprintf("%v has no %s", h, component))
+		return refuse(http.StatusConflict, fmt.Sprintf("%v has no %s", h, body.Component))
 	}
 	next := reflect.New(space.TypeOf(id).Of).Elem()
-	if last := x.lastEdit(h, id); last != nil {
+	if last := c.lastEdit(h, id); last != nil {
 		next.Set(last.value)
 	} else {
 		next.Set(reflect.ValueOf(store.ValueAt(space.Columns[id], l)))
 	}
-	if err := setField(f.Of(next), value); err != nil {
+	if err := setField(f.Of(next), body.Value); err != nil {
 		return refuse(http.StatusBadRequest, "value: "+err.Error())
 	}
-	err = x.port.use(w, func(p *world.Port) error {
-		return d.SetBy(p.Notify(done), id, h, next.Interface())
-	})
+	err = c.use(func(p *world.Port) error { return d.SetBy(p.Notify(done), id, h, next.Interface()) })
 	if err == nil {
-		x.edits = append(x.edits, edit{h, id, next, done})
+		c.edits = append(c.edits, edit{h, id, next, done})
 	}
 	return err
 }
@@ -301,14 +318,14 @@ type edit struct {
 
 // lastEdit returns the last edit of a component that waits for a refresh, or nil. The next edit
 // must keep its fields.
-func (x *Inspector) lastEdit(h handle.Handle, component int) (last *edit) {
-	x.edits = slices.DeleteFunc(x.edits, func(e edit) bool { return e.done.Outcome() != world.Undecided })
-	for i := range x.edits {
-		if e := &x.edits[i]; e.of == h && e.component == component {
-			last = e
+func (c *controls) lastEdit(h handle.Handle, component int) *edit {
+	c.edits = slices.DeleteFunc(c.edits, func(e edit) bool { return e.done.Outcome() != world.Undecided })
+	for i := range slices.Backward(c.edits) {
+		if e := &c.edits[i]; e.of == h && e.component == component {
+			return e
 		}
 	}
-	return last
+	return nil
 }
 
 // setField stores a JSON value in a field. Numbers may be text, because large ones and NaN are
@@ -337,55 +354,5 @@ func setField(to reflect.Value, value any) error {
 			return wants("a number in its range")
 		}
 	}
-	return nil
-}
-
-// destroy destroys an entity. As set does, it first looks between two ticks whether there is one.
-func (x *Inspector) destroy(w http.ResponseWriter, r *http.Request) error {
-	var body struct {
-		Handle string `json:"handle"`
-	}
-	if err := readBody(w, r, &body); err != nil {
-		return err
-	}
-	h, err := handle.Parse(body.Handle)
-	if err != nil {
-		return refuse(http.StatusBadRequest, err.Error())
-	}
-	var done world.Completion
-	failed := x.asks.do(r.Context(), func(w *world.World) {
-		if engine.Of(w).Space().Locate(h) == 0 {
-			err = notAlive(w, h)
-			return
-		}
-		err = x.port.use(w, func(p *world.Port) error { return p.Notify(&done).Destroy(h) })
-	})
-	if failed != nil {
-		return failed
-	}
-	if err != nil {
-		return err
-	}
-	x.changed(r, "destroy", "handle", h)
-	return x.writeOutcome(w, r, &done)
-}
-
-// writeOutcome waits for the outcome of a request. It answers 202 if there is none yet.
-func (x *Inspector) writeOutcome(w http.ResponseWriter, r *http.Request, done *world.Completion) error {
-	wait := waitMax
-	if x.s.Paused() {
-		wait /= 20 // the next tick may not come for long
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), wait)
-	defer cancel()
-	outcome, err := done.Wait(ctx)
-	x.made()
-	status := http.StatusOK
-	if err != nil {
-		status = http.StatusAccepted
-	}
-	writeJSON(w, status, struct {
-		Outcome string `json:"outcome"`
-	}{outcome.String()})
 	return nil
 }

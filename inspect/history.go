@@ -7,8 +7,22 @@ import (
 
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
-	"github.com/atoll-sim/atoll/world/stats"
 )
+
+// moment is the statistics of a sample. Nothing writes them any more.
+type moment struct {
+	at        time.Time
+	scheduler scheduler.Stats
+	world     world.Stats
+}
+
+// shard returns the times of a shard: none before the first tick.
+func (m *moment) shard(i int) (t scheduler.ShardTimes) {
+	if i < len(m.scheduler.Shards) {
+		t = m.scheduler.Shards[i]
+	}
+	return t
+}
 
 // pointsOf are how many points a span of the history has, and the time between them.
 type pointsOf struct {
@@ -24,37 +38,29 @@ var resolutions = [...]pointsOf{{"minute", time.Second, 300}, {"hour", 10 * time
 // history has points of three resolutions. Its size is fixed.
 type history struct {
 	spans [len(resolutions)]series
-	now   counts
+	now   moment
 }
 
 // series is a ring of points. The number of a point is its time in steps, and gives its place.
 type series struct {
 	points []point
 	at     int64  // the number of the point under way
-	begun  counts // when it began
+	begun  moment // when it began
 	part   bool   // it began before the first sample
 }
 
-// counts are the counts of a sample that points need.
-type counts struct {
-	time                         stats.Histogram
-	budget                       time.Duration
-	overruns, created, destroyed uint64
-	entities, waiting            int
-	bytes                        uint64
+// columns are the names of the values of a point.
+var columns = [...]string{
+	"p50_ns", "p99_ns", "max_ns", "budget_ns", "entities", "overruns", "waiting", "bytes_used", "created", "destroyed",
 }
+
+// unknown is the value of what a point does not know.
+const unknown = -1
 
 // point is what happened in a step of time.
 type point struct {
-	number             int64
-	part               bool // it does not cover its whole time, so what happened within it is too little
-	ticks              uint64
-	p50, p99, max      time.Duration
-	budget             time.Duration
-	overruns           uint64
-	created, destroyed uint64
-	entities, waiting  int
-	bytes              uint64
+	number int64
+	values [len(columns)]int64
 }
 
 func (h *history) init() {
@@ -63,50 +69,57 @@ func (h *history) init() {
 	}
 }
 
-func countsOf(s *scheduler.Stats, w *world.Stats) counts {
-	return counts{s.Time, s.Budget, s.Overruns, w.Created, w.Destroyed, w.Entities, w.Waiting, w.BytesUsed}
-}
-
-// add adds a sample.
-func (h *history) add(now *moment, s *scheduler.Stats, w *world.Stats) {
+// add adds a sample. In each span it ends the point under way if its time is over.
+func (h *history) add(now *moment) {
 	first := h.spans[0].at == 0
 	was := h.now
-	h.now = countsOf(s, w)
+	h.now = *now
 	for i := range h.spans {
-		x := &h.spans[i]
+		s := &h.spans[i]
 		number := now.at.UnixMilli() / resolutions[i].step.Milliseconds()
 		switch {
 		case first:
-			x.begun, x.part = h.now, true
-		case number != x.at:
-			x.points[x.at%int64(len(x.points))] = pointOf(x.at, x.part, &x.begun, &was)
-			x.begun, x.part = was, false
+			s.begun, s.part = h.now, true
+		case number != s.at:
+			s.points[s.at%int64(len(s.points))] = pointOf(s.at, s.part, &s.begun, &was)
+			s.begun, s.part = was, false
 		}
-		x.at = number
+		s.at = number
 	}
 }
 
-// pointOf returns what happened between two samples.
-func pointOf(number int64, part bool, from, to *counts) point {
-	t := to.time.Since(&from.time)
-	return point{
-		number, part, t.Count(), t.Quantile(0.5), t.Quantile(0.99), t.Max(), to.budget, to.overruns - from.overruns,
-		to.created - from.created, to.destroyed - from.destroyed, to.entities, to.waiting, to.bytes,
+// pointOf returns what happened between two samples. A part of a point does not cover its whole
+// time, so counts of what happened within it would be too small.
+func pointOf(number int64, part bool, from, to *moment) point {
+	s, w := &to.scheduler, &to.world
+	t := s.Time.Since(&from.scheduler.Time)
+	since := func(now, was uint64) int64 {
+		if part {
+			return unknown
+		}
+		return int64(now - was)
 	}
+	p50, p99, longest := t.Quantile(0.5), t.Quantile(0.99), t.Max()
+	if t.Count() == 0 {
+		p50, p99, longest = unknown, unknown, unknown
+	}
+	return point{number, [...]int64{
+		int64(p50), int64(p99), int64(longest), int64(s.Budget), int64(w.Entities), since(s.Overruns, from.scheduler.Overruns), int64(w.Waiting),
+		int64(w.BytesUsed), since(w.Created, from.world.Created), since(w.Destroyed, from.world.Destroyed),
+	}}
 }
 
-// append appends a span as JSON. The unfinished point has no counts of what happened within it,
-// which would be too small.
+// append appends a span as JSON, a list for each column, from the oldest point on.
 func (h *history) append(dst []byte, span int) []byte {
-	x, r := &h.spans[span], resolutions[span]
+	s, r := &h.spans[span], resolutions[span]
 	n := int64(r.n)
-	var all []*point
-	for number := x.at - n + 1; number <= x.at; number++ {
-		p := &x.points[(number%n+n)%n]
-		if number == x.at {
-			p = new(pointOf(number, true, &x.begun, &h.now))
+	var all []*point // nil where there was no sample
+	for number := s.at - n + 1; number <= s.at; number++ {
+		p := &s.points[(number%n+n)%n]
+		if number == s.at {
+			p = new(pointOf(number, true, &s.begun, &h.now))
 		}
-		if p.number != number || x.at == 0 {
+		if p.number != number || s.at == 0 {
 			p = nil
 		}
 		if p != nil || len(all) > 0 {
@@ -115,38 +128,17 @@ func (h *history) append(dst []byte, span int) []byte {
 	}
 	dst = fmt.Appendf(dst, `{"span":%q,"step_ms":%d,"t_ms":[`, r.name, r.step.Milliseconds())
 	for i := range all {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = strconv.AppendInt(dst, (x.at-int64(len(all)-1-i))*r.step.Milliseconds(), 10)
+		dst = strconv.AppendInt(appendComma(dst), (s.at-int64(len(all)-1-i))*r.step.Milliseconds(), 10)
 	}
-	list := func(name string, of func(p *point) (uint64, bool)) {
+	for k, name := range columns {
 		dst = fmt.Appendf(dst, `],%q:[`, name)
-		for i, p := range all {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			var v uint64
-			ok := p != nil
-			if ok {
-				v, ok = of(p)
-			}
-			if ok {
-				dst = strconv.AppendUint(dst, v, 10)
-			} else {
+		for _, p := range all {
+			if dst = appendComma(dst); p == nil || p.values[k] == unknown {
 				dst = append(dst, "null"...)
+			} else {
+				dst = strconv.AppendInt(dst, p.values[k], 10)
 			}
 		}
 	}
-	list("p50_ns", func(p *point) (uint64, bool) { return uint64(p.p50), p.ticks > 0 })
-	list("p99_ns", func(p *point) (uint64, bool) { return uint64(p.p99), p.ticks > 0 })
-	list("max_ns", func(p *point) (uint64, bool) { return uint64(p.max), p.ticks > 0 })
-	list("budget_ns", func(p *point) (uint64, bool) { return uint64(p.budget), true })
-	list("entities", func(p *point) (uint64, bool) { return uint64(p.entities), true })
-	list("overruns", func(p *point) (uint64, bool) { return p.overruns, !p.part })
-	list("waiting", func(p *point) (uint64, bool) { return uint64(p.waiting), true })
-	list("bytes_used", func(p *point) (uint64, bool) { return p.bytes, true })
-	list("created", func(p *point) (uint64, bool) { return p.created, !p.part })
-	list("destroyed", func(p *point) (uint64, bool) { return p.destroyed, !p.part })
 	return append(dst, "]}"...)
 }

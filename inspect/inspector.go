@@ -1,19 +1,15 @@
 package inspect
 
 import (
-	"context"
 	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/figures"
 	"github.com/atoll-sim/atoll/scheduler"
-	"github.com/atoll-sim/atoll/world"
 )
 
 // TokenMin is the least number of characters of Options.Token.
@@ -65,29 +61,17 @@ func (o *Options) check() error {
 //
 // Ownership: any goroutine. Only functions of Scheduler.Between read the world.
 type Inspector struct {
-	s        *scheduler.Scheduler
-	w        *world.World
+	*visitor
 	o        Options
 	routes   map[string]route
 	origins  *http.CrossOriginProtection
-	asks     asks
-	changes  atomic.Uint64 // how many the controls made; data read before the last change is not given to later readers
-	frames   frames
-	answers  answers
-	streams  *semaphore.Weighted
-	steps    *semaphore.Weighted // one at a time, because each counts the ticks that are made
-	samples  samples
-	schemas  schemas
+	schemas  *schemas
+	samples  *samples
+	answers  *answers
+	entities *entities
+	controls *controls
+	recorder *recorder
 	figures  *figures.Reader
-	stages   atomic.Pointer[map[string]string] // of systems, as of the last plan
-	recorder recorder
-	flights  flights
-	overruns *scheduler.Overruns
-	port     port
-	edits    []edit          // those that wait for a refresh, and some before; only the goroutine with the idle world uses them
-	ctx      context.Context // ends with the Inspector
-	end      context.CancelFunc
-	work     group
 }
 
 // New makes the inspector of a scheduler and its world. It serves when it is mounted in a server,
@@ -103,42 +87,36 @@ func New(s *scheduler.Scheduler, o Options) (*Inspector, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	w := s.World()
-	if err := w.Err(); err != nil {
+	if err := s.World().Err(); err != nil {
 		return nil, err
 	}
-	x := &Inspector{s: s, w: w, o: o, origins: http.NewCrossOriginProtection(), streams: semaphore.NewWeighted(int64(o.ConnectionsMax)), steps: semaphore.NewWeighted(1)}
-	x.ctx, x.end = context.WithCancel(context.Background())
-	x.asks.init(x)
-	x.frames.init(x)
-	x.answers.init(x)
-	x.recorder.x, x.figures = x, figures.NewReader(s)
-	x.samples.init(x)
-	x.routes = x.makeRoutes()
+	v := newVisitor(s, o.Logger)
+	i := &Inspector{visitor: v, o: o, origins: http.NewCrossOriginProtection(), schemas: &schemas{visitor: v}, answers: newAnswers(v), figures: figures.NewReader(s)}
+	i.samples = newSamples(v, i.schemas)
+	places := &streams{v, i.samples, semaphore.NewWeighted(int64(o.ConnectionsMax))}
+	i.entities = &entities{v, i.schemas, newFrames(v), i.answers, places}
+	i.controls = &controls{visitor: v, schemas: i.schemas, samples: i.samples, steps: semaphore.NewWeighted(1)}
+	i.recorder = &recorder{visitor: v, samples: i.samples, answers: i.answers}
+	i.routes = i.makeRoutes()
 	if o.GoTraces {
-		if err := x.flights.start(); err != nil {
+		if err := i.samples.flights.start(); err != nil {
 			return nil, err
 		}
 	}
-	x.overruns = s.KeepOverruns(overrunsMax)
-	x.work.start(x.samples.run)
-	return x, nil
+	i.samples.kept = s.KeepOverruns(overrunsMax)
+	v.work.start(i.samples.run)
+	return i, nil
 }
 
 // Close ends all streams and the sampling, and waits for the sampling. From then on every request
 // is answered with 503, except those for problems, history and the list of recordings. Closing
 // twice is no error. Safe from any goroutine, but not in a function of Scheduler.Between, which it
 // may wait for.
-func (x *Inspector) Close() error {
-	x.end()
-	x.work.close()
-	x.port.close()
-	x.overruns.Close()
-	x.flights.stop()
+func (i *Inspector) Close() error {
+	i.end()
+	i.work.close()
+	i.controls.close()
+	i.samples.kept.Close()
+	i.samples.flights.stop()
 	return nil
-}
-
-// log writes to the Logger, if there is one.
-func (x *Inspector) log(level slog.Level, what string, values ...any) {
-	aside.Log(x.o.Logger, level, what, values...)
 }

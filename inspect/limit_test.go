@@ -24,9 +24,8 @@ import (
 // refused. What others ask for the same is computed once.
 func TestAnswersBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := &Inspector{}
-		x.ctx, x.end = context.WithCancel(t.Context())
-		x.answers.init(x)
+		v := newVisitor(nil, nil)
+		x := &Inspector{visitor: v, answers: newAnswers(v)}
 		kept := func() int {
 			x.answers.mu.Lock()
 			defer x.answers.mu.Unlock()
@@ -85,10 +84,9 @@ func TestAnswersBusy(t *testing.T) {
 // given to who asks after it; what had not been begun yet is.
 func TestAnswersChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := &Inspector{}
-		x.ctx, x.end = context.WithCancel(t.Context())
+		v := newVisitor(nil, nil)
+		x := &Inspector{visitor: v, answers: newAnswers(v)}
 		defer x.end()
-		x.answers.init(x)
 		computed, block := 0, make(chan struct{})
 		ask := func(key string) <-chan string {
 			got := make(chan string, 1)
@@ -167,20 +165,20 @@ func setOf(ids ...int) (s store.Set) {
 // TestFrames holds one frame at a time, which is shared, and gives it back.
 func TestFrames(t *testing.T) {
 	x := newInside(t)
-	a, err := x.frames.get(t.Context(), setOf(0))
+	a, err := x.entities.frames.get(t.Context(), setOf(0))
 	require.NoError(t, err)
-	again, err := x.frames.get(t.Context(), setOf(0))
+	again, err := x.entities.frames.get(t.Context(), setOf(0))
 	require.NoError(t, err)
 	require.Same(t, a, again)
 	got := make(chan *frame)
 	go func() {
-		b, err := x.frames.get(context.Background(), setOf(0, 1))
+		b, err := x.entities.frames.get(context.Background(), setOf(0, 1))
 		if err != nil {
 			t.Error(err)
 		}
 		got <- b
 	}()
-	x.frames.release(a)
+	x.entities.frames.release(a)
 	select {
 	case <-got:
 		t.Fatal("there are two frames")
@@ -188,12 +186,12 @@ func TestFrames(t *testing.T) {
 	}
 	soon, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	_, err = x.frames.get(soon, setOf(1))
+	_, err = x.entities.frames.get(soon, setOf(1))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	x.frames.release(again)
+	x.entities.frames.release(again)
 	b := <-got
 	require.True(t, b.frozen.Has(1))
-	x.frames.release(b)
+	x.entities.frames.release(b)
 	held := func() (n int) {
 		require.NoError(t, <-x.s.Between(func(w *world.World) {
 			var s world.Stats
@@ -211,21 +209,21 @@ func TestFrames(t *testing.T) {
 		of, err = v.Now()
 		require.NoError(t, err)
 	}))
-	_, err = x.frames.get(t.Context(), setOf(0))
+	_, err = x.entities.frames.get(t.Context(), setOf(0))
 	e := new(refusal)
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, http.StatusServiceUnavailable, e.status)
 	of.Release()
 }
 
-// TestAsks contains panics of what looks at the world.
-func TestAsks(t *testing.T) {
+// TestVisits contains panics of what looks at the world.
+func TestVisits(t *testing.T) {
 	x := newInside(t)
-	require.ErrorContains(t, x.asks.do(t.Context(), func(*world.World) { panic("of old age") }), "of old age")
-	require.NoError(t, x.asks.do(t.Context(), func(*world.World) {}))
+	require.ErrorContains(t, x.do(t.Context(), func(*world.World) error { panic("of old age") }), "of old age")
+	require.NoError(t, x.do(t.Context(), func(*world.World) error { return nil }))
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	err := x.asks.do(gone, func(*world.World) {})
+	err := x.do(gone, func(*world.World) error { return nil })
 	require.True(t, err == nil || errors.Is(err, context.Canceled))
 }
 
@@ -265,7 +263,7 @@ func TestHistoryRing(t *testing.T) {
 		w.Entities = i
 		seldom := i%10 > 0 && i < 47*3600 // the last hour is shown in seconds
 		if second := i % 3600; !seldom && (second < 1000 || second > 1100) {
-			h.add(&moment{at: at.Add(time.Duration(i) * time.Second)}, &s, &w)
+			h.add(&moment{at.Add(time.Duration(i) * time.Second), s, w})
 		}
 	}
 	for i, r := range resolutions {
@@ -287,7 +285,7 @@ func TestHistoryUnfinished(t *testing.T) {
 	at := time.UnixMilli(1e12 + 5000) // in the middle of a point of the hour
 	for i := range 4 * 22 {
 		s.Overruns, w.Created, w.Destroyed, w.Entities = uint64(i), uint64(i), uint64(i), i
-		h.add(&moment{at: at.Add(time.Duration(i) * time.Second / 4)}, &s, &w)
+		h.add(&moment{at.Add(time.Duration(i) * time.Second / 4), s, w})
 	}
 	var got struct{ Created, Destroyed, Overruns, Entities []*int }
 	require.NoError(t, json.Unmarshal(h.append(nil, spans["hour"]), &got))
@@ -339,14 +337,12 @@ func TestRecordingsMax(t *testing.T) {
 // TestSampleStays keeps the last sample for whoever has found that it is new.
 func TestSampleStays(t *testing.T) {
 	x := newInside(t)
-	m := &x.samples
+	m := x.samples
 	for _, asked := range []time.Duration{0, -lookFor} {
 		m.asked.Store(int64(asked))
 		x.made()
 		require.NoError(t, m.refresh(t.Context()))
-		body, change := m.newest(0)
-		require.NotNil(t, body)
-		require.Equal(t, x.changes.Load(), change)
+		require.True(t, m.newest.Load().has(x.changes.Load()))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -140,22 +141,20 @@ func TestListenTLS(t *testing.T) {
 
 // TestListenLongStream reads a stream for longer than a request may take to come.
 func TestListenLongStream(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes 11 seconds")
-	}
-	t.Parallel() // it waits
-	at := make(addresses, 1)
-	f := newWorld(t, 1, 1).inspect(inspect.Options{Logger: slog.New(at)}).run()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- f.x.ListenAndServe(ctx, "127.0.0.1:0") }()
-	began := time.Now()
-	events(t, open(t, "http://"+<-at+"/api/events").Body, func(event, _ string) bool {
-		return event != "bye" && time.Since(began) < 11*time.Second
+	synctest.Test(t, func(t *testing.T) {
+		f := newWorld(t, 1, 1).inspect(inspect.Options{Token: token}).run()
+		l, client := f.pipe()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- f.x.Serve(ctx, l) }()
+		began := time.Now()
+		events(t, askEvents(t, client).Body, func(event, _ string) bool {
+			return event != "bye" && time.Since(began) < 11*time.Second
+		})
+		require.Greater(t, time.Since(began), 11*time.Second)
+		cancel()
+		require.NoError(t, <-done)
 	})
-	require.Greater(t, time.Since(began), 11*time.Second)
-	cancel()
-	require.NoError(t, <-done)
 }
 
 // TestListenMany opens more connections than there may be: the others wait.

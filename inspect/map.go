@@ -47,19 +47,19 @@ var noBox = box{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
 
 // plotOf reads the parameters of a map.
 func plotOf(r *http.Request) (*plot, error) {
-	p := parametersOf(r, "x", "y", "color", "where", "box", "cells")
-	m := &plot{x: p.Get("x"), y: p.Get("y"), cells: p.number("cells", cellsDefault, 1, cellsMax), key: "map?" + p.Encode()}
-	if m.x == "" || m.y == "" {
-		p.fail("x and y are missing; name a numeric field in each, as a query does")
+	q := parametersOf(r, "x", "y", "color", "where", "box", "cells")
+	p := &plot{x: q.Get("x"), y: q.Get("y"), cells: q.number("cells", cellsDefault, 1, cellsMax), key: "map?" + q.Encode()}
+	if p.x == "" || p.y == "" {
+		q.fail("x and y are missing; name a numeric field in each, as a query does")
 	}
-	switch p.Get("color") {
+	switch q.Get("color") {
 	case "set":
-		m.bySet = true
+		p.bySet = true
 	case "", "shard":
 	default:
-		p.fail("color is %q, want shard or set", p.Get("color"))
+		q.fail("color is %q, want shard or set", q.Get("color"))
 	}
-	if text := p.Get("box"); text != "" {
+	if text := q.Get("box"); text != "" {
 		corners := strings.Split(text, ",")
 		var at [4]float64
 		ok := len(corners) == 4
@@ -68,49 +68,49 @@ func plotOf(r *http.Request) (*plot, error) {
 			at[i], err = strconv.ParseFloat(corners[i], 64)
 			ok = err == nil && !math.IsInf(at[i], 0) && !math.IsNaN(at[i])
 		}
-		if m.box, m.boxed = (box{at[0], at[1], at[2], at[3]}), true; !ok || at[0] > at[2] || at[1] > at[3] {
-			p.fail("box is %q, want x0,y0,x1,y1 with x0 up to x1 and y0 up to y1", text)
+		if p.box, p.boxed = (box{at[0], at[1], at[2], at[3]}), true; !ok || at[0] > at[2] || at[1] > at[3] {
+			q.fail("box is %q, want x0,y0,x1,y1 with x0 up to x1 and y0 up to y1", text)
 		}
 	}
-	if p.err != nil {
-		return nil, p.err
+	if q.err != nil {
+		return nil, q.err
 	}
 	var err error
-	m.query, err = query.Parse(p.Get("where"))
-	return m, err
+	p.query, err = query.Parse(q.Get("where"))
+	return p, err
 }
 
-func (x *Inspector) serveMap(w http.ResponseWriter, r *http.Request) error {
-	m, err := plotOf(r)
-	if err != nil {
-		return err
-	}
-	body, err := x.mapOf(r.Context(), m)
-	if err != nil {
-		return err
-	}
-	writeBody(w, http.StatusOK, body)
-	return nil
+// plane returns a map.
+func (e *entities) plane(r *http.Request) (view, error) {
+	p, err := plotOf(r)
+	return func(ctx context.Context) ([]byte, error) {
+		return e.answers.of(ctx, p.key, frameAge, func(ctx context.Context) ([]byte, error) {
+			own := *p
+			return e.plot(ctx, &own)
+		})
+	}, err
 }
 
-// mapOf returns a map, which simultaneous readers share.
-func (x *Inspector) mapOf(ctx context.Context, m *plot) ([]byte, error) {
-	return x.answers.of(ctx, m.key, frameAge, func(ctx context.Context) ([]byte, error) {
-		own := *m
-		return x.plot(ctx, &own)
-	})
+// drawn returns a map that was drawn once, so that an error comes before a stream begins, with a
+// status.
+func (e *entities) drawn(r *http.Request) (view, error) {
+	v, err := e.plane(r)
+	if err == nil {
+		_, err = v(r.Context())
+	}
+	return v, err
 }
 
 // resolve finds the fields of the map.
-func (m *plot) resolve(s *schema) (err error) {
-	if m.filter, err = s.Compile(m.query); err != nil {
+func (p *plot) resolve(s *schema) (err error) {
+	if p.filter, err = s.Compile(p.query); err != nil {
 		return err
 	}
-	for i, name := range []string{m.x, m.y} {
-		if m.fields[i], err = s.Number(name); err != nil {
+	for i, name := range []string{p.x, p.y} {
+		if p.fields[i], err = s.Number(name); err != nil {
 			return wrong("xy"[i:i+1], err)
 		}
-		m.filter.Require(m.fields[i].Component)
+		p.filter.Require(p.fields[i].Component)
 	}
 	return nil
 }
@@ -121,19 +121,19 @@ type colour struct {
 	set   store.Set
 }
 
-func (m *plot) colourOf(r *query.Rows) colour {
-	if m.bySet {
+func (p *plot) colourOf(r *query.Rows) colour {
+	if p.bySet {
 		return colour{set: r.Table.Set()}
 	}
 	return colour{shard: r.Shard}
 }
 
 // each calls f for the rows that have a place.
-func (m *plot) each(r *query.Rows, f func(row int, x, y float64)) {
-	xs, ys := m.fields[0].Numbers(r), m.fields[1].Numbers(r)
+func (p *plot) each(r *query.Rows, f func(row int, x, y float64)) {
+	xs, ys := p.fields[0].Numbers(r), p.fields[1].Numbers(r)
 	for _, row := range r.Which {
 		x, y := xs(int(row)), ys(int(row))
-		if !math.IsNaN(x) && !math.IsNaN(y) && !math.IsInf(x, 0) && !math.IsInf(y, 0) && (!m.boxed || m.box.has(x, y)) {
+		if !math.IsNaN(x) && !math.IsNaN(y) && !math.IsInf(x, 0) && !math.IsInf(y, 0) && (!p.boxed || p.box.has(x, y)) {
 			f(int(row), x, y)
 		}
 	}
@@ -148,69 +148,58 @@ type entry struct {
 
 // plot draws the map. It reads all rows once for the box and the legend, and again for the
 // contents.
-func (x *Inspector) plot(ctx context.Context, m *plot) ([]byte, error) {
-	s, err := x.schemaNow(ctx)
+func (e *entities) plot(ctx context.Context, p *plot) ([]byte, error) {
+	s, err := e.schemas.now(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.resolve(s); err != nil {
+	if err := p.resolve(s); err != nil {
 		return nil, err
 	}
-	of, err := x.frames.get(ctx, needs(s, m.filter, m.fields[0].Component, m.fields[1].Component))
+	of, err := e.frames.get(ctx, s.needs(p.filter, p.fields[0].Component, p.fields[1].Component))
 	if err != nil {
 		return nil, err
 	}
-	defer x.frames.release(of)
+	defer e.frames.release(of)
 	all, shown, inside, counts := 0, 0, noBox, map[colour]int{}
-	err = m.filter.Scan(ctx, of.frozen, x.w.Shards(), func(r *query.Rows) {
+	err = p.filter.Scan(ctx, of.frozen, e.w.Shards(), func(r *query.Rows) {
 		n := 0
-		m.each(r, func(_ int, x, y float64) { inside.grow(x, y); n++ })
+		p.each(r, func(_ int, x, y float64) { inside.grow(x, y); n++ })
 		all += len(r.Which)
 		if shown += n; n > 0 {
-			counts[m.colourOf(r)] += n
+			counts[p.colourOf(r)] += n
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
 	switch {
+	case p.boxed:
 	case shown == 0:
-		inside = box{}
-	case !m.boxed:
-		m.box, m.boxed = inside, true
-	}
-	if !m.boxed {
-		m.box = inside
+		p.box = box{}
+	default:
+		p.box, p.boxed = inside, true
 	}
 	legend, lines := legendOf(counts)
 	dst := fmt.Appendf(nil, `{"tick":%d,"x":`, of.tick)
-	dst = append(appendText(dst, m.x), `,"y":`...)
-	dst = append(appendText(dst, m.y), `,"box":[`...)
-	for i, v := range []float64{m.box.x0, m.box.y0, m.box.x1, m.box.y1} {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendFloat(dst, v, 64)
+	dst = append(appendText(dst, p.x), `,"y":`...)
+	dst = append(appendText(dst, p.y), `,"box":[`...)
+	for _, v := range []float64{p.box.x0, p.box.y0, p.box.x1, p.box.y1} {
+		dst = appendFloat(appendComma(dst), v, 64)
 	}
 	dst = fmt.Appendf(dst, `],"all":%d,"shown":%d,"binned":%t,"legend":[`, all, shown, shown > pointsMax)
-	for i, e := range legend {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(appendText(append(dst, `{"label":`...), e.label(m, s)), fmt.Sprintf(`,"n":%d}`, e.n)...)
+	for _, line := range legend {
+		dst = append(appendText(append(appendComma(dst), `{"label":`...), line.label(p, s)), fmt.Sprintf(`,"n":%d}`, line.n)...)
 	}
 	dst = append(dst, ']')
 	if shown > pointsMax {
-		return x.bin(ctx, dst, m, of, lines, len(legend))
+		return e.bin(ctx, dst, p, of, lines, len(legend))
 	}
 	dst = append(dst, `,"points":[`...)
-	err = m.filter.Scan(ctx, of.frozen, x.w.Shards(), func(r *query.Rows) {
-		hs, line := r.Chunk.Handles(), lines[m.colourOf(r)]
-		m.each(r, func(row int, x, y float64) {
-			if dst[len(dst)-1] != '[' {
-				dst = append(dst, ',')
-			}
-			dst = append(appendFloat(append(dst, '['), x, 64), ',')
+	err = p.filter.Scan(ctx, of.frozen, e.w.Shards(), func(r *query.Rows) {
+		hs, line := r.Chunk.Handles(), lines[p.colourOf(r)]
+		p.each(r, func(row int, x, y float64) {
+			dst = append(appendFloat(append(appendComma(dst), '['), x, 64), ',')
 			dst = fmt.Appendf(appendFloat(dst, y, 64), `,%d,%q]`, line, hs[row])
 		})
 	})
@@ -239,23 +228,20 @@ func legendOf(counts map[colour]int) (legend []entry, lines map[colour]int) {
 	return legend, lines
 }
 
-func (e *entry) label(m *plot, s *schema) string {
+// label names the entities of a line.
+func (e *entry) label(p *plot, s *schema) string {
 	switch {
 	case e.others:
 		return "others"
-	case !m.bySet:
+	case !p.bySet:
 		return "shard " + strconv.Itoa(e.shard)
 	}
-	var names []string
-	for id := range e.set.All {
-		names = append(names, s.Components[id].Name)
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(s.componentsOf(e.set), ", ")
 }
 
 // bin appends the cells of a map that has more than pointsMax points.
-func (x *Inspector) bin(ctx context.Context, dst []byte, m *plot, of *frame, lines map[colour]int, colours int) ([]byte, error) {
-	n := m.cells
+func (e *entities) bin(ctx context.Context, dst []byte, p *plot, of *frame, lines map[colour]int, colours int) ([]byte, error) {
+	n := p.cells
 	counts := make([]uint32, n*n*colours)
 	along := func(v, from, to float64) int {
 		if to <= from {
@@ -263,10 +249,10 @@ func (x *Inspector) bin(ctx context.Context, dst []byte, m *plot, of *frame, lin
 		}
 		return min(max(int((v-from)/(to-from)*float64(n)), 0), n-1)
 	}
-	err := m.filter.Scan(ctx, of.frozen, x.w.Shards(), func(r *query.Rows) {
-		line := lines[m.colourOf(r)]
-		m.each(r, func(_ int, x, y float64) {
-			counts[(along(y, m.box.y0, m.box.y1)*n+along(x, m.box.x0, m.box.x1))*colours+line]++
+	err := p.filter.Scan(ctx, of.frozen, e.w.Shards(), func(r *query.Rows) {
+		line := lines[p.colourOf(r)]
+		p.each(r, func(_ int, x, y float64) {
+			counts[(along(y, p.box.y0, p.box.y1)*n+along(x, p.box.x0, p.box.x1))*colours+line]++
 		})
 	})
 	dst = fmt.Appendf(dst, `,"cells":{"nx":%d,"ny":%d,"cells":[`, n, n)
@@ -280,10 +266,7 @@ func (x *Inspector) bin(ctx context.Context, dst []byte, m *plot, of *frame, lin
 		if sum == 0 {
 			continue
 		}
-		if dst[len(dst)-1] != '[' {
-			dst = append(dst, ',')
-		}
-		dst = strconv.AppendInt(append(dst, '['), int64(cell), 10)
+		dst = strconv.AppendInt(append(appendComma(dst), '['), int64(cell), 10)
 		dst = strconv.AppendUint(append(dst, ','), uint64(sum), 10)
 		dst = append(strconv.AppendInt(append(dst, ','), int64(line), 10), ']')
 	}

@@ -1,10 +1,13 @@
 package inspect
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"net/http"
+	"runtime/trace"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -13,7 +16,10 @@ import (
 
 const (
 	problemsMax = 200
-	repeatFor   = time.Minute // the same problem within this time is counted
+	repeatFor   = time.Minute     // the same problem within this time is counted
+	flightAge   = 5 * time.Second // how far back the trace of the Go runtime goes, approximately
+	flightBytes = 8 << 20
+	flightsMax  = 4
 )
 
 // problem is something that went wrong.
@@ -40,24 +46,31 @@ type problems struct {
 
 // add adds a problem of now, unless it says when it was, or counts it if the same one came
 // recently.
-func (p *problems) add(x problem) {
+func (p *problems) add(one problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if x.Times = 1; x.At == 0 {
-		x.At = time.Now().UnixMilli()
+	if one.Times = 1; one.At == 0 {
+		one.At = time.Now().UnixMilli()
 	}
 	p.number++
-	x.number = p.number
-	i := slices.IndexFunc(p.all, func(y problem) bool {
-		return y.Kind == x.Kind && y.What == x.What && x.At-y.At < repeatFor.Milliseconds()
+	one.number = p.number
+	i := slices.IndexFunc(p.all, func(was problem) bool {
+		return was.Kind == one.Kind && was.What == one.What && one.At-was.At < repeatFor.Milliseconds()
 	})
 	if i >= 0 {
-		x.Times += p.all[i].Times
+		one.Times += p.all[i].Times
 		p.all = slices.Delete(p.all, i, i+1)
 	} else if len(p.all) == problemsMax {
 		p.all = slices.Delete(p.all, 0, 1)
 	}
-	p.all = append(p.all, x)
+	p.all = append(p.all, one)
+}
+
+// list returns a copy of all problems.
+func (p *problems) list() []problem {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]problem{}, p.all...)
 }
 
 // last returns the number of the newest change.
@@ -73,8 +86,8 @@ func (p *problems) since(seen *uint64) (all [][]byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := range p.all {
-		if x := &p.all[i]; x.number > *seen {
-			body, _ := json.Marshal(x) // of numbers and texts
+		if one := &p.all[i]; one.number > *seen {
+			body, _ := json.Marshal(one) // of numbers and texts
 			all = append(all, body)
 		}
 	}
@@ -82,107 +95,140 @@ func (p *problems) since(seen *uint64) (all [][]byte) {
 	return all
 }
 
-func (x *Inspector) serveProblems(w http.ResponseWriter, r *http.Request) error {
-	p := parametersOf(r)
-	if p.err != nil {
-		return p.err
+// signs finds problems by comparing statistics with the sample before.
+//
+// Ownership: the goroutine that takes a sample.
+type signs struct {
+	problems
+	overran uint64 // the last tick known to have overrun, plus one
+}
+
+// overrunID is the name of the recording of a tick that overran.
+func overrunID(tick uint64) string { return "o" + strconv.FormatUint(tick, 10) }
+
+// overruns adds the ticks that overran since the last call. It returns the recording of the last of
+// them, or "".
+func (s *signs) overruns(traces []scheduler.Trace) (last string) {
+	for i := range traces {
+		t := &traces[i]
+		if t.Tick < s.overran {
+			continue
+		}
+		s.overran, last = t.Tick+1, overrunID(t.Tick)
+		detail := fmt.Sprintf("%v of %v", t.Duration.Round(time.Microsecond), t.Budget)
+		if t.Between > t.Duration/10 {
+			detail += fmt.Sprintf(", %v of it in OnTick, functions of Between or captures", t.Between.Round(time.Microsecond))
+		}
+		s.add(problem{Kind: "overrun", Tick: t.Tick, What: "a tick took longer than its budget", Detail: detail, Recording: last})
 	}
-	x.samples.follow(r.Context())
-	m := &x.samples.problems
-	m.mu.Lock()
-	all := append([]problem{}, m.all...)
-	m.mu.Unlock()
-	writeJSON(w, http.StatusOK, struct {
-		Problems []problem `json:"problems"`
-	}{all})
+	return last
+}
+
+// compare adds the problems that a sample tells since the one before.
+func (s *signs) compare(now, was *moment) {
+	is, before, w, tick := &now.scheduler, &was.scheduler, &now.world, now.world.Tick
+	found := func(n uint64, kind, what, format string) {
+		if n > 0 {
+			s.add(problem{Kind: kind, Tick: tick, What: what, Detail: fmt.Sprintf(format, n)})
+		}
+	}
+	others := is.Panics - before.Panics
+	for i := range is.Systems {
+		if now := &is.Systems[i]; len(before.Systems) == len(is.Systems) && now.Panics > before.Systems[i].Panics {
+			others -= now.Panics - before.Systems[i].Panics
+			found(now.Panics, "panic", "system "+now.Name, "%d panics since the start")
+		}
+	}
+	if int64(others) > 0 {
+		found(others, "panic", "a function, hook or condition", "%d more panics; the log says where")
+	}
+	found(w.Refused-was.world.Refused, "refused", "requests met a limit of the world", "%d more")
+	found(w.Rejected-was.world.Rejected, "refused", "requests were not accepted", "%d more: a queue of a port was full, or a rung of the ladder refuses them")
+	found(is.Skipped-before.Skipped, "slow", "ticks were given up", "%d more")
+	if d := is.Slipped - before.Slipped; d > 0 {
+		s.add(problem{Kind: "slow", Tick: tick, What: "the clock of the world slips", Detail: fmt.Sprintf("by %v more", d.Round(time.Millisecond))})
+	}
+	// The scheduler keeps the last changes of the rung, so that none between two samples is missed.
+	climbs, n := is.Climbs, is.Climbed-before.Climbed
+	if n > uint64(len(climbs)) {
+		found(n-uint64(len(climbs)), "rung", "the ladder went up and down", "%d more times than are told")
+	}
+	for _, c := range climbs[len(climbs)-min(len(climbs), int(n)):] {
+		what, detail := fmt.Sprintf("up to rung %d of the ladder: %v", c.To, c.Rung), "ticks take too long"
+		if c.To < c.From {
+			what, detail = fmt.Sprintf("down to rung %d of the ladder, without %v", c.To, c.Rung), "ticks are short again, or the world is paused"
+		}
+		s.add(problem{At: c.At.UnixMilli(), Kind: "rung", Tick: c.Tick, What: what, Detail: detail})
+	}
+}
+
+// flights keeps the Go runtime's trace of the last seconds, and copies of it from ticks that
+// overran.
+//
+// Ownership: mu guards the fields after it.
+type flights struct {
+	recorder *trace.FlightRecorder // nil without Options.GoTraces
+	mu       sync.Mutex
+	all      []flight // the oldest first
+}
+
+// flight is the trace of the Go runtime around a recording of a tick that overran.
+type flight struct {
+	id   string
+	data []byte
+}
+
+func (f *flights) start() error {
+	f.recorder = trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: flightAge, MaxBytes: flightBytes})
+	if err := f.recorder.Start(); err != nil {
+		return fmt.Errorf("inspect: GoTraces: %w", err)
+	}
 	return nil
 }
 
-// signs are counts that grow when something goes wrong.
-type signs struct {
-	seen                                uint64 // ticks
-	skipped, refused, rejected, overran uint64
-	slipped                             time.Duration
-	climbed                             uint64
-	panics                              []uint64 // by system
-	all                                 uint64   // panics
+// stop ends the trace of the Go runtime. What was kept stays.
+func (f *flights) stop() {
+	if f.recorder != nil {
+		f.recorder.Stop()
+	}
 }
 
-// overrunText says how long a tick took, and how much of that came before it.
-func overrunText(t *scheduler.Trace) string {
-	text := fmt.Sprintf("%v of %v", t.Duration.Round(time.Microsecond), t.Budget)
-	if share := t.Between; share > t.Duration/10 {
-		text += fmt.Sprintf(", %v of it in OnTick, functions of Between or captures", share.Round(time.Microsecond))
-	}
-	return text
-}
-
-// findProblems compares the sample with the one before.
-func (m *samples) findProblems() {
-	c, w := &m.scheduler, &m.world
-	now := signs{
-		seen: c.Ticks + 1, skipped: c.Skipped, refused: w.Refused, rejected: w.Rejected, slipped: c.Slipped, climbed: c.Climbed, all: c.Panics,
-		overran: m.before.overran,
-	}
-	add := func(kind, what, format string, values ...any) {
-		m.problems.add(problem{Kind: kind, Tick: w.Tick, What: what, Detail: fmt.Sprintf(format, values...)})
-	}
-	for _, t := range m.x.overruns.Traces() {
-		if t.Tick+1 > now.overran {
-			now.overran = t.Tick + 1
-			m.problems.add(problem{
-				Kind: "overrun", Tick: t.Tick, What: "a tick took longer than its budget",
-				Detail: overrunText(&t), Recording: overrunID(t.Tick),
-			})
-		}
-	}
-	if now.overran > m.before.overran && m.x.flights.recorder != nil {
-		m.x.flights.keep(overrunID(now.overran - 1))
-	}
-	inSystems := uint64(0)
-	for i := range c.Systems {
-		x := &c.Systems[i]
-		now.panics = append(now.panics, x.Panics)
-		if len(m.before.panics) == len(c.Systems) && x.Panics > m.before.panics[i] {
-			inSystems += x.Panics - m.before.panics[i]
-			add("panic", "system "+x.Name, "%d panics since the start", x.Panics)
-		}
-	}
-	was := m.before
-	m.before = now
-	if was.seen == 0 {
+// keep keeps the present trace, if there is one, with a recording.
+func (f *flights) keep(id string) {
+	if f.recorder == nil {
 		return
 	}
-	if n := now.all - was.all; n > inSystems {
-		add("panic", "a function, hook or condition", "%d more panics; the log says where", n-inSystems)
+	data := &bounded{most: 4 * flightBytes}
+	if _, err := f.recorder.WriteTo(data); err != nil {
+		return // another is being written, or the recorder was stopped
 	}
-	if n := now.refused - was.refused; n > 0 {
-		add("refused", "requests met a limit of the world", "%d more", n)
-	}
-	if n := now.rejected - was.rejected; n > 0 {
-		add("refused", "requests were not accepted", "%d more: a queue of a port was full, or a rung of the ladder refuses them", n)
-	}
-	if n := now.skipped - was.skipped; n > 0 {
-		add("slow", "ticks were given up", "%d more", n)
-	}
-	if d := now.slipped - was.slipped; d > 0 {
-		add("slow", "the clock of the world slips", "by %v more", d.Round(time.Millisecond))
-	}
-	m.findClimbs(now.climbed - was.climbed)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all = append(f.all, flight{id, data.Bytes()})
+	f.all = slices.Delete(f.all, 0, max(0, len(f.all)-flightsMax))
 }
 
-// findClimbs adds the last n changes of the rung: the scheduler keeps them, so that none between
-// two samples is missed.
-func (m *samples) findClimbs(n uint64) {
-	all := m.scheduler.Climbs
-	if more := int64(n) - int64(len(all)); more > 0 {
-		m.problems.add(problem{Kind: "rung", Tick: m.world.Tick, What: "the ladder went up and down", Detail: fmt.Sprintf("%d more times than are told", more)})
-	}
-	for _, x := range all[len(all)-min(len(all), int(n)):] {
-		what, detail := fmt.Sprintf("up to rung %d of the ladder: %v", x.To, x.Rung), "ticks take too long"
-		if x.To < x.From {
-			what, detail = fmt.Sprintf("down to rung %d of the ladder, without %v", x.To, x.Rung), "ticks are short again, or the world is paused"
+// find returns the trace of a recording, or nil.
+func (f *flights) find(id string) []byte {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, one := range f.all {
+		if one.id == id {
+			return one.data
 		}
-		m.problems.add(problem{At: x.At.UnixMilli(), Kind: "rung", Tick: x.Tick, What: what, Detail: detail})
 	}
+	return nil
+}
+
+// bounded is a buffer that fails when it would get too large.
+type bounded struct {
+	bytes.Buffer
+	most int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > b.most {
+		return 0, errors.New("inspect: the trace of the Go runtime is too large")
+	}
+	return b.Buffer.Write(p)
 }

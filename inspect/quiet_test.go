@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"io"
 	"net"
@@ -36,8 +35,7 @@ func (l *pipes) Addr() net.Addr { return &net.UnixAddr{} }
 // of a request, or nothing more after an answer. They end, and another one gets a place.
 func TestQuietConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := &Inspector{o: Options{Token: "0123456789abcdef", ConnectionsMax: 3}}
-		x.ctx, x.end = context.WithCancel(t.Context())
+		x := &Inspector{visitor: newVisitor(nil, nil), o: Options{Token: "0123456789abcdef", ConnectionsMax: 3}}
 		l := &pipes{make(chan net.Conn, 100), make(chan struct{})}
 		served := make(chan error, 1)
 		go func() { served <- x.Serve(t.Context(), l) }()

@@ -3,7 +3,6 @@ package inspect
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"runtime/trace"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/world"
 )
 
 const (
@@ -29,7 +29,10 @@ const (
 //
 // Ownership: mu guards the fields after it.
 type recorder struct {
-	x      *Inspector
+	*visitor
+	samples *samples
+	answers *answers
+
 	mu     sync.Mutex
 	until  time.Time
 	runs   bool
@@ -40,7 +43,7 @@ type recorder struct {
 
 // recording is some ticks in detail.
 //
-// Ownership: as that of recorder. A recording does not change once it is done.
+// Ownership: recorder.mu guards it. A recording does not change once it is done.
 type recording struct {
 	id     string
 	at     time.Time
@@ -51,11 +54,9 @@ type recording struct {
 	done   bool
 }
 
-func overrunID(tick uint64) string { return "o" + strconv.FormatUint(tick, 10) }
-
 // serveTicks answers with the newest traced ticks, and has ticks traced for a while.
-func (x *Inspector) serveTicks(w http.ResponseWriter, r *http.Request) error {
-	p := parametersOf(r, "after")
+func (r *recorder) serveTicks(w http.ResponseWriter, q *http.Request) error {
+	p := parametersOf(q, "after")
 	after, err := int64(-1), error(nil)
 	if text := p.Get("after"); text != "" {
 		if after, err = strconv.ParseInt(text, 10, 64); err != nil || after < -1 {
@@ -65,137 +66,119 @@ func (x *Inspector) serveTicks(w http.ResponseWriter, r *http.Request) error {
 	if p.err != nil {
 		return p.err
 	}
-	c := &x.recorder
-	c.mu.Lock()
-	c.until = time.Now().Add(traceFor)
-	if !c.runs {
-		c.runs = x.work.start(c.follow)
+	r.mu.Lock()
+	r.until = time.Now().Add(traceFor)
+	if !r.runs {
+		r.runs = r.work.start(r.follow)
 	}
-	some := slices.DeleteFunc(slices.Clone(c.newest), func(t scheduler.Trace) bool { return int64(t.Tick) <= after })
-	c.mu.Unlock()
+	some := slices.DeleteFunc(slices.Clone(r.newest), func(t scheduler.Trace) bool { return int64(t.Tick) <= after })
+	r.mu.Unlock()
 	writeBody(w, http.StatusOK, appendTraces(nil, some))
 	return nil
 }
 
 // follow traces a tick now and then, until readers stop asking.
-func (c *recorder) follow() {
+func (r *recorder) follow() {
 	for {
-		c.mu.Lock()
-		c.runs = time.Now().Before(c.until) && c.x.ctx.Err() == nil
-		runs := c.runs
+		r.mu.Lock()
+		r.runs = time.Now().Before(r.until) && r.ctx.Err() == nil
+		runs := r.runs
 		if !runs {
-			c.newest = nil
+			r.newest = nil
 		}
-		c.mu.Unlock()
+		r.mu.Unlock()
 		if !runs {
 			return
 		}
-		ctx, cancel := context.WithTimeout(c.x.ctx, waitMax)
-		some, _ := c.x.s.Trace(ctx, 1)
+		ctx, cancel := context.WithTimeout(r.ctx, waitMax)
+		some, _ := r.s.Trace(ctx, 1)
 		cancel()
-		c.mu.Lock()
-		c.newest = append(c.newest, some...)
-		c.newest = slices.Delete(c.newest, 0, max(0, len(c.newest)-tracesMax))
-		c.mu.Unlock()
+		r.mu.Lock()
+		r.newest = append(r.newest, some...)
+		r.newest = slices.Delete(r.newest, 0, max(0, len(r.newest)-tracesMax))
+		r.mu.Unlock()
 		select {
 		case <-time.After(sampleLook):
-		case <-c.x.ctx.Done():
+		case <-r.ctx.Done():
 		}
 	}
 }
 
-// record records the next ticks.
-func (x *Inspector) record(w http.ResponseWriter, r *http.Request) error {
-	body := struct {
-		Ticks int  `json:"ticks"`
-		Go    bool `json:"go"`
-	}{Ticks: 100}
-	if err := readBody(w, r, &body); err != nil {
+// toRecord is the body of a request to record ticks.
+type toRecord struct {
+	Ticks int  `json:"ticks"`
+	Go    bool `json:"go"`
+}
+
+// record begins to record the next ticks, one recording at a time.
+func (r *recorder) record(w http.ResponseWriter, q *http.Request, body toRecord) error {
+	if err := r.samples.turn.Acquire(q.Context(), 1); err != nil {
 		return err
 	}
-	if err := x.samples.turn.Acquire(r.Context(), 1); err != nil {
-		return err
-	}
-	systems := len(x.samples.scheduler.Systems)
-	x.samples.turn.Release(1)
-	most := min(scheduler.TraceTicksMax, max(1, spansMax/((systems+20)*x.w.Shards())))
+	systems := len(r.samples.last.scheduler.Systems)
+	r.samples.turn.Release(1)
+	most := min(scheduler.TraceTicksMax, max(1, spansMax/((systems+20)*r.w.Shards())))
 	if body.Ticks < 1 || body.Ticks > most {
 		return refuse(http.StatusBadRequest, fmt.Sprintf("ticks is %d, want 1 to %d", body.Ticks, most))
 	}
-	c := &x.recorder
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if n := len(c.asked); n > 0 && !c.asked[n-1].done {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.asked); n > 0 && !r.asked[n-1].done {
 		return refuse(http.StatusConflict, "a recording is under way; wait until it is done")
 	}
-	c.number++
-	of := &recording{id: "r" + strconv.Itoa(c.number), at: time.Now(), ticks: body.Ticks, isGo: body.Go}
+	r.number++
+	of := &recording{id: "r" + strconv.Itoa(r.number), at: time.Now(), ticks: body.Ticks, isGo: body.Go}
 	data := &bounded{most: goTraceMax}
 	if body.Go {
 		if err := trace.Start(data); err != nil {
 			return refuse(http.StatusConflict, "the Go runtime cannot be traced: "+err.Error())
 		}
 	}
-	if !x.work.start(func() { c.finish(of, data) }) {
+	if !r.work.start(func() { r.finish(of, data) }) {
 		if body.Go {
 			trace.Stop()
 		}
 		return errClosed
 	}
-	c.keep(of)
-	x.changed(r, "record", "ticks", body.Ticks, "go", body.Go)
-	writeJSON(w, http.StatusOK, struct {
-		ID string `json:"id"`
-	}{of.id})
+	r.keep(of)
+	r.changed(q, "record", "ticks", body.Ticks, "go", body.Go)
+	writeJSON(w, http.StatusOK, object{"id": of.id})
 	return nil
 }
 
 // keep keeps a recording, and drops old ones. The lock is held.
-func (c *recorder) keep(of *recording) {
-	c.asked = append(c.asked, of)
-	c.asked = slices.Delete(c.asked, 0, max(0, len(c.asked)-recordingsMax))
+func (r *recorder) keep(of *recording) {
+	r.asked = append(r.asked, of)
+	r.asked = slices.Delete(r.asked, 0, max(0, len(r.asked)-recordingsMax))
 }
 
 // finish makes a recording. One that waits for ticks ends after a while.
-func (c *recorder) finish(of *recording, data *bounded) {
-	ctx, cancel := context.WithTimeout(c.x.ctx, time.Minute+10*time.Duration(of.ticks)*c.x.w.Options().TickInterval)
+func (r *recorder) finish(of *recording, data *bounded) {
+	ctx, cancel := context.WithTimeout(r.ctx, time.Minute+10*time.Duration(of.ticks)*r.w.Options().TickInterval)
 	defer cancel()
-	some, _ := c.x.s.Trace(ctx, of.ticks)
+	some, _ := r.s.Trace(ctx, of.ticks)
 	if of.isGo {
 		trace.Stop()
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	of.traces, of.done = some, true
 	if of.isGo {
 		of.goData = data.Bytes()
 	}
 }
 
-// bounded is a buffer that fails when it would get too large.
-type bounded struct {
-	bytes.Buffer
-	most int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > b.most {
-		return 0, errors.New("inspect: the trace of the Go runtime is too large")
-	}
-	return b.Buffer.Write(p)
-}
-
 // all returns the recordings, those of ticks that overran first, each group oldest first.
-func (c *recorder) all() (all []recording) {
-	for _, t := range c.x.overruns.Traces() {
+func (r *recorder) all() (all []recording) {
+	for _, t := range r.samples.kept.Traces() {
 		of := recording{id: overrunID(t.Tick), at: t.Began, ticks: 1, traces: []scheduler.Trace{t}, done: true}
-		of.goData = c.x.flights.find(of.id)
+		of.goData = r.samples.flights.find(of.id)
 		of.isGo = of.goData != nil
 		all = append(all, of)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, of := range c.asked {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, of := range r.asked {
 		all = append(all, *of)
 	}
 	return all
@@ -204,46 +187,36 @@ func (c *recorder) all() (all []recording) {
 // spanBytes is about how much memory a span takes.
 const spanBytes = 88
 
-func (x *Inspector) serveRecordings(w http.ResponseWriter, r *http.Request) error {
-	type recordingJSON struct {
-		ID    string `json:"id"`
-		Why   string `json:"why"`
-		Tick  uint64 `json:"tick"`
-		Ticks int    `json:"ticks"`
-		Done  bool   `json:"done"`
-		At    int64  `json:"at_ms"`
-		Bytes int    `json:"bytes"`
-		Max   int64  `json:"max_ns"` // the longest tick
-		Go    bool   `json:"go"`
-	}
-	all := []recordingJSON{}
-	for _, of := range x.recorder.all() {
-		y := recordingJSON{of.id, "asked", 0, of.ticks, of.done, of.at.UnixMilli(), len(of.goData), 0, of.isGo}
+// serveRecordings lists the recordings.
+func (r *recorder) serveRecordings(w http.ResponseWriter, q *http.Request) error {
+	all := []object{}
+	for _, of := range r.all() {
+		why, tick, ticks, size, longest := "asked", uint64(0), of.ticks, len(of.goData), time.Duration(0)
 		if of.id[0] == 'o' {
-			y.Why = "overrun"
+			why = "overrun"
 		}
 		for i := range of.traces {
-			y.Bytes += len(of.traces[i].Spans) * spanBytes
-			y.Max = max(y.Max, of.traces[i].Duration.Nanoseconds())
+			size += len(of.traces[i].Spans) * spanBytes
+			longest = max(longest, of.traces[i].Duration)
 		}
 		if of.done {
-			y.Ticks = len(of.traces)
+			ticks = len(of.traces)
 		}
 		if len(of.traces) > 0 {
-			y.Tick = of.traces[0].Tick
+			tick = of.traces[0].Tick
 		}
-		all = append(all, y)
+		all = append(all, object{
+			"id": of.id, "why": why, "tick": tick, "ticks": ticks, "done": of.done, "at_ms": of.at.UnixMilli(), "bytes": size, "max_ns": longest, "go": of.isGo,
+		})
 	}
-	writeJSON(w, http.StatusOK, struct {
-		Recordings []recordingJSON `json:"recordings"`
-	}{all})
+	writeJSON(w, http.StatusOK, object{"recordings": all})
 	return nil
 }
 
 // writeTraces answers with ticks. They may be a hundred megabytes, so they are encoded once for
 // simultaneous readers.
-func (x *Inspector) writeTraces(w http.ResponseWriter, r *http.Request, key string, all []scheduler.Trace, write func([]byte, []scheduler.Trace) []byte) error {
-	body, err := x.answers.of(r.Context(), "recording?"+key, frameAge, func(context.Context) ([]byte, error) { return write(nil, all), nil })
+func (r *recorder) writeTraces(w http.ResponseWriter, q *http.Request, key string, all []scheduler.Trace, write func([]byte, []scheduler.Trace) []byte) error {
+	body, err := r.answers.of(q.Context(), "recording?"+key, frameAge, func(context.Context) ([]byte, error) { return write(nil, all), nil })
 	if err != nil {
 		return err
 	}
@@ -252,13 +225,13 @@ func (x *Inspector) writeTraces(w http.ResponseWriter, r *http.Request, key stri
 }
 
 // serveRecording answers with a recording, in one of three formats.
-func (x *Inspector) serveRecording(w http.ResponseWriter, r *http.Request) error {
-	p := parametersOf(r, "format")
+func (r *recorder) serveRecording(w http.ResponseWriter, q *http.Request) error {
+	p := parametersOf(q, "format")
 	if p.err != nil {
 		return p.err
 	}
-	id := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
-	all := x.recorder.all()
+	id := q.URL.Path[strings.LastIndexByte(q.URL.Path, '/')+1:]
+	all := r.all()
 	i := slices.IndexFunc(all, func(of recording) bool { return of.id == id })
 	switch {
 	case i < 0:
@@ -272,10 +245,10 @@ func (x *Inspector) serveRecording(w http.ResponseWriter, r *http.Request) error
 	}
 	switch format := p.Get("format"); format {
 	case "":
-		return x.writeTraces(w, r, id, of.traces, appendTraces)
+		return r.writeTraces(w, q, id, of.traces, appendTraces)
 	case "perfetto":
 		attach("atoll-" + id + ".json")
-		return x.writeTraces(w, r, id+"?perfetto", of.traces, appendPerfetto)
+		return r.writeTraces(w, q, id+"?perfetto", of.traces, appendPerfetto)
 	case "go":
 		if !of.isGo {
 			return refuse(http.StatusNotFound, "the recording has no trace of the Go runtime; ask for one with go, or set inspect.Options.GoTraces")
@@ -287,4 +260,75 @@ func (x *Inspector) serveRecording(w http.ResponseWriter, r *http.Request) error
 		return refuse(http.StatusBadRequest, fmt.Sprintf("format is %q, want perfetto or go, or none", format))
 	}
 	return nil
+}
+
+// appendTraces appends ticks as JSON.
+func appendTraces(dst []byte, all []scheduler.Trace) []byte {
+	dst = append(dst, `{"ticks":[`...)
+	for i := range all {
+		t := &all[i]
+		critical := time.Duration(0)
+		for _, s := range t.Spans {
+			if s.Critical && (s.Kind == scheduler.SpanSystem || s.Kind == scheduler.SpanBalance || s.Kind == scheduler.SpanBetween || s.Kind == scheduler.SpanStep && s.Worker < 0) {
+				critical += s.To - s.From
+			}
+		}
+		dst = fmt.Appendf(appendComma(dst), `{"tick":%d,"began_ms":%d,"duration_ns":%d,"between_ns":%d,"budget_ns":%d,"overrun":%t,"workers":%d,"critical_ns":%d,"spans":[`,
+			t.Tick, t.Began.UnixMilli(), t.Duration, t.Between, t.Budget, t.Overrun, t.Workers, critical)
+		for _, s := range t.Spans {
+			dst = append(append(append(appendComma(dst), `{"kind":"`...), s.Kind.String()...), `","name":`...)
+			dst = append(appendText(dst, s.Name), `,"shard":`...)
+			dst = append(strconv.AppendInt(dst, int64(s.Shard), 10), `,"worker":`...)
+			dst = append(strconv.AppendInt(dst, int64(s.Worker), 10), `,"from_ns":`...)
+			dst = append(strconv.AppendInt(dst, int64(s.From), 10), `,"to_ns":`...)
+			dst = append(strconv.AppendInt(dst, int64(s.To), 10), `,"for":`...)
+			dst = append(strconv.AppendInt(dst, int64(s.For), 10), `,"critical":`...)
+			dst = append(strconv.AppendBool(dst, s.Critical), '}')
+		}
+		dst = append(dst, "]}"...)
+	}
+	return append(dst, "]}"...)
+}
+
+// Threads of a Chrome trace: workers have their numbers, the others come behind.
+const (
+	threadRefresh = 1 << 16
+	threadShards  = 1<<16 + 1
+)
+
+// appendPerfetto appends ticks as events of the Chrome trace format: a thread for each worker, one
+// for the refresh, and one for each shard that waits.
+func appendPerfetto(dst []byte, all []scheduler.Trace) []byte {
+	dst = append(dst, `{"displayTimeUnit":"ms","traceEvents":[`...)
+	threads := map[int]string{}
+	for i := range all {
+		t := &all[i]
+		began := t.Began.Sub(all[0].Began) + all[0].Between
+		dst = appendEvent(dst, fmt.Sprintf("tick %d", t.Tick), "tick", threadRefresh, began-t.Between, t.Duration, world.AllShards)
+		threads[threadRefresh] = "ticks and steps of the refresh"
+		for _, s := range t.Spans {
+			thread := s.Worker
+			switch {
+			case s.Kind == scheduler.SpanWait:
+				thread = threadShards + s.Shard
+				threads[thread] = fmt.Sprintf("shard %d waits", s.Shard)
+			case thread < 0:
+				thread = threadRefresh
+			default:
+				threads[thread] = fmt.Sprintf("worker %d", thread)
+			}
+			dst = appendEvent(dst, s.Name, s.Kind.String(), thread, began+s.From, s.To-s.From, s.Shard)
+		}
+	}
+	for thread, name := range threads {
+		dst = fmt.Appendf(dst, `{"name":"thread_name","ph":"M","pid":1,"tid":%d,"args":{"name":%q}},`, thread, name)
+	}
+	return append(bytes.TrimSuffix(dst, []byte{','}), "]}"...)
+}
+
+// appendEvent appends an event, with a comma behind it.
+func appendEvent(dst []byte, name, kind string, thread int, from, took time.Duration, shard int) []byte {
+	dst = append(appendText(append(dst, `{"name":`...), name), `,"cat":"`...)
+	return fmt.Appendf(dst, `%s","ph":"X","pid":1,"tid":%d,"ts":%.3f,"dur":%.3f,"args":{"shard":%d}},`,
+		kind, thread, float64(from)/1e3, float64(took)/1e3, shard)
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
-	"github.com/atoll-sim/atoll/world/stats"
 )
 
 const (
@@ -34,253 +33,235 @@ const (
 // Ownership: turn belongs to the goroutine that takes a sample, and guards the fields after it. mu
 // guards those after mu. The rest is for any goroutine.
 type samples struct {
-	x        *Inspector
-	began    time.Time
-	streams  atomic.Int32
-	fulls    atomic.Int32
-	asked    atomic.Int64 // when a reader last asked, in nanoseconds since began
-	took     atomic.Int64 // how long the world waited for the newest sample, in nanoseconds
-	wakes    chan struct{}
-	short    feed // the newest, as JSON
-	full     feed // with what each system did on each shard
-	problems problems
+	*visitor
+	schemas *schemas
+	kept    *scheduler.Overruns // the ticks that overran
+	flights flights
+	began   time.Time
+	readers atomic.Int32  // streams
+	fulls   atomic.Int32  // streams with what each system did on each shard
+	asked   atomic.Int64  // when a reader last asked, in nanoseconds since began
+	took    atomic.Int64  // how long the world waited for the newest sample, in nanoseconds
+	wakes   chan struct{} // makes the next sample come soon
 
-	turn      *semaphore.Weighted // of one
-	scheduler scheduler.Stats
-	pairs     [][]scheduler.ShardStats // by system; none if nobody asks for them
-	world     world.Stats
-	sets      []componentSet
-	others    []figures.Family
-	window    []moment // one each second, the oldest first
-	before    signs    // of the sample before
+	turn   *semaphore.Weighted // of one
+	last   sample
+	window []moment // one each second, the oldest first
+	signs  signs    // its problems are for any goroutine
 
 	mu      sync.Mutex
-	body    [2][]byte // short and full, without their age
-	at      time.Time
-	change  uint64 // how many changes had been made
-	whole   bool   // all of it is from then: sets and others are read only while there are readers
 	history history
+	newest  atomic.Pointer[edition] // stored under mu
 }
 
-// moment is what windows are computed from.
-type moment struct {
-	at      time.Time
-	ticks   uint64
-	time    stats.Histogram
-	between stats.Histogram
-	latency stats.Histogram
-	systems []stats.Histogram
-	steps   []stats.Histogram
-	shards  []shardTimes
-	total   []time.Duration  // of systems
-	waited  []time.Duration  // likewise
-	waits   []scheduler.Wait // none but in the newest moments
+// edition is a published sample.
+//
+// Ownership: nothing writes it, but newer is closed when there is a newer one.
+type edition struct {
+	body   [2][]byte // short, and full with what each system did on each shard; without their age
+	fed    [2][]byte // for streams, with the age that they had
+	at     time.Time
+	change uint64 // how many changes had been made
+	whole  bool   // all of it is from then: sets and others are read only while there are readers
+	newer  chan struct{}
 }
 
-type shardTimes struct{ busy, waited, heldUp time.Duration }
+// has reports whether there is a sample with all changes up to a number.
+func (e *edition) has(change uint64) bool { return e.body[0] != nil && e.change >= change }
 
-// componentSet is the entities with one set of components.
-type componentSet struct {
-	set    store.Set
-	n      int
-	shards []int
-}
-
-func (m *samples) init(x *Inspector) {
-	m.x, m.began, m.turn, m.wakes = x, time.Now(), semaphore.NewWeighted(1), make(chan struct{}, 1)
-	m.history.init()
-	m.asked.Store(int64(-lookFor))
+func newSamples(v *visitor, schemas *schemas) *samples {
+	s := &samples{visitor: v, schemas: schemas, began: time.Now(), turn: semaphore.NewWeighted(1), wakes: make(chan struct{}, 1)}
+	s.newest.Store(&edition{newer: make(chan struct{})})
+	s.history.init()
+	s.asked.Store(int64(-lookFor))
+	return s
 }
 
 // look notes that a stream begins or ends.
-func (m *samples) look(n int32) {
-	m.streams.Add(n)
-	m.wake()
+func (s *samples) look(n int32) {
+	s.readers.Add(n)
+	s.wake()
 }
 
-func (m *samples) lookFull(n int32) { m.fulls.Add(n) }
-
 // wake makes the next sample come soon.
-func (m *samples) wake() {
-	m.asked.Store(int64(time.Since(m.began)))
+func (s *samples) wake() {
+	s.asked.Store(int64(time.Since(s.began)))
 	select {
-	case m.wakes <- struct{}{}:
+	case s.wakes <- struct{}{}:
 	default:
 	}
 }
 
 // looks reports whether there are readers.
-func (m *samples) looks() bool {
-	return m.streams.Load() > 0 || time.Since(m.began)-time.Duration(m.asked.Load()) < lookFor
+func (s *samples) looks() bool {
+	return s.readers.Load() > 0 || time.Since(s.began)-time.Duration(s.asked.Load()) < lookFor
 }
 
 // least returns the least time between samples. With many systems on many shards a sample takes
 // long, and the world must wait at most a hundredth of the time.
-func (m *samples) least() time.Duration {
-	return min(max(sampleLook, 100*time.Duration(m.took.Load())), sampleMost)
+func (s *samples) least() time.Duration {
+	return min(max(sampleLook, 100*time.Duration(s.took.Load())), sampleMost)
 }
 
-// run takes samples until the Inspector ends.
-func (m *samples) run() {
-	for m.x.ctx.Err() == nil {
-		if err := m.refresh(m.x.ctx); err != nil {
-			m.stands(err)
+// run takes samples until the Inspector ends: seldom, or often while there are readers.
+func (s *samples) run() {
+	for s.ctx.Err() == nil {
+		if err := s.refresh(s.ctx); err != nil {
+			s.stands(err)
 		}
-		wait := time.NewTimer(m.least())
-		if !m.looks() {
-			wait.Reset(max(m.least(), sampleRest))
+		wait := s.least()
+		if !s.looks() {
+			wait = max(wait, sampleRest)
 		}
 		select {
-		case <-wait.C:
-		case <-m.wakes:
-			m.pause() // however often it is woken
-		case <-m.x.ctx.Done():
+		case <-time.After(wait):
+		case <-s.wakes:
+			select { // however often it is woken
+			case <-time.After(s.least() / 5):
+			case <-s.ctx.Done():
+			}
+		case <-s.ctx.Done():
 		}
-		wait.Stop()
-	}
-}
-
-// pause waits a little.
-func (m *samples) pause() {
-	select {
-	case <-time.After(m.least() / 5):
-	case <-m.x.ctx.Done():
 	}
 }
 
 // stands publishes the last sample again, with its greater age, and notes why there is no newer
 // one.
-func (m *samples) stands(err error) {
-	if errors.Is(err, errStands) && m.x.s.Running() && !m.x.s.Paused() {
-		m.problems.add(problem{Kind: "stuck", Tick: m.x.w.Tick(), What: "no tick ends", Detail: "a system does not return, or takes more than 2 seconds"})
+func (s *samples) stands(err error) {
+	if errors.Is(err, errStands) && s.s.Running() && !s.s.Paused() {
+		s.signs.add(problem{Kind: "stuck", Tick: s.w.Tick(), What: "no tick ends", Detail: "a system does not return, or takes more than 2 seconds"})
 	}
-	m.mu.Lock()
-	if m.body[1] == nil {
-		m.body[1] = m.body[0] // streams of full samples get the short one
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := *s.newest.Load()
+	if last.body[1] == nil {
+		last.body[1] = last.body[0] // streams of full samples get the short one
 	}
-	m.mu.Unlock()
-	m.publish()
-}
-
-// has reports whether there is a sample that is newer than the changes up to a number.
-func (m *samples) has(change uint64) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.body[0] != nil && m.change >= change
+	s.publish(last)
 }
 
 // isFresh reports whether the newest sample has all changes, and is not much older than streams'
 // samples are.
-func (m *samples) isFresh() bool {
-	change := m.x.changes.Load()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.whole && m.change >= change && time.Since(m.at) < m.least()
+func (s *samples) isFresh() bool {
+	e := s.newest.Load()
+	return e.whole && e.change >= s.changes.Load() && time.Since(e.at) < s.least()
 }
 
 // refresh takes a sample unless the newest one is fresh. Goroutines that wait for their turn share
 // it.
-func (m *samples) refresh(ctx context.Context) error {
-	if m.isFresh() {
+func (s *samples) refresh(ctx context.Context) error {
+	if s.isFresh() {
 		return nil
 	}
-	if err := m.turn.Acquire(ctx, 1); err != nil {
+	if err := s.turn.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	defer m.turn.Release(1)
-	if m.isFresh() {
+	defer s.turn.Release(1)
+	if s.isFresh() {
 		return nil
 	}
-	return m.take(ctx)
+	return s.take(ctx)
 }
 
 // follow takes a sample if there was a change since the newest one, and the world lets it.
-func (m *samples) follow(ctx context.Context) {
-	if change := m.x.changes.Load(); change > 0 && !m.has(change) {
+func (s *samples) follow(ctx context.Context) {
+	if change := s.changes.Load(); change > 0 && !s.newest.Load().has(change) {
 		ctx, cancel := context.WithTimeout(ctx, waitMax/4)
 		defer cancel()
-		_ = m.refresh(ctx) // on an error there is nothing newer
+		_ = s.refresh(ctx) // on an error there is nothing newer
 	}
 }
 
-// take takes a sample. It is the caller's turn.
-func (m *samples) take(ctx context.Context) error {
-	looks, paused, full, change := false, false, m.fulls.Load() > 0, uint64(0)
-	var s *schema
-	err := m.x.asks.do(ctx, func(w *world.World) {
+// take takes a sample, looks for problems in it, and publishes its report. It is the caller's turn.
+func (s *samples) take(ctx context.Context) error {
+	looks, full, change := false, s.fulls.Load() > 0, uint64(0)
+	var is *schema
+	was, now := s.last.moment, &s.last
+	now.scheduler, now.world = fresh(&was)
+	err := s.do(ctx, func(w *world.World) error {
 		began := time.Now()
-		defer func() { m.took.Store(int64(time.Since(began))) }()
-		m.x.s.Stats(&m.scheduler)
-		m.takePairs(full)
-		w.Stats(&m.world)
-		s, change = m.x.schemas.of(w), m.x.changes.Load()
-		if looks = m.looks() || !m.has(change); looks {
-			m.sets, m.others = setsOf(w), figures.Others(w)
-			if known := m.x.stages.Load(); known == nil || len(*known) != len(m.scheduler.Systems) {
-				_, _ = m.x.planNow(w) // without one there are no stages
+		defer func() { s.took.Store(int64(time.Since(began))) }()
+		s.s.Stats(&now.scheduler)
+		now.takePairs(s.s, full)
+		w.Stats(&now.world)
+		is, change = s.schemas.of(w), s.changes.Load()
+		if looks = s.looks() || !s.newest.Load().has(change); looks {
+			now.sets, now.others = setsOf(w), figures.Others(w)
+			if len(now.stages) != len(now.scheduler.Systems) {
+				now.stages = stagesOf(s.s)
 			}
 		}
-		paused = m.x.s.Paused()
+		now.paused = s.s.Paused()
+		return nil
 	})
 	if err != nil {
+		now.moment = was
 		return err
 	}
-	now := m.moment()
-	m.findProblems()
-	before := &now
-	if len(m.window) > 0 {
-		before = &m.window[0]
+	now.at = time.Now()
+	if last := s.signs.overruns(s.kept.Traces()); last != "" {
+		s.flights.keep(last)
 	}
-	r := m.report(s, &now, before, paused)
+	if !was.at.IsZero() {
+		s.signs.compare(&now.moment, &was)
+	}
+	before := &now.moment
+	if len(s.window) > 0 {
+		before = &s.window[0]
+	}
+	r := reportOf(s.visitor, is, now, before, s.second())
 	body := [2][]byte{r.encode(false), nil}
 	if full {
 		body[1] = r.encode(true)
 	}
-	m.mu.Lock()
-	if body[1] == nil && m.body[1] != nil {
+	if n := len(s.window); n == 0 || now.at.Sub(s.window[n-1].at) >= sampleRest-sampleLook/2 {
+		if n > 1 {
+			s.window[n-2].scheduler.Waits = nil // it is more than a second old
+		}
+		if s.window = append(s.window, now.moment); n >= windowMax {
+			s.window = slices.Delete(s.window, 0, 1)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if body[1] == nil && s.newest.Load().body[1] != nil {
 		body[1] = body[0] // a stream may expect one
 	}
-	m.body, m.at, m.change, m.whole = body, now.at, change, looks
-	m.history.add(&now, &m.scheduler, &m.world)
-	m.mu.Unlock()
-	if n := len(m.window); n == 0 || now.at.Sub(m.window[n-1].at) >= sampleRest-sampleLook/2 {
-		if n > 1 {
-			m.window[n-2].waits = nil // it is more than a second old
-		}
-		if m.window = append(m.window, now); n >= windowMax {
-			m.window = slices.Delete(m.window, 0, 1)
-		}
-	}
-	m.publish()
+	s.history.add(&now.moment)
+	s.publish(edition{body: body, at: now.at, change: change, whole: looks})
 	return nil
 }
 
+// fresh returns statistics to be filled, with room for as much as there was, so that the world need
+// not wait for memory.
+func fresh(was *moment) (s scheduler.Stats, w world.Stats) {
+	s.Systems = make([]scheduler.SystemStats, 0, len(was.scheduler.Systems))
+	s.Shards = make([]scheduler.ShardTimes, 0, len(was.scheduler.Shards))
+	s.Waits = make([]scheduler.Wait, 0, len(was.scheduler.Waits))
+	w.Shards = make([]world.ShardStats, 0, len(was.world.Shards))
+	w.Steps = make([]world.StepStats, 0, len(was.world.Steps))
+	return s, w
+}
+
 // takePairs reads what each system did on each shard, if anyone asks for it.
-func (m *samples) takePairs(full bool) {
-	m.pairs = m.pairs[:0]
-	for i := 0; full && i < len(m.scheduler.Systems); i++ {
-		m.pairs = slices.Grow(m.pairs, 1)[:i+1]
-		m.pairs[i], _ = m.x.s.AppendShards(m.pairs[i][:0], m.scheduler.Systems[i].Name)
+func (s *sample) takePairs(from *scheduler.Scheduler, full bool) {
+	s.pairs = s.pairs[:0]
+	for i := 0; full && i < len(s.scheduler.Systems); i++ {
+		s.pairs = slices.Grow(s.pairs, 1)[:i+1]
+		s.pairs[i], _ = from.AppendShards(s.pairs[i][:0], s.scheduler.Systems[i].Name)
 	}
 }
 
-// publish gives the newest sample, with its age, to streams.
-func (m *samples) publish() {
-	for i, f := range []*feed{&m.short, &m.full} {
-		if body, change := m.newest(i); body != nil {
-			f.put(body, change)
+// stagesOf returns the stages of systems by their names, or none if there is no plan. The world is
+// idle.
+func stagesOf(s *scheduler.Scheduler) map[string]string {
+	stages := map[string]string{}
+	if p, err := s.Plan(); err == nil {
+		for _, of := range p.Systems {
+			stages[of.Name] = of.Stage.String()
 		}
 	}
-}
-
-// newest returns the newest sample with its age, or nil, and how many changes had been made.
-func (m *samples) newest(i int) (body []byte, change uint64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.body[i] == nil {
-		return nil, 0
-	}
-	return withAge(m.body[i], time.Since(m.at)), m.change
+	return stages
 }
 
 // setsOf returns the sets of components, those with most entities first.
@@ -306,53 +287,43 @@ func setsOf(w *world.World) (all []componentSet) {
 	return all[:min(len(all), setsMax)]
 }
 
-// moment keeps of the sample what windows are computed from.
-func (m *samples) moment() moment {
-	now := moment{
-		at: time.Now(), ticks: m.scheduler.Ticks, time: m.scheduler.Time, between: m.scheduler.Between, latency: m.world.Latency,
-		shards: make([]shardTimes, len(m.world.Shards)), waits: slices.Clone(m.scheduler.Waits),
-	}
-	for i := range m.scheduler.Systems {
-		x := &m.scheduler.Systems[i]
-		now.systems, now.total, now.waited = append(now.systems, x.Time), append(now.total, x.Total), append(now.waited, x.Waited)
-	}
-	for k, x := range m.scheduler.Shards {
-		now.shards[k] = shardTimes{busy: x.Busy, waited: x.Waited, heldUp: x.HeldUp}
-	}
-	for i := range m.world.Steps {
-		now.steps = append(now.steps, m.world.Steps[i].Time)
-	}
-	return now
-}
-
-// second returns the moment a second ago, or the oldest.
-func (m *samples) second(now *moment) *moment {
-	for i := len(m.window) - 1; i >= 0; i-- {
-		if now.at.Sub(m.window[i].at) >= sampleRest-sampleLook/2 {
-			return &m.window[i]
+// second returns the moment a second before the newest sample, or the oldest.
+func (s *samples) second() *moment {
+	for i := range slices.Backward(s.window) {
+		if s.last.at.Sub(s.window[i].at) >= sampleRest-sampleLook/2 {
+			return &s.window[i]
 		}
 	}
-	if len(m.window) > 0 {
-		return &m.window[0]
+	if len(s.window) > 0 {
+		return &s.window[0]
 	}
-	return now
+	return &s.last.moment
+}
+
+// publish gives an edition, with its age, to streams. The lock is held.
+func (s *samples) publish(e edition) {
+	for i, body := range e.body {
+		if body != nil {
+			e.fed[i] = withAge(body, time.Since(e.at))
+		}
+	}
+	e.newer = make(chan struct{})
+	close(s.newest.Swap(&e).newer)
 }
 
 // serveStats answers with a sample that has all changes. If the world allows it, the sample is not
-// much older than those of streams.
-func (x *Inspector) serveStats(w http.ResponseWriter, r *http.Request) error {
-	m := &x.samples
-	m.asked.Store(int64(time.Since(m.began)))
-	wait, change := waitMax/4, x.changes.Load()
-	if !m.has(change) {
+// much older than the samples of streams.
+func (s *samples) serveStats(w http.ResponseWriter, r *http.Request) error {
+	s.asked.Store(int64(time.Since(s.began)))
+	wait, change := waitMax/4, s.changes.Load()
+	if !s.newest.Load().has(change) {
 		wait = waitMax // there is no older one to answer with
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), wait)
 	defer cancel()
-	err := m.refresh(ctx)
-	if m.has(change) {
-		body, _ := m.newest(0)
-		writeBody(w, http.StatusOK, body)
+	err := s.refresh(ctx)
+	if e := s.newest.Load(); e.has(change) {
+		writeBody(w, http.StatusOK, withAge(e.body[0], time.Since(e.at)))
 		return nil
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -361,7 +332,8 @@ func (x *Inspector) serveStats(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-func (x *Inspector) serveHistory(w http.ResponseWriter, r *http.Request) error {
+// serveHistory answers with the points of a span.
+func (s *samples) serveHistory(w http.ResponseWriter, r *http.Request) error {
 	p := parametersOf(r, "span")
 	span, ok := spans[p.Get("span")]
 	if !ok {
@@ -370,10 +342,20 @@ func (x *Inspector) serveHistory(w http.ResponseWriter, r *http.Request) error {
 	if p.err != nil {
 		return p.err
 	}
-	x.samples.follow(r.Context())
-	x.samples.mu.Lock()
-	body := x.samples.history.append(nil, span)
-	x.samples.mu.Unlock()
+	s.follow(r.Context())
+	s.mu.Lock()
+	body := s.history.append(nil, span)
+	s.mu.Unlock()
 	writeBody(w, http.StatusOK, body)
+	return nil
+}
+
+// serveProblems answers with the last problems.
+func (s *samples) serveProblems(w http.ResponseWriter, r *http.Request) error {
+	if p := parametersOf(r); p.err != nil {
+		return p.err
+	}
+	s.follow(r.Context())
+	writeJSON(w, http.StatusOK, object{"problems": s.signs.list()})
 	return nil
 }

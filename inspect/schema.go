@@ -1,13 +1,18 @@
 package inspect
 
 import (
+	"context"
 	"fmt"
+	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inspect/internal/query"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -30,6 +35,11 @@ type naming struct {
 	extend.Naming
 }
 
+type entityName struct {
+	Label string `json:"label"`
+	Name  string `json:"name"`
+}
+
 // namesOf returns the names that an entity has now.
 func (s *schema) namesOf(h handle.Handle) []entityName {
 	all := []entityName{}
@@ -41,22 +51,73 @@ func (s *schema) namesOf(h handle.Handle) []entityName {
 	return all
 }
 
+// componentsOf returns the names of the components in a set.
+func (s *schema) componentsOf(set store.Set) []string {
+	names := []string{}
+	for id := range set.All {
+		names = append(names, s.Components[id].Name)
+	}
+	return names
+}
+
+// needs returns the components that a frame must have for a filter and for more, if frames can
+// have those.
+func (s *schema) needs(f *query.Filter, more ...int) store.Set {
+	set := f.Needs()
+	for _, id := range more {
+		if s.Components[id].Framed {
+			set.Add(id)
+		}
+	}
+	return set
+}
+
+// edits reports whether the inspector can set a field of a component. Handles and the IDs of timers
+// and asks are not for people to make up.
+func (s *schema) edits(id int, f *query.Field) bool {
+	return s.plain[id] && f.Open && !f.IsHandle() && !mem.IsSingle(f.Type)
+}
+
+// fieldNamed returns a field that can be set.
+func (s *schema) fieldNamed(component, path string) (int, *query.Field, error) {
+	id, err := s.Lookup(component)
+	if err != nil {
+		return 0, nil, err
+	}
+	fields := s.Components[id].Fields
+	at := slices.IndexFunc(fields, func(f query.Field) bool { return f.Path == path })
+	switch {
+	case at < 0:
+		return 0, nil, refuse(http.StatusBadRequest, fmt.Sprintf("%s has no field %q", component, path))
+	case !s.edits(id, &fields[at]):
+		return 0, nil, refuse(http.StatusBadRequest, fmt.Sprintf("the field %q of %s cannot be set from here: only exported numbers, truth values and texts, not handles or IDs, of components that frames copy as they are", path, component))
+	}
+	return id, &fields[at], nil
+}
+
 // schemas has the newest schema.
 //
 // Ownership: mu guards is.
 type schemas struct {
+	*visitor
 	mu sync.Mutex
 	is *schema
 }
 
-// known returns the schema at the last sample, or nil.
-func (s *schemas) known() *schema {
+// now returns the schema at the last sample, or that of the idle world if there was none. What was
+// registered recently may be missing.
+func (s *schemas) now(ctx context.Context) (is *schema, err error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.is
+	is = s.is
+	s.mu.Unlock()
+	if is == nil {
+		err = s.do(ctx, func(w *world.World) error { is = s.of(w); return nil })
+	}
+	return is, err
 }
 
-// of returns the schema of the idle world.
+// of returns the schema of the idle world. It makes a new one only if something was registered
+// since the last.
 func (s *schemas) of(w *world.World) *schema {
 	survey := engine.Of(w).Survey()
 	s.mu.Lock()
@@ -66,7 +127,7 @@ func (s *schemas) of(w *world.World) *schema {
 		len(survey.Messages()) == len(s.is.messages) && len(extensions) == s.is.extensions {
 		return s.is
 	}
-	x := &schema{messages: []string{}, resources: []string{}, extensions: len(extensions)}
+	is := &schema{messages: []string{}, resources: []string{}, extensions: len(extensions)}
 	space := engine.Of(w).Space()
 	var components []query.Component
 	for id, c := range survey.Components() {
@@ -74,20 +135,20 @@ func (s *schemas) of(w *world.World) *schema {
 		if path, what := survey.Shares(id); what != 0 {
 			of.WhyNot = fmt.Sprintf("%s is a %s, which a copy would share with the world; give the component a Component.CloneBy", path, what)
 		}
-		components, x.plain = append(components, of), append(x.plain, of.Framed && !space.Cloned(id))
+		components, is.plain = append(components, of), append(is.plain, of.Framed && !space.Cloned(id))
 	}
-	x.Schema = query.NewSchema(components)
+	is.Schema = query.NewSchema(components)
 	for _, m := range survey.Messages() {
-		x.messages = append(x.messages, m.Name)
+		is.messages = append(is.messages, m.Name)
 	}
 	for _, r := range survey.Resources() {
-		x.resources = append(x.resources, r.Name)
+		is.resources = append(is.resources, r.Name)
 	}
 	for i, e := range extensions {
 		if n, ok := e.(extend.Naming); ok {
-			x.namings = append(x.namings, naming{extend.NameOf(e, i), n})
+			is.namings = append(is.namings, naming{extend.NameOf(e, i), n})
 		}
 	}
-	s.is = x
-	return x
+	s.is = is
+	return is
 }

@@ -129,37 +129,28 @@ func TestStreamsMax(t *testing.T) {
 
 // TestManyStreams opens a thousand streams, all of which are served, while the world ticks on.
 func TestManyStreams(t *testing.T) {
-	f := newFixture(t)
-	s := f.serve()
-	const n = 1000
-	var all sync.WaitGroup
-	var served atomic.Int32
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
-	defer cancel()
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: -1}}
-	ticks := f.w.Tick()
-	for i := range n {
-		all.Go(func() {
-			target := []string{"/api/events", "/api/events", mapPath[:8] + "/stream" + mapPath[8:]}[i%3]
-			r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+target, nil)
-			if err != nil {
-				return
-			}
-			got, err := client.Do(r)
-			if err != nil {
-				return
-			}
-			defer got.Body.Close()
-			seen := 0
-			events(t, got.Body, func(string, string) bool { seen++; return seen < 3 })
-			if seen == 3 {
-				served.Add(1)
-			}
-		})
-	}
-	all.Wait()
-	require.EqualValues(t, n, served.Load())
-	require.Greater(t, f.w.Tick()-ticks, uint64(3), "ticks go on")
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		const n = 1000
+		var all sync.WaitGroup
+		var served atomic.Int32
+		ticks := f.w.Tick()
+		for i := range n {
+			all.Go(func() {
+				seen := 0
+				f.stream([]string{"/api/events", "/api/events", mapPath[:8] + "/stream" + mapPath[8:]}[i%3], func(string, string) bool {
+					seen++
+					return seen < 3
+				})
+				if seen == 3 {
+					served.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		require.EqualValues(t, n, served.Load())
+		require.Greater(t, f.w.Tick()-ticks, uint64(3), "ticks go on")
+	})
 }
 
 // stuck is a writer for whom nothing can be written.
@@ -203,32 +194,44 @@ func TestSlowReader(t *testing.T) {
 
 // TestSlowReaderNewest reads slowly: what comes is new, and nothing is kept for later.
 func TestSlowReaderNewest(t *testing.T) {
-	t.Parallel() // it waits
-	f := newFixture(t)
-	server, client := net.Pipe() // without a buffer
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		l, client := f.pipe()
+		s := &http.Server{Handler: f.x}
+		go func() { _ = s.Serve(l) }()
+		defer s.Close()
+		var ticks []uint64
+		events(t, askEvents(t, client).Body, func(_, data string) bool {
+			var x struct{ Tick uint64 }
+			require.NoError(t, json.Unmarshal([]byte(data), &x))
+			ticks = append(ticks, x.Tick)
+			if len(ticks) == 2 {
+				time.Sleep(1500 * time.Millisecond)
+			}
+			return len(ticks) < 5
+		})
+		require.Len(t, ticks, 5)
+		require.Less(t, f.w.Tick()-ticks[4], uint64(150), "the last one is new: %v", ticks)
+	})
+}
+
+// pipe returns a listener with one connection, and the other end of that. It has no buffer.
+func (f *fixture) pipe() (net.Listener, net.Conn) {
+	server, client := net.Pipe()
 	l := &oneListener{c: make(chan net.Conn, 1)}
 	l.c <- server
-	s := &http.Server{Handler: f.x}
-	go func() { _ = s.Serve(l) }()
-	defer s.Close()
-	local := fmt.Sprintf("GET /api/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", token)
-	_, err := client.Write([]byte(local))
+	f.t.Cleanup(func() { client.Close() })
+	return l, client
+}
+
+// askEvents asks for the stream of events by a connection.
+func askEvents(t *testing.T, client net.Conn) *http.Response {
+	_, err := fmt.Fprintf(client, "GET /api/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", token)
 	require.NoError(t, err)
 	r, err := http.ReadResponse(bufio.NewReaderSize(client, 16), nil)
 	require.NoError(t, err)
 	require.Equal(t, 200, r.StatusCode)
-	var ticks []uint64
-	events(t, r.Body, func(_, data string) bool {
-		var x struct{ Tick uint64 }
-		require.NoError(t, json.Unmarshal([]byte(data), &x))
-		ticks = append(ticks, x.Tick)
-		if len(ticks) == 2 {
-			time.Sleep(1500 * time.Millisecond)
-		}
-		return len(ticks) < 5
-	})
-	require.Len(t, ticks, 5)
-	require.Less(t, f.w.Tick()-ticks[4], uint64(150), "the last one is new: %v", ticks)
+	return r
 }
 
 type oneListener struct{ c chan net.Conn }

@@ -41,6 +41,7 @@ func appendValue(dst []byte, v reflect.Value, methods bool) []byte {
 	return e.dst
 }
 
+// text writes a string, cut if it is long.
 func (e *encoder) text(s string) {
 	if len(s) > textMax {
 		cut := textMax
@@ -50,6 +51,14 @@ func (e *encoder) text(s string) {
 		s = s[:cut] + "…"
 	}
 	e.dst = appendText(e.dst, s)
+}
+
+// appendComma separates a value, or a member, from the one before, if there is one.
+func appendComma(dst []byte) []byte {
+	if last := dst[len(dst)-1]; last != '{' && last != '[' {
+		dst = append(dst, ',')
+	}
+	return dst
 }
 
 // appendText appends a string as JSON.
@@ -84,6 +93,7 @@ func appendFloat(dst []byte, f float64, bits int) []byte {
 	return strconv.AppendFloat(dst, f, format, -1, bits)
 }
 
+// value writes a value inside of depth others.
 func (e *encoder) value(v reflect.Value, depth int) {
 	switch {
 	case !v.IsValid():
@@ -131,18 +141,12 @@ func (e *encoder) value(v reflect.Value, depth int) {
 
 // member begins a member of an object.
 func (e *encoder) member(name string) {
-	e.comma()
+	e.dst = appendComma(e.dst)
 	e.text(name)
 	e.dst = append(e.dst, ':')
 }
 
-// comma separates a value from the one before.
-func (e *encoder) comma() {
-	if last := e.dst[len(e.dst)-1]; last != '{' && last != '[' {
-		e.dst = append(e.dst, ',')
-	}
-}
-
+// list writes an array or a slice, or the beginning of a long one.
 func (e *encoder) list(v reflect.Value, depth int) {
 	if v.Kind() == reflect.Slice {
 		if v.IsNil() {
@@ -156,7 +160,7 @@ func (e *encoder) list(v reflect.Value, depth int) {
 	}
 	e.dst = append(e.dst, '[')
 	for i := range v.Len() {
-		e.comma()
+		e.dst = appendComma(e.dst)
 		if i == elementsMax || len(e.dst) > e.end {
 			e.text(fmt.Sprintf("… %d more", v.Len()-i))
 			break

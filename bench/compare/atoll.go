@@ -89,14 +89,14 @@ func atollExtra[C any](w *atollWorld, name string) {
 }
 
 // place makes n entities of any set with a Position.
-func (w *atollWorld) place(s set, n int) []handle.Handle {
+func (a *atollWorld) place(s set, n int) []handle.Handle {
 	var handles []handle.Handle
 	if s&velocity != 0 {
-		handles = must(w.movers.AppendN(nil, w.World, n, func(_ int, m *atollMover) { m.Velocity = Velocity{1, 1} }))
+		handles = must(a.movers.AppendN(nil, a.World, n, func(_ int, m *atollMover) { m.Velocity = Velocity{1, 1} }))
 	} else {
-		handles = must(w.places.AppendN(nil, w.World, n, nil))
+		handles = must(a.places.AppendN(nil, a.World, n, nil))
 	}
-	for _, add := range components(s/extra, w.extras) {
+	for _, add := range components(s/extra, a.extras) {
 		for _, h := range handles {
 			add(h)
 		}
@@ -263,8 +263,8 @@ func atollChange(o world.Options, wide bool, n int) change {
 
 // system returns a function that takes a tick, in which a system changes entities with a Position:
 // those that the terms select, or those that a lot draws.
-func (w *atollWorld) system(change func(*world.Context, handle.Handle) error, l *lot, terms ...func(*world.Build) world.Term) func() {
-	s := scheduler.New(w.World, scheduler.Options{Workers: 1})
+func (a *atollWorld) system(change func(*world.Context, handle.Handle) error, l *lot, terms ...func(*world.Build) world.Term) func() {
+	s := scheduler.New(a.World, scheduler.Options{Workers: 1})
 	s.MustAdd("change", func(b *world.Build) func(*world.Context) {
 		of := []world.Term{world.Read[Position](b)}
 		for _, term := range terms {

@@ -87,14 +87,14 @@ func newFeatured(n int, f feature) *featured {
 }
 
 // tick makes a tick and returns how long it took, without what sends.
-func (x *featured) tick() time.Duration {
+func (f *featured) tick() time.Duration {
 	for i := range featureRequests {
-		check(x.velocity.Set(x.port, x.all[(x.ticks*7919+i*104_729)%len(x.all)], Velocity{0.25, -0.25}))
+		check(f.velocity.Set(f.port, f.all[(f.ticks*7919+i*104_729)%len(f.all)], Velocity{0.25, -0.25}))
 	}
-	x.ticks++
+	f.ticks++
 	start := time.Now()
-	check(x.s.Step(context.Background()))
-	x.after()
+	check(f.s.Step(context.Background()))
+	f.after()
 	took := time.Since(start)
 	time.Sleep(featureRest)
 	return took
@@ -129,10 +129,10 @@ func runFeatures(n int, s settings) []finding {
 	return found
 }
 
-func (x *featured) close() {
-	x.port.Close()
-	x.end()
-	x.Close()
+func (f *featured) close() {
+	f.port.Close()
+	f.end()
+	f.Close()
 }
 
 func useNothing(x *featured, fill func(*world.World) error) (after, end func()) {
@@ -249,4 +249,209 @@ func useInterest(x *featured, fill func(*world.World) error) (after, end func())
 	return func() {}, background(func(ctx context.Context) error {
 		return set.Run(ctx, view, 50*time.Millisecond, 1, func(*interest.View, *interest.Packet) {})
 	})
+}
+
+// Marked is a tag: it takes no memory in rows.
+type Marked struct{}
+
+var markCosts = &section{
+	name:  "marks",
+	title: "What comes and goes: a component, a tag, a flag",
+	text: `Each of N entities with 1 component is given a mark and loses it: nanoseconds for both together. A component moves the entity to another table and back, and so does a tag, which
+has no memory. A flag is one of the eight bits that each entity has, and moves nothing. "idle" is one by one between ticks; "system" is one by one by a system, in two ticks with their
+refreshes, which apply the requests for components and tags; "query" is all at once by a query. "sparse set" is written by hand beside the world, for the decision about
+sparse components: a dense list of handles and values, and for each index of a handle the place in it. "loop" is a loop that finds the half of the entities that have the mark, for each of these.`,
+	quick: 16_000, full: 16_000, weight: 1, cost: 3,
+	columns: []column{{"idle", "idle, ns"}, {"system", "system, ns"}, {"query", "query, ns"}, {"loop", "loop over half, ns"}},
+	alone:   true,
+	run:     runMarks,
+}
+
+// marking is a way to mark entities.
+type marking struct {
+	name   string
+	set    func(by world.Actor, h handle.Handle, on bool) error
+	all    func(of *world.Query, on bool) error // nil: no query does
+	term   func(b world.Binder) world.Term      // nil: it is beside the world
+	beside *sparseSet
+}
+
+const markedFlag = world.Flags(1)
+
+func newMarkings() (*atollWorld, []marking) {
+	w := newAtollWorld(world.Options{})
+	tag := world.Register[Marked](w.World, "marked")
+	return w, []marking{
+		{"component", func(by world.Actor, h handle.Handle, on bool) error {
+			if on {
+				return w.velocity.Add(by, h, Velocity{})
+			}
+			return w.velocity.Remove(by, h)
+		}, func(of *world.Query, on bool) error {
+			if on {
+				return w.velocity.AddTo(of, nil)
+			}
+			return of.Remove(w.velocity)
+		}, func(b world.Binder) world.Term { return world.With[Velocity](b) }, nil},
+		{"tag", func(by world.Actor, h handle.Handle, on bool) error {
+			if on {
+				return tag.Add(by, h, Marked{})
+			}
+			return tag.Remove(by, h)
+		}, func(of *world.Query, on bool) error {
+			if on {
+				return tag.AddTo(of, nil)
+			}
+			return of.Remove(tag)
+		}, func(b world.Binder) world.Term { return world.With[Marked](b) }, nil},
+		{"flag", func(by world.Actor, h handle.Handle, on bool) error {
+			if on {
+				return world.Flag(by, h, markedFlag)
+			}
+			return world.Unflag(by, h, markedFlag)
+		}, nil, func(b world.Binder) world.Term { return world.WithFlags(b, markedFlag) }, nil},
+		newSparseMarking(),
+	}
+}
+
+// sparseSet keeps values of entities of one world, whose handles have small homes and indexes.
+type sparseSet struct {
+	places  [8][]int32 // by home and index: 1 + the place in the list, or 0
+	handles []handle.Handle
+	values  []Velocity
+}
+
+func newSparseMarking() marking {
+	x := new(sparseSet)
+	return marking{name: "sparse set", beside: x, set: func(by world.Actor, h handle.Handle, on bool) error {
+		if !by.Alive(h) {
+			return world.ErrStale
+		}
+		x.set(h, on)
+		return nil
+	}}
+}
+
+// set puts an entity into the set, or takes it out.
+func (s *sparseSet) set(h handle.Handle, on bool) {
+	home := &s.places[h.Home()]
+	for int(h.Index()) >= len(*home) {
+		*home = append(*home, make([]int32, 1024)...)
+	}
+	at := &(*home)[h.Index()]
+	switch {
+	case on && *at == 0:
+		s.handles, s.values = append(s.handles, h), append(s.values, Velocity{})
+		*at = int32(len(s.handles))
+	case !on && *at > 0:
+		last := len(s.handles) - 1
+		moved := s.handles[last]
+		s.handles[*at-1], s.values[*at-1] = moved, s.values[last]
+		s.places[moved.Home()][moved.Index()] = *at
+		s.handles, s.values, *at = s.handles[:last], s.values[:last], 0
+	}
+}
+
+func runMarks(n int, s settings) []finding {
+	var found []finding
+	_, list := newMarkings()
+	for i := range list {
+		f := find(contender{name: list[i].name}, func() map[string]float64 {
+			w, list := newMarkings()
+			defer w.Close()
+			return list[i].measure(w, n, s)
+		})
+		f.Rounds = s.plan.roundsMin
+		found = append(found, f)
+	}
+	return found
+}
+
+// measure returns medians.
+func (m *marking) measure(w *atollWorld, n int, s settings) map[string]float64 {
+	pos := world.Read[Position](w.World)
+	handles := w.place(position, n)
+	all := w.Query(pos)
+	marked, count := all, func() int { return len(m.beside.handles) }
+	if m.term != nil {
+		marked = w.Query(pos, m.term(w.World))
+		count = marked.Count
+	}
+	values := map[string]float64{}
+	timed := func(key string, f func(on bool)) {
+		var took []float64
+		for range s.plan.roundsMin + 1 {
+			start := time.Now()
+			f(true)
+			half := time.Since(start)
+			check(same("number of marked entities", count(), n))
+			start = time.Now()
+			f(false)
+			took = append(took, float64(half+time.Since(start))/float64(n))
+			check(same("number of marked entities", count(), 0))
+		}
+		values[key] = median(took[1:])
+	}
+	timed("idle", func(on bool) {
+		for _, h := range handles {
+			check(m.set(w.World, h, on))
+		}
+		w.Refresh()
+	})
+	add := w.system(func(c *world.Context, h handle.Handle) error { return m.set(c, h, true) }, nil)
+	remove := w.system(func(c *world.Context, h handle.Handle) error { return m.set(c, h, false) }, nil)
+	timed("system", func(on bool) {
+		if on {
+			add()
+		} else {
+			remove()
+		}
+	})
+	if m.all != nil {
+		timed("query", func(on bool) {
+			if on {
+				check(m.all(all, true))
+			} else {
+				check(m.all(marked, false))
+			}
+		})
+	}
+	values["loop"] = m.loop(w, handles, s)
+	return values
+}
+
+// loop returns how long a loop over the marked half of the entities takes, for each of them.
+func (m *marking) loop(w *atollWorld, handles []handle.Handle, s settings) float64 {
+	for i, h := range handles {
+		if i%2 == 0 {
+			check(m.set(w.World, h, true))
+		}
+	}
+	w.Refresh()
+	pos := world.Write[Position](w.World)
+	pass := func() {
+		for _, h := range m.beside.handles {
+			pos.Get(h).X++
+		}
+	}
+	if m.term != nil {
+		half := w.Query(pos, m.term(w.World))
+		check(same("number of marked entities", half.Count(), (len(handles)+1)/2))
+		pass = func() {
+			for ch := range half.Chunks() {
+				for i := range pos.Slice(ch) {
+					pos.Slice(ch)[i].X++
+				}
+			}
+		}
+	}
+	var took []float64
+	for range s.plan.roundsMin + 1 {
+		start := time.Now()
+		for range 16 {
+			pass()
+		}
+		took = append(took, float64(time.Since(start))/16/float64(len(handles)/2))
+	}
+	return median(took[1:])
 }

@@ -1,9 +1,17 @@
 package main
 
 import (
+	"context"
 	"math"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mlange-42/ark/ecs"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/world"
 )
 
 // light200k and light20k are the light simulation with many entities and with few.
@@ -153,30 +161,30 @@ func newSliceLight(l light, goroutines int) *sliceLight {
 	return g
 }
 
-func (g *sliceLight) tick() {
-	next := g.ticks + 1
-	for i := range g.sides[1:] {
-		if g.sides[i+1].asked.Swap(next) == asleep {
-			go g.take(i+1, next)
+func (s *sliceLight) tick() {
+	next := s.ticks + 1
+	for i := range s.sides[1:] {
+		if s.sides[i+1].asked.Swap(next) == asleep {
+			go s.take(i+1, next)
 		}
 	}
-	g.turn(0)
-	for i := range g.sides[1:] {
-		for g.sides[i+1].made.Load() < next {
+	s.turn(0)
+	for i := range s.sides[1:] {
+		for s.sides[i+1].made.Load() < next {
 		}
 	}
-	g.ticks++
+	s.ticks++
 }
 
 // take makes a side's ticks, from the requested one on, until none is requested in time.
-func (g *sliceLight) take(side int, tick uint64) {
-	s := &g.sides[side]
+func (s *sliceLight) take(side int, tick uint64) {
+	own := &s.sides[side]
 	for {
-		g.turn(side)
-		s.made.Store(tick)
+		s.turn(side)
+		own.made.Store(tick)
 		tick++
-		for until := time.Now().Add(sliceAwake); s.asked.Load() < tick; {
-			if time.Now().After(until) && s.asked.CompareAndSwap(tick-1, asleep) {
+		for until := time.Now().Add(sliceAwake); own.asked.Load() < tick; {
+			if time.Now().After(until) && own.asked.CompareAndSwap(tick-1, asleep) {
 				return
 			}
 		}
@@ -186,34 +194,34 @@ func (g *sliceLight) take(side int, tick uint64) {
 // asleep is the value of asked for a side that has no goroutine.
 const asleep = 0
 
-func (g *sliceLight) turn(side int) {
-	s := &g.sides[side]
-	wander(s.moods, s.vel)
-	for i, m := range s.moods {
-		if g.lucky(m) && s.until[i] == 0 {
-			s.until[i] = g.ticks + buffTicks
-			s.buffed = append(s.buffed, int32(i))
+func (s *sliceLight) turn(side int) {
+	own := &s.sides[side]
+	wander(own.moods, own.vel)
+	for i, m := range own.moods {
+		if s.lucky(m) && own.until[i] == 0 {
+			own.until[i] = s.ticks + buffTicks
+			own.buffed = append(own.buffed, int32(i))
 		}
 	}
-	left := s.buffed[:0]
-	for _, i := range s.buffed {
-		if s.until[i] <= g.ticks {
-			s.until[i] = 0
+	left := own.buffed[:0]
+	for _, i := range own.buffed {
+		if own.until[i] <= s.ticks {
+			own.until[i] = 0
 		} else {
 			left = append(left, i)
 		}
 	}
-	s.buffed = left
-	move(s.pos, s.vel)
+	own.buffed = left
+	move(own.pos, own.vel)
 }
 
-func (g *sliceLight) outcome() (o outcome) {
-	for i := range g.sides {
-		s := &g.sides[i]
-		for k, m := range s.moods {
-			o.add(m, s.pos[k])
+func (s *sliceLight) outcome() (o outcome) {
+	for i := range s.sides {
+		own := &s.sides[i]
+		for k, m := range own.moods {
+			o.add(m, own.pos[k])
 		}
-		o.buffs += len(s.buffed)
+		o.buffs += len(own.buffed)
 	}
 	return o
 }
@@ -221,4 +229,204 @@ func (g *sliceLight) outcome() (o outcome) {
 func slicesLight(goroutines, n int) game {
 	g := newSliceLight(newLight(n), goroutines)
 	return game{tick: g.tick, verify: func(ticks int) error { return g.light.verify(ticks, g.outcome()) }}
+}
+
+type atollWanderer struct {
+	Mood
+	Position
+	Velocity
+}
+
+// atollLight is the light simulation as the guide teaches it.
+type atollLight struct {
+	light
+	buffs *world.Component[Buff]
+}
+
+func newAtollLight(shards, workers, n int) game {
+	w := world.MustNew(world.Options{Shards: shards})
+	world.Register[Mood](w, "mood")
+	world.Register[Position](w, "position")
+	world.Register[Velocity](w, "velocity")
+	a := &atollLight{light: newLight(n), buffs: world.Register[Buff](w, "buff")}
+	check(world.NewBundle[atollWanderer](w).CreateN(w, n, func(i int, x *atollWanderer) { x.Mood, x.Position, x.Velocity = a.born(i) }))
+	s := scheduler.New(w, scheduler.Options{Workers: workers})
+	s.MustAdd("wander", a.wander).MustAdd("bless", a.bless).MustAdd("fade", a.fade).MustAdd("move", a.move)
+	ctx := context.Background()
+	return game{
+		tick:   func() { check(s.Step(ctx)) },
+		verify: func(ticks int) error { return a.verify(ticks, a.outcome(w)) },
+	}
+}
+
+func (a *atollLight) wander(b *world.Build) func(*world.Context) {
+	moods, vel := world.Write[Mood](b), world.Write[Velocity](b)
+	all := b.Query(moods, vel)
+	return func(*world.Context) {
+		for ch := range all.Chunks() {
+			wander(moods.Slice(ch), vel.Slice(ch))
+		}
+	}
+}
+
+// bless gives buffs.
+func (a *atollLight) bless(b *world.Build) func(*world.Context) {
+	moods := world.Read[Mood](b)
+	plain := b.Query(moods, world.Without[Buff](b))
+	var lucky []handle.Handle
+	return func(c *world.Context) {
+		lucky = lucky[:0]
+		for ch := range plain.Chunks() {
+			for i, m := range moods.Slice(ch) {
+				if a.lucky(m) {
+					lucky = append(lucky, ch.Handle(i))
+				}
+			}
+		}
+		for _, h := range lucky {
+			check(a.buffs.Add(c, h, Buff{c.Tick() + buffTicks}))
+		}
+	}
+}
+
+// fade removes the buffs that are over.
+func (a *atollLight) fade(b *world.Build) func(*world.Context) {
+	buff := world.Read[Buff](b)
+	buffed := b.Query(buff)
+	var over []handle.Handle
+	return func(c *world.Context) {
+		over = over[:0]
+		for ch := range buffed.Chunks() {
+			for i, x := range buff.Slice(ch) {
+				if x.Until <= c.Tick() {
+					over = append(over, ch.Handle(i))
+				}
+			}
+		}
+		for _, h := range over {
+			check(a.buffs.Remove(c, h))
+		}
+	}
+}
+
+func (a *atollLight) move(b *world.Build) func(*world.Context) {
+	pos, vel := world.Write[Position](b), world.Read[Velocity](b)
+	all := b.Query(pos, vel)
+	return func(*world.Context) {
+		for ch := range all.Chunks() {
+			move(pos.Slice(ch), vel.Slice(ch))
+		}
+	}
+}
+
+func (a *atollLight) outcome(w *world.World) (o outcome) {
+	moods, pos := world.Read[Mood](w), world.Read[Position](w)
+	for ch := range w.Query(moods, pos).Chunks() {
+		p := pos.Slice(ch)
+		for i, m := range moods.Slice(ch) {
+			o.add(m, p[i])
+		}
+	}
+	o.buffs = w.Query(world.With[Buff](w)).Count()
+	return o
+}
+
+// arkLight is Ark's world behind a mutex, partitioned as the battle's is.
+type arkLight struct {
+	light
+	mu     sync.Mutex // goroutines outside of the tick would lock it, too
+	w      *ecs.World
+	buffs  *ecs.Map[Buff]
+	plain  *ecs.Filter1[Mood]
+	buffed *ecs.Filter1[Buff]
+	turned *ecs.Filter2[Mood, Velocity]
+	moved  *ecs.Filter2[Position, Velocity]
+	sides  []arkLightSide
+	ticks  uint64
+}
+
+type arkLightSide struct {
+	is          ecs.Relation
+	lucky, over []ecs.Entity
+	_           [64]byte
+}
+
+func newArkLight(goroutines, n int) game {
+	w := ecs.NewWorld()
+	side := ecs.C[arkSide]()
+	a := &arkLight{
+		light: newLight(n), w: w, buffs: ecs.NewMap[Buff](w),
+		plain:  ecs.NewFilter1[Mood](w).With(side).Without(ecs.C[Buff]()),
+		buffed: ecs.NewFilter1[Buff](w).With(side),
+		turned: ecs.NewFilter2[Mood, Velocity](w).With(side),
+		moved:  ecs.NewFilter2[Position, Velocity](w).With(side),
+		sides:  make([]arkLightSide, goroutines),
+	}
+	wanderers := ecs.NewMap4[Mood, Position, Velocity, arkSide](w)
+	for i := range a.sides {
+		a.sides[i].is = ecs.Rel[arkSide](w.NewEntity())
+	}
+	for i := range n {
+		wanderers.NewEntityFn(func(m *Mood, p *Position, v *Velocity, _ *arkSide) { *m, *p, *v = a.born(i) }, a.sides[i*goroutines/n].is)
+	}
+	all, buffed := ecs.NewFilter2[Mood, Position](w), ecs.NewFilter1[Buff](w)
+	return game{tick: a.tick, verify: func(ticks int) error {
+		var o outcome
+		for q := all.Query(); q.Next(); {
+			m, p := q.Get()
+			o.add(*m, *p)
+		}
+		q := buffed.Query()
+		defer q.Close()
+		o.buffs = q.Count()
+		return a.verify(ticks, o)
+	}}
+}
+
+func (a *arkLight) tick() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var others sync.WaitGroup
+	for i := range a.sides[1:] {
+		others.Go(func() { a.turn(i + 1) })
+	}
+	a.turn(0)
+	others.Wait()
+	for i := range a.sides {
+		for _, e := range a.sides[i].lucky {
+			a.buffs.Add(e, &Buff{a.ticks + buffTicks})
+		}
+		for _, e := range a.sides[i].over {
+			a.buffs.Remove(e)
+		}
+	}
+	a.ticks++
+}
+
+// turn is what a goroutine does to its side.
+func (a *arkLight) turn(side int) {
+	here := &a.sides[side]
+	for q := a.turned.Query(here.is); q.NextTable(); {
+		wander(q.GetColumns())
+	}
+	here.lucky, here.over = here.lucky[:0], here.over[:0]
+	for q := a.plain.Query(here.is); q.NextTable(); {
+		who := q.Entities()
+		for i, m := range q.GetColumns() {
+			if a.lucky(m) {
+				here.lucky = append(here.lucky, who[i])
+			}
+		}
+	}
+	for q := a.buffed.Query(here.is); q.NextTable(); {
+		who := q.Entities()
+		for i, x := range q.GetColumns() {
+			if x.Until <= a.ticks {
+				here.over = append(here.over, who[i])
+			}
+		}
+	}
+	for q := a.moved.Query(here.is); q.NextTable(); {
+		move(q.GetColumns())
+	}
 }

@@ -20,6 +20,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -33,7 +34,6 @@ import (
 type settings struct {
 	json   bool
 	full   bool
-	shards int // 0: by size
 	huge   bool
 	run    *regexp.Regexp
 	peers  *regexp.Regexp
@@ -89,7 +89,6 @@ the standard error.
 	flags.BoolVar(&t.quick, "quick", false, "a selection of benches and sizes, with the fastest peers, within 45s; the default")
 	flags.BoolVar(&s.full, "full", false, "all benches, sizes and peers, and Atoll with 1, 4, 16 and 256 shards")
 	flags.BoolVar(&s.json, "json", false, "write one JSON object a line: cells, findings of sections, a summary")
-	flags.IntVar(&s.shards, "shards", 0, "Atoll's number of shards (default: as many as a world has by default)")
 	flags.BoolVar(&s.huge, "huge", false, "Atoll with Options.HugePages, in cells")
 	flags.DurationVar(&s.budget, "budget", 0, "time to spend; what is left then is not measured (default 36s for -quick, no limit for -full)")
 	flags.StringVar(&s.out, "out", "", "write a page of the results to this `file`")
@@ -180,3 +179,179 @@ func main() {
 		os.Exit(1)
 	}
 }
+
+// report is one run: its settings and its results so far.
+type report struct {
+	settings
+	header
+	w        io.Writer // of result lines
+	log      io.Writer // of progress
+	results  []result
+	findings []finding
+}
+
+// job is a cell or a section to measure.
+type job struct {
+	label  string
+	weight float64 // its share of a budget
+	cost   float64 // seconds that it takes about, if there is no budget
+	run    func(deadline time.Time) error
+}
+
+// jobs lists the jobs of the settings: cells, then sections.
+func (r *report) jobs() []job {
+	var list []job
+	for _, c := range r.cells() {
+		list = append(list, job{c.label(c.n), sizeWeight(c.n), sizeCost(c.n), func(deadline time.Time) error {
+			res := c.run(r.settings, deadline)
+			res.Commit = r.commit
+			r.results = append(r.results, res)
+			return r.line(res, func() { writeRow(r.w, res) })
+		}})
+	}
+	for _, x := range sections {
+		n := x.size(r.settings)
+		if !r.settings.names(x.label(n), x.name+"/"+size(n)) {
+			continue
+		}
+		list = append(list, job{x.label(n), x.weight, x.cost, func(time.Time) error {
+			for _, f := range x.measure(n, r.settings) {
+				f.Commit = r.commit
+				r.findings = append(r.findings, f)
+				if err := r.line(f, func() { writeFinding(r.w, x, f) }); err != nil {
+					return err
+				}
+			}
+			return nil
+		}})
+	}
+	return list
+}
+
+// line writes a result as a line of JSON, or by row.
+func (r *report) line(found any, row func()) error {
+	if r.json {
+		return writeJSON(r.w, found)
+	}
+	row()
+	return nil
+}
+
+// run measures everything and writes it.
+func (r *report) run(start time.Time) error {
+	list := r.jobs()
+	if len(list) == 0 {
+		return fmt.Errorf("no cell and no section matches -run %q here; -h lists the benches and sections", r.settings.run)
+	}
+	head := r.w
+	if r.json {
+		head = r.log
+	}
+	writeHead(head, r.header)
+	left := budget{each: fullEach}
+	if r.budget > 0 {
+		left.end = start.Add(r.budget)
+	}
+	p := progress{w: r.log, start: start, jobs: len(list)}
+	for i := range list {
+		if !left.end.IsZero() {
+			list[i].cost = list[i].weight
+		}
+		left.weight += list[i].weight
+		p.total += list[i].cost
+	}
+	for i, j := range list {
+		if left.spent() {
+			r.missing = fmt.Sprintf("Out of time: %d of %d cells and sections were not measured, from %s on.", len(list)-i, len(list), j.label)
+			fmt.Fprintln(r.log, r.missing)
+			break
+		}
+		p.begin(j.label, j.cost, time.Now())
+		if err := j.run(left.next(j.weight)); err != nil {
+			return err
+		}
+	}
+	sum := summarize(r.results)
+	if err := r.line(sum, func() {
+		if sum.Cells > 0 {
+			writeSummary(r.w, sum)
+		}
+	}); err != nil || r.out == "" {
+		return err
+	}
+	return writePage(r.out, r.header, r.results, r.findings)
+}
+
+// budget shares time among the jobs still to come.
+type budget struct {
+	end    time.Time     // zero: no limit
+	each   time.Duration // without a limit, the time for a weight of 1
+	weight float64       // of the jobs to come
+}
+
+// sizeWeight is the share of time that a cell of n entities gets, relative to
+// others: large ones take longer to set up.
+func sizeWeight(n int) float64 {
+	switch {
+	case n >= 500_000:
+		return 6
+	case n >= 100_000:
+		return 4
+	default:
+		return 1
+	}
+}
+
+// sizeCost is about how many seconds a cell of n entities takes without
+// a limit.
+func sizeCost(n int) float64 {
+	switch {
+	case n >= 500_000:
+		return 14
+	case n >= 100_000:
+		return 4
+	default:
+		return 0.5
+	}
+}
+
+// next takes the share of a job and returns its deadline.
+func (b *budget) next(weight float64) time.Time {
+	if b.end.IsZero() {
+		return time.Now().Add(time.Duration(weight * float64(b.each)))
+	}
+	share := weight / b.weight
+	b.weight -= weight
+	left := time.Until(b.end)
+	return time.Now().Add(time.Duration(float64(left) * share))
+}
+
+// spent reports whether there is no time left.
+func (b *budget) spent() bool { return !b.end.IsZero() && !time.Now().Before(b.end) }
+
+// progress prints how far a run is, a line for each job that begins.
+type progress struct {
+	w     io.Writer
+	start time.Time
+	jobs  int
+	total float64 // cost of all jobs
+	begun int
+	done  float64 // cost of those that are done
+}
+
+// begin notes that a job of some cost begins now. It estimates the remaining time from
+// the time that the costs so far have taken.
+func (p *progress) begin(label string, cost float64, now time.Time) {
+	spent := now.Sub(p.start)
+	estimate := ""
+	if p.done > 0 {
+		left := time.Duration(float64(spent) * (p.total - p.done) / p.done)
+		estimate = fmt.Sprintf(", about %v left", left.Round(time.Second))
+	}
+	p.begun++
+	fmt.Fprintf(p.w, "[%d/%d, %v%s] %s\n", p.begun, p.jobs, spent.Round(time.Second), estimate, label)
+	p.done += cost
+}
+
+// writeJSON writes a result, a finding or a summary as one line.
+func writeJSON(w io.Writer, found any) error { return json.NewEncoder(w).Encode(found) }

@@ -206,5 +206,4 @@ func TestShardsShown(t *testing.T) {
 	assert.Equal(t, []int{4}, b.shardsShown(1024, quick))
 	assert.Equal(t, []int{4, 1, 16, 256}, b.shardsShown(quickShardsN, quick))
 	assert.Equal(t, []int{4, 1, 16, 256}, once.shardsShown(1, quick))
-	assert.Equal(t, []int{7}, b.shardsShown(1024, settings{full: true, shards: 7}))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"time"
 )
 
 // section measures what the cells do not show: something other than
@@ -53,25 +54,25 @@ type finding struct {
 // sections are in the order of the page.
 var sections = []*section{worstCreate, memory, worlds, allocations, collectorWork, featureCosts, markCosts, battles, light20k, light200k, scaleCosts, scaleOut}
 
-func (x *section) size(s settings) int {
-	if s.full {
-		return x.full
+func (s *section) size(by settings) int {
+	if by.full {
+		return s.full
 	}
-	return x.quick
+	return s.quick
 }
 
-func (x *section) label(n int) string { return fmt.Sprintf("%s/%d", x.name, n) }
+func (s *section) label(n int) string { return fmt.Sprintf("%s/%d", s.name, n) }
 
 // measure runs the section and compares what it found with the target.
-func (x *section) measure(n int, s settings) []finding {
+func (s *section) measure(n int, by settings) []finding {
 	runtime.GC()
-	found := x.run(n, s)
+	found := s.run(n, by)
 	for i := range found {
 		f := &found[i]
-		f.Section, f.N = x.name, n
-		judged := f.Shards == defaultShards || x.judgeAll && f.Shards > 0
-		if v, ok := f.Values[x.columns[0].key]; ok && judged && x.target != nil && (n == x.full || x.judgeAll) {
-			f.Target, f.Missed = x.target, v > *x.target
+		f.Section, f.N = s.name, n
+		judged := f.Shards == defaultShards || s.judgeAll && f.Shards > 0
+		if v, ok := f.Values[s.columns[0].key]; ok && judged && s.target != nil && (n == s.full || s.judgeAll) {
+			f.Target, f.Missed = s.target, v > *s.target
 		}
 	}
 	return found
@@ -91,12 +92,8 @@ func (f finding) label() string {
 // inSections lists the contenders in sections: Atoll with each number of shards,
 // and the named ones among the peers.
 func (s settings) inSections(names ...string) []contender {
-	counts := shardCounts
-	if s.shards != 0 {
-		counts = []int{s.shards}
-	}
 	var list []contender
-	for _, shards := range counts {
+	for _, shards := range shardCounts {
 		list = append(list, atoll(shards))
 	}
 	for _, c := range others {
@@ -127,4 +124,115 @@ func withoutBallast(f func()) {
 	runtime.GC()
 	defer func() { ballast = make([]byte, ballastBytes) }()
 	f()
+}
+
+// game is a contender's world that ticks.
+type game struct {
+	tick func()
+	// verify returns an error if the world is not as expected after that many ticks.
+	verify func(ticks int) error
+}
+
+// gamer makes a game of n entities for a contender and a number of goroutines.
+type gamer func(c contender, goroutines, n int) game
+
+// turns says how contenders take turns: in each round each makes some ticks. The
+// first of them are not measured, because others have used the caches.
+type turns struct {
+	rounds, ticks, cold int
+	settle              int // ticks that each makes before the first round
+}
+
+// player is a contender in a section of games.
+type player struct {
+	contender
+	goroutines int
+	make       func() game
+	game
+	ticks   int
+	ns, cpu []float64 // for each entity, by tick and by turn
+}
+
+// gameColumns are what a section of games shows.
+var gameColumns = []column{
+	{"ns", "ns per entity"}, {"median_ns", "median"}, {"cpu_ns", "processor ns per entity"}, {"speedup", "times one goroutine"},
+	{"median_speedup", "by the medians"}, {"ark", "ratio to Ark on as many goroutines"},
+}
+
+// play measures the ticks of each contender with one goroutine and with two.
+func play(n int, list []contender, by gamer, t turns) []finding {
+	var players []*player
+	for _, goroutines := range []int{1, 2} {
+		for _, c := range list {
+			make := func() game { return by(c, goroutines, n) }
+			if goroutines > 1 {
+				c.name = fmt.Sprintf("%s, %d goroutines", c.name, goroutines)
+			}
+			players = append(players, &player{contender: c, goroutines: goroutines, make: make})
+		}
+	}
+	found := make([]finding, len(players))
+	for i, p := range players {
+		found[i] = find(p.contender, func() map[string]float64 { p.prepare(t.settle); return nil })
+	}
+	runtime.GC()
+	for round := range t.rounds {
+		for i := range players {
+			k := (i + round) % len(players)
+			if p := players[k]; found[k].LeftOut == "" {
+				p.turn(t, n)
+			}
+		}
+	}
+	for i, p := range players {
+		if found[i].LeftOut == "" {
+			found[i] = find(p.contender, func() map[string]float64 { return p.values(players) })
+			found[i].Rounds = len(p.ns)
+		}
+	}
+	return found
+}
+
+// prepare makes the world and its ticks before the first round.
+func (p *player) prepare(ticks int) {
+	p.game = p.make()
+	for range ticks {
+		p.tick()
+	}
+	p.ticks = ticks
+}
+
+// turn makes the ticks of a round.
+func (p *player) turn(t turns, n int) {
+	for range t.cold {
+		p.tick()
+	}
+	cpu := processTime()
+	for range t.ticks - t.cold {
+		began := time.Now()
+		p.tick()
+		p.ns = append(p.ns, float64(time.Since(began))/float64(n))
+	}
+	p.cpu = append(p.cpu, float64(processTime()-cpu)/float64(n*(t.ticks-t.cold)))
+	p.ticks += t.ticks
+}
+
+// values returns the times of the ticks, after it has verified the world.
+func (p *player) values(all []*player) map[string]float64 {
+	check(p.verify(p.ticks))
+	least, middle := slices.Min(p.ns), median(p.ns)
+	values := map[string]float64{"ns": least, "median_ns": middle}
+	if len(p.cpu) > 0 && slices.Min(p.cpu) > 0 {
+		values["cpu_ns"] = median(p.cpu)
+	}
+	for _, x := range all {
+		switch {
+		case len(x.ns) == 0:
+		case x.role == p.role && x.shards == p.shards && x.goroutines == 1 && p.goroutines > 1:
+			values["speedup"], values["median_speedup"] = slices.Min(x.ns)/least, median(x.ns)/middle
+		case p.role == own && x.role == peer && x.goroutines == p.goroutines:
+			values["ark"] = least / slices.Min(x.ns)
+		}
+	}
+	return values
 }

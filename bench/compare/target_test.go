@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -91,4 +92,10 @@ func TestSummarize(t *testing.T) {
 func TestLot(t *testing.T) {
 	assert.InDelta(t, 10_000, drawnOf(100_000), 300)
 	assert.Equal(t, drawnOf(1000), drawnOf(1000), "the same in each tick")
+}
+
+// benchOf returns the bench of a result.
+func benchOf(r result) *bench {
+	i := slices.IndexFunc(benches, func(b bench) bool { return b.name == r.Bench })
+	return &benches[i]
 }

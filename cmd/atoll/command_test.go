@@ -135,12 +135,15 @@ func TestDemoFails(t *testing.T) {
 
 // TestReport checks the exit code of a run whose audit found something.
 func TestReport(t *testing.T) {
-	var live, stdout, stderr bytes.Buffer
-	require.Equal(t, exitOK, report(&demo.Summary{Audit: "ok"}, false, &live, &stdout, &stderr))
-	require.Empty(t, stdout.String())
-	require.Equal(t, exitFailed, report(&demo.Summary{Audit: []string{"handles: one rose"}}, true, &live, &stdout, &stderr))
-	require.Contains(t, stdout.String(), `"audit":["handles: one rose"]`)
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitOK, report("demo", &demo.Summary{Audit: "ok"}, false, &stdout, &stderr))
+	require.NotContains(t, stdout.String(), "{")
 	require.Empty(t, stderr.String())
+	stdout.Reset()
+	require.Equal(t, exitFailed, report("demo", &demo.Summary{Audit: []string{"handles: one rose"}}, true, &stdout, &stderr))
+	require.Contains(t, stdout.String(), `"audit":["handles: one rose"]`)
+	require.True(t, json.Valid(stdout.Bytes()))
+	require.NotEmpty(t, stderr.String())
 }
 
 // TestDemoInterrupted checks that an interrupt ends a run without end, which is

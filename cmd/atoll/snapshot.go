@@ -8,13 +8,21 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/setting"
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/sim"
+	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/snapshot/text"
+	"github.com/atoll-sim/atoll/persist/state"
 )
 
 const (
@@ -129,7 +137,7 @@ func runPlan(_ context.Context, args []string, stdout, stderr io.Writer) int {
 func runDiff(_ context.Context, args []string, stdout, stderr io.Writer) int {
 	f := wordFlags("diff", diffAbout, twoFiles)
 	limit := 100
-	f.Var(number{&limit, demo.Range{Max: math.MaxInt32}}, "limit", "the most differences that are told; 0 for all")
+	f.Var(number(&limit, setting.Range{Max: math.MaxInt32}), "limit", "the most differences that are told; 0 for all")
 	return runOnTwo(f, args, func(old, now io.Reader) (told, error) {
 		c, err := text.Compare(old, now, limit)
 		return told{c, c.Differences, !c.Equal()}, err
@@ -218,6 +226,7 @@ func snapshotFiles(path string) ([]string, error) {
 	return names, err
 }
 
+// lineOf reads a file, and returns what is told of it.
 func lineOf(name string, read func(io.Reader) (snapshot.Info, error), bar *progress) (x snapshotLine) {
 	x.Path = name
 	defer bar.end()
@@ -242,6 +251,7 @@ func lineOf(name string, read func(io.Reader) (snapshot.Info, error), bar *progr
 	return x
 }
 
+// writeSnapshot writes what is told of a file.
 func writeSnapshot(w io.Writer, x snapshotLine, asJSON bool) {
 	switch {
 	case asJSON:
@@ -255,4 +265,363 @@ func writeSnapshot(w io.Writer, x snapshotLine, asJSON bool) {
 		}
 		_, _ = fmt.Fprintf(w, "%s: tick %d, %d entities in %d shards, hash %s, %d bytes%s\n", x.Path, x.Tick, x.Entities, x.Shards, hash, x.Bytes, onBase(x.Base))
 	}
+}
+
+const (
+	exportAbout = `Export writes a snapshot as text: a JSON object in each line, entities in the order of
+their handles. Of two texts diff tells what happened. Values in a text may be changed.
+Of a directory it takes the newest file; - is standard input, or output.`
+	importAbout = `Import makes of the text that export wrote the same snapshot, or of one in which values
+were changed one that has these.`
+	saveAbout = `Save makes a world as atoll sim does, without players, runs it for some ticks and saves it.`
+	loadAbout = `Load makes the world that save has saved, or the demo with -state, audits it, runs it on
+for some ticks and audits it again. It exits with 1 if the audit finds anything wrong. Of
+a directory it takes the newest file.`
+)
+
+// wordFlags makes the flag set of a word. Usage is what follows it.
+func wordFlags(word, about, usage string) *flag.FlagSet {
+	f := newFlags("snapshot "+word, about)
+	f.Usage = func() {
+		_, _ = fmt.Fprintf(f.Output(), "%s\n\nUsage: atoll snapshot %s %s\n\n", about, word, usage)
+		f.PrintDefaults()
+	}
+	return f
+}
+
+// parseFiles is parse for a word that takes so many files.
+func parseFiles(f *flag.FlagSet, args []string, least, most int, stdout, stderr io.Writer) (code int, done bool) {
+	err := f.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		f.SetOutput(stdout)
+		f.Usage()
+		return exitOK, true
+	case err == nil && f.NArg() < least:
+		err = errors.New([]string{"name a file", "name two files at least, in the order of the usage"}[least-1])
+	case err == nil && f.NArg() > most:
+		err = fmt.Errorf("unexpected argument %q; flags come before files", f.Arg(most))
+	}
+	if err != nil {
+		_, _ = fmt.Fprintf(stderr, "%s: %v\n%s -help tells how to call it\n", f.Name(), err, f.Name())
+		return exitUsage, true
+	}
+	return exitOK, false
+}
+
+// failed prints an error, if there is one, and returns the exit code.
+func failed(f *flag.FlagSet, err error, stderr io.Writer) int {
+	if err != nil {
+		_, _ = fmt.Fprintf(stderr, "%s: %v\n", f.Name(), err)
+		return exitFailed
+	}
+	return exitOK
+}
+
+func runExport(_ context.Context, args []string, stdout, stderr io.Writer) int {
+	f := wordFlags("export", exportAbout, "<file or directory> [<text>]")
+	if code, done := parseFiles(f, args, 1, 2, stdout, stderr); done {
+		return code
+	}
+	return failed(f, convert(f, "export", text.Export, stdout, stderr), stderr)
+}
+
+func runImport(_ context.Context, args []string, stdout, stderr io.Writer) int {
+	f := wordFlags("import", importAbout, "<text> [<file>]")
+	if code, done := parseFiles(f, args, 1, 2, stdout, stderr); done {
+		return code
+	}
+	if isTerminal(stdout) && toStandard(f.Arg(1)) {
+		_, _ = fmt.Fprintf(stderr, "%s: a snapshot is not for a terminal; name a file\n", f.Name())
+		return exitUsage
+	}
+	return failed(f, convert(f, "import", text.Import, stdout, stderr), stderr)
+}
+
+// toStandard reports whether an argument stands for standard output.
+func toStandard(name string) bool { return name == "" || name == "-" }
+
+// convert makes the second file from the first.
+func convert(f *flag.FlagSet, word string, do func(src io.Reader, dst io.Writer, o snapshot.Options) (snapshot.Info, error), stdout, stderr io.Writer) error {
+	var in io.ReadCloser = os.Stdin
+	size := int64(0)
+	if name := f.Arg(0); name != "-" {
+		var err error
+		if in, size, err = openNewest(name); err != nil {
+			return err
+		}
+		defer func() { _ = in.Close() }()
+	}
+	read, written := newProgress(stderr, word+": reading"), newProgress(stderr, word+": writing")
+	defer read.end()
+	return writeTo(f.Arg(1), stdout, func(to io.Writer) error {
+		_, err := do(bufio.NewReader(read.reader(in, size)), io.MultiWriter(to, written), snapshot.Options{})
+		written.end()
+		return err
+	})
+}
+
+// writeTo writes to standard output, or to a file that gets its name when it is complete.
+func writeTo(name string, stdout io.Writer, write func(to io.Writer) error) error {
+	if toStandard(name) {
+		return write(stdout)
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // a device such as /dev/null must not be replaced
+		file, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(file), file.Close())
+	}
+	_, err := files.Write(files.Of(filepath.Dir(name)), filepath.Base(name), write)
+	return err
+}
+
+// runSave is the word save.
+func runSave(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	c := sim.Default()
+	f := wordFlags("save", saveAbout, "[flags] <file>")
+	f.Var(number(&c.Ticks, sim.TicksRange), "ticks", ranged("`number` of ticks", sim.TicksRange))
+	f.Var(number(&c.Creatures, demo.CreaturesRange), "creatures", ranged("`number` of creatures that live at a time", demo.CreaturesRange))
+	f.Var(number(&c.Shards, demo.ShardsRange), "shards", ranged("`number` of shards; 0: the world's default", demo.ShardsRange))
+	f.Var(number(&c.Workers, demo.WorkersRange), "workers", ranged("`number` of goroutines; 0: one for each processor", demo.WorkersRange))
+	f.Var(natural(&c.Seed), "seed", "`number` that all chance comes from")
+	how := f.String("compression", "zstd", "`how` the file is compressed: zstd, s2 or none")
+	asJSON := f.Bool("json", false, "write what was saved as a JSON object")
+	if code, done := parseFiles(f, args, 1, 1, stdout, stderr); done {
+		return code
+	}
+	packed, ok := map[string]snapshot.Compression{"zstd": snapshot.Zstd, "s2": snapshot.S2, "none": snapshot.None}[*how]
+	if !ok {
+		_, _ = fmt.Fprintf(stderr, "%s: there is no compression %q; say zstd, s2 or none\n", f.Name(), *how)
+		return exitUsage
+	}
+	bar := newProgress(stderr, "save: ticks")
+	bar.total = int64(c.Ticks)
+	name := f.Arg(0)
+	err := writeTo(name, stdout, func(to io.Writer) error {
+		defer bar.end()
+		return sim.Save(ctx, c, packed, to, func() { bar.add(1) })
+	})
+	if err == nil && !toStandard(name) {
+		writeSnapshot(stdout, lineOf(name, snapshot.Inspect, &progress{}), *asJSON)
+	}
+	return failed(f, err, stderr)
+}
+
+// snapshotLook is the state of a loaded world.
+type snapshotLook struct {
+	Tick     uint64     `json:"tick"`
+	Entities int        `json:"entities"`
+	Hash     state.Hash `json:"hash"`
+}
+
+// runLoad is the word load.
+func runLoad(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	c := sim.Default()
+	c.Ticks = 100
+	f := wordFlags("load", loadAbout, "[flags] <file or directory>")
+	f.Var(number(&c.Ticks, sim.TicksRange), "ticks", ranged("`number` of ticks to run on", sim.TicksRange))
+	f.Var(number(&c.Workers, demo.WorkersRange), "workers", ranged("`number` of goroutines; 0: one for each processor", demo.WorkersRange))
+	f.Var(number(&c.Creatures, demo.CreaturesRange), "creatures", ranged("`number` of creatures that live at a time, if the demo has saved the file", demo.CreaturesRange))
+	asJSON := f.Bool("json", false, "write how the world looks as a JSON object in a line of its own, and the audits to standard error")
+	if code, done := parseFiles(f, args, 1, 1, stdout, stderr); done {
+		return code
+	}
+	audits := stdout
+	if *asJSON {
+		audits = stderr
+	}
+	bar := newProgress(stderr, "load")
+	defer bar.end()
+	open := func() (io.ReadCloser, error) {
+		file, size, err := openNewest(f.Arg(0))
+		if err != nil {
+			return nil, err
+		}
+		bar.total, bar.done = 0, 0
+		return struct {
+			io.Reader
+			io.Closer
+		}{bufio.NewReader(bar.reader(file, size)), file}, nil
+	}
+	tell := func(l sim.Look, entities int) {
+		if *asJSON {
+			_ = json.NewEncoder(stdout).Encode(snapshotLook{l.Tick, entities, l.Hash})
+			return
+		}
+		_, _ = fmt.Fprintf(stdout, "tick %d, %d entities, hash %v\n", l.Tick, entities, l.Hash)
+	}
+	return failed(f, sim.Load(ctx, c, open, audits, tell, func() {}), stderr)
+}
+
+const mergeAbout = `Merge makes one new file of a base and increments on it, in their order.`
+
+func runMerge(_ context.Context, args []string, stdout, stderr io.Writer) int {
+	f := wordFlags("merge", mergeAbout, "<new file> <base> <increment> …")
+	if code, done := parseFiles(f, args, 2, math.MaxInt, stdout, stderr); done {
+		return code
+	}
+	info, err := mergeFiles(f.Arg(0), f.Args()[1:])
+	if err == nil {
+		_, _ = fmt.Fprintf(stdout, "%s: tick %d, %d entities, of %d files\n", f.Arg(0), info.Tick, info.Entities, f.NArg()-1)
+	}
+	return failed(f, err, stderr)
+}
+
+// mergeFiles writes a temporary file beside the target, and renames it when it is complete.
+func mergeFiles(to string, from []string) (info snapshot.Info, err error) {
+	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
+		return info, errors.Join(err, fmt.Errorf("%s: %w; name a new file", to, fs.ErrExist))
+	}
+	var all []io.Reader
+	for _, path := range from {
+		file, err := os.Open(path)
+		if err != nil {
+			return info, err
+		}
+		defer func() { _ = file.Close() }()
+		all = append(all, bufio.NewReader(file))
+	}
+	out, err := os.CreateTemp(filepath.Dir(to), filepath.Base(to)+".*.part")
+	if err != nil {
+		return info, err
+	}
+	defer func() {
+		_ = out.Close()
+		_ = os.Remove(out.Name()) // unless it has another name now
+	}()
+	if _, err = io.Copy(out, snapshot.Merge(all[0], all[1:]...)); err == nil {
+		_, err = out.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		info, err = snapshot.Inspect(out)
+	}
+	if err == nil {
+		err = out.Sync()
+	}
+	if err == nil {
+		err = os.Rename(out.Name(), to)
+	}
+	return info, err
+}
+
+// snapshotNames returns the paths of the files of a snapshot.Dir, oldest first.
+func snapshotNames(path string) (names []string, err error) {
+	for _, end := range []string{"*.snapshot", "*.increment"} {
+		some, err := filepath.Glob(filepath.Join(path, end))
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, some...)
+	}
+	slices.Sort(names) // they begin with a number
+	return names, nil
+}
+
+// openWhole opens a file as a whole snapshot: it merges an increment with its base.
+func openWhole(path string) (io.ReadCloser, error) {
+	if filepath.Ext(path) == ".increment" {
+		return (&snapshot.Dir{Path: filepath.Dir(path)}).Open(path)
+	}
+	return os.Open(path)
+}
+
+// readIncrement reads a file. If an increment cannot be read alone, it is read with its base.
+func readIncrement(path string, file io.Reader, read func(io.Reader) (snapshot.Info, error)) (snapshot.Info, error) {
+	info, err := read(file)
+	if !errors.Is(err, snapshot.ErrBase) {
+		return info, err
+	}
+	alone := info
+	whole, err := openWhole(path)
+	if err != nil {
+		return info, err
+	}
+	defer func() { _ = whole.Close() }()
+	info, err = read(whole)
+	info.Increment, info.BaseTick = alone.Increment, alone.BaseTick
+	return info, err
+}
+
+func onBase(tick *uint64) string {
+	if tick == nil {
+		return ""
+	}
+	return fmt.Sprintf(", an increment on tick %d", *tick)
+}
+
+const (
+	barAfter = 500 * time.Millisecond // nothing is shown before
+	barEvery = 100 * time.Millisecond
+	barWidth = 30
+)
+
+// progress is a progress bar on a terminal. The zero value shows nothing.
+type progress struct {
+	to          io.Writer // nil: no terminal
+	now         func() time.Time
+	what        string
+	began, told time.Time
+	done, total int64 // total is 0 if it is not known
+}
+
+// newProgress returns a bar on stderr for some work, which shows nothing if stderr is no terminal.
+func newProgress(stderr io.Writer, what string) *progress {
+	p := &progress{what: what, now: time.Now}
+	if isTerminal(stderr) {
+		p.to = stderr
+	}
+	return p
+}
+
+func isTerminal(w any) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// add counts what was done.
+func (p *progress) add(n int) {
+	if p.to == nil {
+		return
+	}
+	now := p.now()
+	if p.began.IsZero() {
+		p.began, p.told = now, now.Add(barAfter-barEvery)
+	}
+	p.done += int64(n)
+	if now.Sub(p.told) < barEvery {
+		return
+	}
+	p.told = now
+	if p.total <= 0 {
+		_, _ = fmt.Fprintf(p.to, "\r%s %.1f MB", p.what, float64(p.done)/1e6)
+		return
+	}
+	part := min(float64(p.done)/float64(p.total), 1)
+	full := int(part * barWidth)
+	_, _ = fmt.Fprintf(p.to, "\r%s [%s%s] %3.0f %%", p.what, strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), 100*part)
+}
+
+// end removes the bar.
+func (p *progress) end() {
+	if p.done > 0 && p.now().Sub(p.began) >= barAfter {
+		_, _ = fmt.Fprint(p.to, "\r\x1b[K")
+	}
+}
+
+// Write counts bytes that are written elsewhere.
+func (p *progress) Write(b []byte) (int, error) {
+	p.add(len(b))
+	return len(b), nil
+}
+
+// reader returns a reader of r that counts what is read.
+func (p *progress) reader(r io.Reader, size int64) io.Reader {
+	p.total += size
+	return io.TeeReader(r, p)
 }

@@ -68,7 +68,7 @@ func TestSoak(t *testing.T) {
 // TestReportSoak checks the exit code of a run that found something.
 func TestReportSoak(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitFailed, reportSoak(&soak.Summary{Violations: 2}, true, &stdout, &stderr))
+	require.Equal(t, exitFailed, report("soak", &soak.Summary{Violations: 2}, true, &stdout, &stderr))
 	require.Contains(t, stdout.String(), `"violations":2`)
 	require.Contains(t, stderr.String(), "\n2 violations\n")
 }

@@ -5,14 +5,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/setting"
 )
 
 const topAbout = `Top shows each second what the world at an inspector's address does: ticks,
@@ -81,9 +80,9 @@ func runTop(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	f := newFlags("top", topAbout)
 	addr, token := inspectorFlags(f)
 	every, times, rows := time.Second, 0, 12
-	f.Var(span{&every}, "every", "`time` between two looks")
-	f.Var(number{&times, demo.Range{Min: 0, Max: 1 << 30}}, "times", "how `often` to look; 0: until interrupted")
-	f.Var(number{&rows, demo.Range{Min: 1, Max: 10_000}}, "rows", "the most `lines` of shards, systems and steps")
+	f.Var(span(&every), "every", "`time` between two looks")
+	f.Var(number(&times, setting.Range{Min: 0, Max: 1 << 30}), "times", "how `often` to look; 0: until interrupted")
+	f.Var(number(&rows, setting.Range{Min: 1, Max: 10_000}), "rows", "the most `lines` of shards, systems and steps")
 	if code, done := parse(f, args, stdout, stderr); done {
 		return code
 	}
@@ -92,10 +91,8 @@ func runTop(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return failed(f, err, stderr)
 	}
 	before := ""
-	if file, ok := stdout.(*os.File); ok {
-		if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			before = clearScreen
-		}
+	if isTerminal(stdout) {
+		before = clearScreen
 	}
 	ticker := time.NewTicker(max(every, 50*time.Millisecond))
 	defer ticker.Stop()
@@ -124,22 +121,22 @@ func runTop(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // screen is what top shows.
-func (x *figures) screen(rows int) string {
+func (f *figures) screen(rows int) string {
 	var b strings.Builder
 	state := ""
-	if x.Paused {
+	if f.Paused {
 		state += ", paused"
 	}
-	if x.Age > 2000 {
-		state += fmt.Sprintf(", no tick ended for %.0f s", float64(x.Age)/1000)
+	if f.Age > 2000 {
+		state += fmt.Sprintf(", no tick ended for %.0f s", float64(f.Age)/1000)
 	}
-	if x.Rung > 0 {
-		state += fmt.Sprintf(", on rung %d of the ladder", x.Rung)
+	if f.Rung > 0 {
+		state += fmt.Sprintf(", on rung %d of the ladder", f.Rung)
 	}
 	fmt.Fprintf(&b, "tick %d: p50 %s, p99 %s, longest %s of the last 10 s, p99 before the tick itself %s; budget %s, %d too long, %d given up, %d panics%s\n",
-		x.Tick, short(x.Ticks.P50), short(x.Ticks.P99), short(x.Ticks.Max), short(x.Ticks.Between.P99), short(x.Ticks.Budget), x.Ticks.Overruns, x.Ticks.Skipped, x.Panics, state)
+		f.Tick, short(f.Ticks.P50), short(f.Ticks.P99), short(f.Ticks.Max), short(f.Ticks.Between.P99), short(f.Ticks.Budget), f.Ticks.Overruns, f.Ticks.Skipped, f.Panics, state)
 	fmt.Fprintf(&b, "%d entities, %s of %s used; %d ports, %d requests wait, p50 %s, p99 %s, %d rejected\n\n",
-		x.Entities, mega(x.Used), mega(x.Reserved), x.Ports, x.Waiting, short(x.Latency.P50), short(x.Latency.P99), x.Rejected)
+		f.Entities, mega(f.Used), mega(f.Reserved), f.Ports, f.Waiting, short(f.Latency.P50), short(f.Latency.P99), f.Rejected)
 
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	line := func(cells ...string) {
@@ -149,12 +146,12 @@ func (x *figures) screen(rows int) string {
 		_, _ = fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
 	line("SHARD", "ENTITIES", "BUSY IN A TICK", "WAITED", "HELD OTHERS UP")
-	for _, s := range most(x.Shards, rows, func(s shardFigures) float64 { return float64(s.Busy) }) {
+	for _, s := range most(f.Shards, rows, func(s shardFigures) float64 { return float64(s.Busy) }) {
 		line(strconv.Itoa(s.Shard), strconv.Itoa(s.Entities), short(s.Busy), short(s.Waited), short(s.HeldUp))
 	}
 	line("")
 	line("SYSTEM", "SHARE", "P50", "P99", "LONGEST")
-	for _, s := range most(x.Systems, rows, func(s systemFigures) float64 { return s.Share }) {
+	for _, s := range most(f.Systems, rows, func(s systemFigures) float64 { return s.Share }) {
 		name := s.Name
 		if !s.Enabled {
 			name += " (disabled)"
@@ -166,7 +163,7 @@ func (x *figures) screen(rows int) string {
 	}
 	line("")
 	line("STEP OF THE REFRESH", "", "P50", "P99", "LONGEST")
-	for _, s := range most(x.Steps, rows, func(s stepFigures) float64 { return float64(s.P50) }) {
+	for _, s := range most(f.Steps, rows, func(s stepFigures) float64 { return float64(s.P50) }) {
 		if s.Max > 0 {
 			line(s.Name, "", short(s.P50), short(s.P99), short(s.Max))
 		}

@@ -54,6 +54,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	collect(c.reader.Read(ctx), to)
 }
 
+// collect gives families to Prometheus.
 func collect(families []figures.Family, to chan<- prometheus.Metric) {
 	for _, f := range families {
 		desc := prometheus.NewDesc(f.Name, f.Help, f.Labels, nil)
@@ -63,6 +64,7 @@ func collect(families []figures.Family, to chan<- prometheus.Metric) {
 	}
 }
 
+// metric returns a figure as Prometheus has it.
 func metric(desc *prometheus.Desc, kind figures.Kind, x figures.Figure) prometheus.Metric {
 	switch kind {
 	case figures.Histogram:

@@ -36,6 +36,8 @@ var promotes = map[string]string{
 	"world.Question.requested": "it exports nothing",
 	"world.Reader.accessor":    "it exports nothing",
 	"world.Writer.Reader":      "who may write may read",
+
+	"inspect.Inspector.visitor": "it exports nothing",
 }
 
 // TestPromoted finds embedded fields in exported struct types: everything that they

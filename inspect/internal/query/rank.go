@@ -2,7 +2,6 @@ package query
 
 import (
 	"cmp"
-	"container/heap"
 	"math"
 	"reflect"
 	"slices"
@@ -59,7 +58,7 @@ type Found struct {
 }
 
 // Ranking collects the first rows, in the order of a field, or of handles after a given one. It
-// keeps no more than the limit.
+// keeps no more than twice the limit.
 type Ranking struct {
 	By    *Column // or nil
 	Down  bool    // the greatest first
@@ -67,7 +66,7 @@ type Ranking struct {
 	Limit int
 	Count int     // of all that match, whatever their handles
 	More  bool    // there are others after them
-	all   []Found // a heap, with the row that comes last on top
+	all   []Found // at most twice the limit and one; with More, the first of them in order, as far as the limit
 }
 
 // compare says which of two rows comes first. Those without the component come last.
@@ -91,15 +90,6 @@ func (r *Ranking) compare(a, b *Found) int {
 	return c
 }
 
-// heaped is a Ranking as package heap wants it.
-type heaped struct{ *Ranking }
-
-func (h heaped) Len() int           { return len(h.all) }
-func (h heaped) Less(i, j int) bool { return h.compare(&h.all[i], &h.all[j]) > 0 }
-func (h heaped) Swap(i, j int)      { h.all[i], h.all[j] = h.all[j], h.all[i] }
-func (h heaped) Push(x any)         { h.all = append(h.all, x.(Found)) }
-func (h heaped) Pop() any           { panic("query: a ranking gives nothing back") }
-
 // Add adds the rows that Scan found in a chunk.
 func (r *Ranking) Add(rows *Rows) {
 	r.Count += len(rows.Which)
@@ -109,30 +99,29 @@ func (r *Ranking) Add(rows *Rows) {
 		values = reflect.ValueOf(rows.Cells(r.By.Component).Values)
 	}
 	for _, row := range rows.Which {
-		x := Found{Handle: hs[row], Row: int(row), lacks: r.By != nil && !values.IsValid()}
-		if x.Handle <= r.After {
+		f := Found{Handle: hs[row], Row: int(row), lacks: r.By != nil && !values.IsValid()}
+		if f.Handle <= r.After {
 			continue
 		}
 		if values.IsValid() {
-			x.key, x.text = keyOf(r.By.Of(values.Index(int(row))))
+			f.key, f.text = keyOf(r.By.Of(values.Index(int(row))))
 		}
-		if len(r.all) < r.Limit {
-			x.Rows = *rows
-			heap.Push(heaped{r}, x)
+		if r.More && r.compare(&f, &r.all[r.Limit-1]) > 0 {
 			continue
 		}
-		r.More = true
-		if r.compare(&x, &r.all[0]) < 0 {
-			x.Rows = *rows
-			r.all[0] = x
-			heap.Fix(heaped{r}, 0)
+		f.Rows = *rows
+		if r.all = append(r.all, f); len(r.all) > 2*r.Limit {
+			r.Sorted()
 		}
 	}
 }
 
-// Sorted returns the rows in their order, and ends the ranking.
+// Sorted returns the first rows in their order, and forgets the others.
 func (r *Ranking) Sorted() []Found {
 	slices.SortFunc(r.all, func(a, b Found) int { return r.compare(&a, &b) })
+	if len(r.all) > r.Limit {
+		r.all, r.More = r.all[:r.Limit], true
+	}
 	return r.all
 }
 

@@ -9,14 +9,15 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/line"
+	"github.com/atoll-sim/atoll/handle"
 )
 
 const (
-	// LineBytesMax is the length of the longest line that a bot reads.
-	LineBytesMax = 256
 	// DefaultAnswerWaitMax is the default of Options.AnswerWaitMax.
 	DefaultAnswerWaitMax = 15 * time.Second
 	// underWayMax is how many commands a bot has under way; it waits when there
@@ -78,7 +79,7 @@ func Dial(ctx context.Context, addr string, o Options) (*Bot, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bot{conn: conn, lines: line.NewReader(conn, LineBytesMax), options: o, dice: rand.New(rand.NewPCG(o.Seed, o.Number))}
+	b := &Bot{conn: conn, lines: line.NewReader(conn, line.BytesMax), options: o, dice: rand.New(rand.NewPCG(o.Seed, o.Number))}
 	if err := b.greeting(); err != nil {
 		_ = conn.Close()
 		return nil, err
@@ -86,6 +87,7 @@ func Dial(ctx context.Context, addr string, o Options) (*Bot, error) {
 	return b, nil
 }
 
+// greeting reads the server's first line, which has the bot's number.
 func (b *Bot) greeting() error {
 	if err := b.conn.SetReadDeadline(time.Now().Add(b.options.AnswerWaitMax)); err != nil {
 		return err
@@ -181,4 +183,204 @@ func (b *Bot) write(text string) error {
 	}
 	_, err := b.conn.Write(b.text)
 	return err
+}
+
+// sights is what a bot last saw.
+type sights struct{ near, item handle.Handle }
+
+// hear enters a line of the server in the ledger.
+func (b *Bot) hear(text string) error {
+	words := strings.Fields(text)
+	l := &b.ledger
+	var err error
+	switch word := field(words, 0); word {
+	case "ACCEPTED":
+		l.Accepted++
+		b.underWay++
+		_, err = b.answered()
+	case "REJECTED":
+		l.Rejected++
+		err = b.refused()
+	case "ERROR":
+		l.wrong(text)
+		err = b.refused()
+	case "APPLIED", "LATE", "REFUSED", "LOST":
+		err = b.outcome(word, words[1:])
+	case "DIED":
+		err = l.died(field(words, 1))
+	case "PONG":
+		b.pings--
+	default:
+		return fmt.Errorf("heard %q", text)
+	}
+	if err != nil {
+		return fmt.Errorf("heard %q: %w", text, err)
+	}
+	return nil
+}
+
+// answered removes the oldest line that was not answered yet.
+func (b *Bot) answered() (verb string, err error) {
+	if len(b.sent) == 0 {
+		return "", fmt.Errorf("no line was waiting for an answer")
+	}
+	verb = b.sent[0]
+	b.sent = append(b.sent[:0], b.sent[1:]...)
+	return verb, nil
+}
+
+// refused removes a line that was not accepted.
+func (b *Bot) refused() error {
+	verb, err := b.answered()
+	if verb == "JOIN" || verb == "LEAVE" {
+		b.changing = false
+	}
+	return err
+}
+
+// outcome records the outcome of the oldest command under way.
+func (b *Bot) outcome(word string, words []string) error {
+	seq, err := number(field(words, 0))
+	if err != nil {
+		return err
+	}
+	if b.underWay == 0 {
+		return fmt.Errorf("no command was under way")
+	}
+	b.underWay--
+	verb := field(words, 1)
+	if verb == "JOIN" || verb == "LEAVE" {
+		b.changing = false
+	}
+	rest := words[min(2, len(words)):]
+	if word == "APPLIED" && verb == "LOOK" {
+		b.saw(rest)
+	}
+	return b.ledger.outcome(word, seq, verb, rest)
+}
+
+// saw remembers the result of a LOOK around, which ends with "near", a handle,
+// "item" and a handle.
+func (b *Bot) saw(rest []string) {
+	n := len(rest)
+	if field(rest, 0) != "self" || n < 4 {
+		return
+	}
+	near, err := handle.Parse(rest[n-3])
+	item, err2 := handle.Parse(rest[n-1])
+	if err == nil && err2 == nil {
+		b.sights = sights{near, item}
+		b.options.Gossip.tell(near, item)
+	}
+}
+
+// actions are what a bot does when it has an avatar, with odds out of oddsAll.
+var actions = []struct {
+	odds int
+	line func(b *Bot) string
+}{
+	{30, (*Bot).steer},
+	{20, func(*Bot) string { return "LOOK" }},
+	{25, (*Bot).attack},
+	{10, (*Bot).take},
+	{3, func(*Bot) string { return "STACK" }},
+	{5, (*Bot).trade},
+	{6, func(*Bot) string { return "WHERE" }},
+	{4, (*Bot).inspect},
+	{4, (*Bot).stance},
+	{1, func(*Bot) string { return "LEAVE" }},
+}
+
+// oddsAll is the sum of the odds.
+var oddsAll = func() (all int) {
+	for _, d := range actions {
+		all += d.odds
+	}
+	return all
+}()
+
+// act sends one command.
+func (b *Bot) act() error {
+	if !b.ledger.Alive {
+		return b.send("JOIN", "JOIN")
+	}
+	at := b.dice.IntN(oddsAll)
+	for _, d := range actions {
+		if at -= d.odds; at < 0 {
+			text := d.line(b)
+			return b.send(text, text)
+		}
+	}
+	return nil
+}
+
+func (b *Bot) send(verb, text string) error {
+	b.changing = verb == "JOIN" || verb == "LEAVE"
+	b.sent = append(b.sent, verb)
+	return b.write(text)
+}
+
+func (b *Bot) steer() string {
+	return fmt.Sprintf("STEER %.2f %.2f", b.dice.Float64()*2-1, b.dice.Float64()*2-1)
+}
+
+func (b *Bot) stance() string {
+	if b.dice.IntN(2) == 0 {
+		return "STANCE calm"
+	}
+	return "STANCE fierce"
+}
+
+// attack chooses an entity nearby, one that was seen, or one that another bot saw.
+func (b *Bot) attack() string {
+	elsewhere, _ := b.options.Gossip.heard()
+	return aim("ATTACK", b.choose(b.sights.near, elsewhere))
+}
+
+func (b *Bot) take() string {
+	_, elsewhere := b.options.Gossip.heard()
+	return aim("TAKE", b.choose(b.sights.item, elsewhere))
+}
+
+func (b *Bot) trade() string {
+	elsewhere, _ := b.options.Gossip.heard()
+	return aim("TRADE", b.choose(b.sights.near, elsewhere))
+}
+
+func (b *Bot) inspect() string {
+	elsewhere, _ := b.options.Gossip.heard()
+	return aim("LOOK", elsewhere)
+}
+
+// choose returns one of the two, or none.
+func (b *Bot) choose(own, elsewhere handle.Handle) handle.Handle {
+	return [...]handle.Handle{handle.None, own, elsewhere}[b.dice.IntN(3)]
+}
+
+// aim names a target, if there is one.
+func aim(verb string, at handle.Handle) string {
+	if at == handle.None {
+		return verb
+	}
+	return verb + " " + at.String()
+}
+
+// Gossip shares an entity that one bot saw with other bots, so that
+// those on other islands use it too. Safe for concurrent use; the zero
+// value is ready.
+type Gossip struct {
+	seen, item atomic.Uint64
+}
+
+func (g *Gossip) tell(seen, item handle.Handle) {
+	if seen != handle.None {
+		g.seen.Store(uint64(seen))
+	}
+	if item != handle.None {
+		g.item.Store(uint64(item))
+	}
+}
+
+func (g *Gossip) heard() (seen, item handle.Handle) {
+	return handle.Handle(g.seen.Load()), handle.Handle(g.item.Load())
 }

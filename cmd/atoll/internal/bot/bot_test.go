@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/bot"
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/line"
 	"github.com/atoll-sim/atoll/handle"
 )
 
@@ -105,7 +106,7 @@ func TestLedger(t *testing.T) {
 	require.NotZero(t, rejected)
 	require.Equal(t, bot.Ledger{
 		Client: 17,
-		Tally:  bot.Tally{Accepted: 8, Applied: 5, Late: 1, Refused: 1, Lost: 1, Rejected: rejected},
+		Tally:  line.Tally{Accepted: 8, Applied: 5, Late: 1, Refused: 1, Lost: 1, Rejected: rejected},
 		Errors: []string{"ERROR that was wrong"},
 		Avatar: handle.New(8, 3, 1), Obeyed: 3, Sum: 2 + 3 + 7, Items: 1, Fierce: true,
 		Deaths: 2, Taken: 1,

@@ -4,22 +4,15 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/line"
 	"github.com/atoll-sim/atoll/handle"
 )
-
-// Tally counts the outcomes of a bot's commands, as the bot received them.
-type Tally struct {
-	Accepted, Applied, Late, Refused, Lost, Rejected uint64
-}
-
-// Decided returns how many commands have an outcome.
-func (t Tally) Decided() uint64 { return t.Applied + t.Late + t.Refused + t.Lost }
 
 // Ledger is what a bot knows from its connection
 // alone.
 type Ledger struct {
 	Client uint32 // its number, from the server's greeting
-	Tally
+	line.Tally
 	Errors []string // lines that began with ERROR, which is a failure
 
 	Avatar handle.Handle // the last one; none: never joined
@@ -58,6 +51,7 @@ func (l *Ledger) outcome(word string, seq uint64, verb string, rest []string) er
 	return nil
 }
 
+// applied records what a command that was applied has changed.
 func (l *Ledger) applied(seq uint64, verb string, rest []string) error {
 	switch verb {
 	case "JOIN":

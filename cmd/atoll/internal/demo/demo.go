@@ -1,7 +1,15 @@
+// Package demo is the demo command: a realm full of creatures, served to bots
+// over TCP, watched once a second and audited at the end.
+//
+// A run ends from the outside in, so that nothing changes during the audit: the bots
+// stop sending and receive the outcomes of all that they sent; the server accepts
+// nothing more and drains; the ticks end; the bots receive the last deaths; the
+// books are compared; then the connections are closed.
 package demo
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -13,10 +21,78 @@ import (
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/bot"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/server"
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/setting"
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/inspect"
 	"github.com/atoll-sim/atoll/persist/durable"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
+
+// The ranges of the settings in a Config.
+var (
+	BotsRange      = setting.Range{Min: 0, Max: 2000}
+	CreaturesRange = setting.Range{Min: 0, Max: 4_000_000}
+	ShardsRange    = setting.Range{Min: 0, Max: handle.HomeMax}
+	WorkersRange   = setting.Range{Min: 0, Max: 1024}
+	HzRange        = setting.Range{Min: 1, Max: 1000}
+)
+
+// clientsSpare is how many clients may come in addition to the bots.
+const clientsSpare = 256
+
+// Config says what to run. See Default.
+type Config struct {
+	Duration  time.Duration // 0: until the context ends
+	Bots      int
+	Creatures int
+	Shards    int // 0: the world's default
+	Workers   int // 0: GOMAXPROCS
+	Hz        int // ticks per second
+	Seed      uint64
+	Listen    string // host:port; port 0: any
+	State     string // the directory that keeps the world, and from which it continues; empty: none
+	Inspect   string // host:port to serve the inspector on; empty: none
+	Token     string // for changes by the inspector; empty: a new one, which is printed
+	Describe  bool   // add a description of the world at the end to the Summary
+
+	hooks hooks
+}
+
+// hooks are for tests that inject a fault, to see that the audit finds it.
+type hooks struct {
+	deliver        func(realm.Command) int                                          // how often to send a command
+	outcomeWaitMax time.Duration                                                    // of the server
+	pauseMax       time.Duration                                                    // of bots, between commands
+	system         scheduler.System                                                 // one more, after the others
+	beforeAudit    func(*realm.Realm)                                               // when nothing runs any more
+	view           func(who handle.Handle, carries []handle.Handle) []handle.Handle // what the audit sees in an inventory
+	dead           func([]handle.Handle) []handle.Handle                            // the handles to check at the end
+	watched        func([]handle.Handle) []handle.Handle                            // the handles to check each second
+}
+
+// Default returns the Config of a run without settings.
+func Default() Config {
+	return Config{Duration: 20 * time.Second, Bots: 200, Creatures: 20_000, Hz: 20, Seed: 1, Listen: "127.0.0.1:0"}
+}
+
+// validate names each setting that is out of its range.
+func (c *Config) validate() error {
+	err := setting.Check("demo",
+		setting.Value{Name: "Bots", Value: c.Bots, Range: BotsRange},
+		setting.Value{Name: "Creatures", Value: c.Creatures, Range: CreaturesRange},
+		setting.Value{Name: "Shards", Value: c.Shards, Range: ShardsRange},
+		setting.Value{Name: "Workers", Value: c.Workers, Range: WorkersRange},
+		setting.Value{Name: "Hz", Value: c.Hz, Range: HzRange},
+	)
+	if c.Duration < 0 {
+		err = errors.Join(err, fmt.Errorf("demo: Duration is %v, want 0 or more", c.Duration))
+	}
+	return err
+}
+
+// budget is the time that a tick may take.
+func (c *Config) budget() time.Duration { return time.Second / time.Duration(c.Hz) }
 
 // drainWaitMax is how long the last commands may take to get their outcomes.
 const drainWaitMax = 15 * time.Second
@@ -38,7 +114,7 @@ type demo struct {
 	began     time.Time
 	summary   *Summary
 
-	meter     *meter
+	meter     meter
 	stats     world.Stats
 	sampleDue time.Duration
 	samples   chan *sample
@@ -69,6 +145,7 @@ func Run(ctx context.Context, c Config, live io.Writer) (*Summary, error) {
 	return d.summary, nil
 }
 
+// newDemo makes the world, or restores it, and listens.
 func newDemo(ctx context.Context, c Config, live io.Writer) (*demo, error) {
 	r, err := realm.New(realm.Options{
 		Creatures: c.Creatures, Shards: c.Shards, TickInterval: c.budget(), Seed: c.Seed,
@@ -77,7 +154,7 @@ func newDemo(ctx context.Context, c Config, live io.Writer) (*demo, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &demo{config: c, realm: r, meter: newMeter(c.Hz), sampleDue: watchPeriod, samples: make(chan *sample, 1), still: make(chan struct{})}
+	d := &demo{config: c, realm: r, meter: meter{warmUp: uint64(c.Hz)}, sampleDue: watchPeriod, samples: make(chan *sample, 1), still: make(chan struct{})}
 	d.scheduler = scheduler.New(r.World, scheduler.Options{Workers: c.Workers, OnTick: d.onTick})
 	if err := r.AddSystems(d.scheduler); err != nil {
 		return nil, err
@@ -246,3 +323,35 @@ func (d *demo) gather(undone error) *evidence {
 	}
 	return e
 }
+
+// inspector serves the inspector of the world.
+type inspector struct {
+	*inspect.Inspector
+	at net.Listener
+}
+
+// newInspector listens, and prints the address, and the token if it is a new one.
+func newInspector(ctx context.Context, s *scheduler.Scheduler, c Config, live io.Writer) (*inspector, error) {
+	token := c.Token
+	if token == "" {
+		token = rand.Text()
+	}
+	x, err := inspect.New(s, inspect.Options{Name: "atoll demo", Token: token})
+	if err != nil {
+		return nil, err
+	}
+	var lc net.ListenConfig
+	at, err := lc.Listen(ctx, "tcp", c.Inspect)
+	if err != nil {
+		_ = x.Close()
+		return nil, err
+	}
+	_, _ = fmt.Fprintf(live, "look at the world at http://%s/", at.Addr())
+	if c.Token == "" {
+		_, _ = fmt.Fprintf(live, " (to change it: token %s)", token)
+	}
+	_, _ = fmt.Fprintln(live)
+	return &inspector{x, at}, nil
+}
+
+func (i *inspector) serve(ctx context.Context) error { return i.Serve(ctx, i.at) }

@@ -178,24 +178,21 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-func TestQuantiles(t *testing.T) {
+// TestOverruns does not count the ticks of the first second.
+func TestOverruns(t *testing.T) {
 	var took []time.Duration
 	for i := range 1000 {
 		took = append(took, time.Duration(1000-i)*100*time.Microsecond)
 	}
-	all, recent, overruns := demo.Quantiles(20, took, 0, 0.5, 0.99, 1)
-	want := []float64{0.1, 50, 99, 100}
-	for i := range want {
-		require.InDelta(t, want[i], float64(all[i])/1e6, 0.021)
-		require.GreaterOrEqual(t, float64(all[i])/1e6, want[i])
-	}
-	require.Equal(t, []time.Duration{100 * time.Microsecond, 10 * time.Millisecond, 19800 * time.Microsecond, 20 * time.Millisecond}, recent)
-	require.EqualValues(t, 500-20, overruns, "those of the first second do not count")
+	require.EqualValues(t, 500-20, demo.Overruns(20, took))
+}
 
-	all, recent, _ = demo.Quantiles(20, nil, 0.5)
-	require.Zero(t, all[0]+recent[0])
-	all, _, _ = demo.Quantiles(1, []time.Duration{3 * time.Second}, 0.5)
-	require.Equal(t, 3*time.Second, all[0], "longer than there are buckets")
+// TestLately forgets a long tick after ten seconds.
+func TestLately(t *testing.T) {
+	longest := demo.Lately(time.Second, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
+	for i, d := range longest {
+		require.Equal(t, i < 10, d >= time.Second, "%d: %v", i, d)
+	}
 }
 
 func TestLoad(t *testing.T) {

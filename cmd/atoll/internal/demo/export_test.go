@@ -36,18 +36,24 @@ func (c *Config) Dead(end, watched func([]handle.Handle) []handle.Handle) {
 	c.hooks.dead, c.hooks.watched = end, watched
 }
 
-// Quantiles returns quantiles of ticks that took so long: as the meter has them,
-// and of the most recent ones.
-func Quantiles(hz int, took []time.Duration, q ...float64) (all, recent []time.Duration, overruns uint64) {
-	m := newMeter(hz)
+// Overruns returns how many ticks of a run overran, given how long they took.
+func Overruns(hz int, took []time.Duration) uint64 {
+	m := meter{warmUp: uint64(hz)}
 	for _, d := range took {
 		m.add(scheduler.Report{Duration: d, Overrun: d > time.Second/time.Duration(hz)})
 	}
-	lately := m.lately()
-	for _, q := range q {
-		all, recent = append(all, m.quantile(q)), append(recent, quantileOf(lately, q))
+	return m.overruns
+}
+
+// Lately returns the longest recent tick, after each sample of a run with so many ticks before it.
+func Lately(took ...time.Duration) (longest []time.Duration) {
+	var m meter
+	for _, d := range took {
+		m.add(scheduler.Report{Duration: d})
+		recent := m.lately()
+		longest = append(longest, recent.Quantile(1))
 	}
-	return all, recent, m.overruns
+	return longest
 }
 
 // Load shows the load of shards.

@@ -11,6 +11,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
+	"github.com/atoll-sim/atoll/world/stats"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 type sample struct {
 	at      time.Duration // since the start
 	ticks   uint64
-	recent  []time.Duration // sorted
+	recent  stats.Histogram
 	ledger  realm.Ledger
 	shards  []int // entities
 	dead    []handle.Handle
@@ -46,7 +47,7 @@ func (d *demo) onTick(r scheduler.Report) {
 }
 
 func (d *demo) sample(at time.Duration) *sample {
-	s := &sample{at: at, ticks: d.meter.ticks, skipped: d.meter.skipped, recent: d.meter.lately(), ledger: d.realm.Ledger()}
+	s := &sample{at: at, ticks: d.meter.all.Count(), skipped: d.meter.skipped, recent: d.meter.lately(), ledger: d.realm.Ledger()}
 	d.realm.World.Stats(&d.stats)
 	for i := range d.stats.Shards {
 		s.shards = append(s.shards, d.stats.Shards[i].Entities)
@@ -98,9 +99,10 @@ const (
 	lineFormat   = "%6.0fs %6d │ %5.1f %5.1f %5.1f │ %9d %7d %7d │ %9.0f %9.0f │ %9d %9d %6d %8d │ %s\n"
 )
 
+// write writes the line of a sample, and a header now and then.
 func (w *watcher) write(s *sample) {
 	if w.lines%headerPeriod == 0 {
-		_, _ = fmt.Fprintf(w.out, "tick times are of the last %v, in ms; the budget is %.0f ms\n", recentWindow, ms(w.budget))
+		_, _ = fmt.Fprintf(w.out, "tick times are of the last %ds, in ms; the budget is %.0f ms\n", recentSeconds, ms(w.budget))
 		_, _ = fmt.Fprintf(w.out, headerFormat, "time", "ticks", "p50", "p99", "max", "creatures", "items", "avatars",
 			"created/s", "destr./s", "accepted", "applied", "late", "rejected", "entities per shard: min mean max")
 	}
@@ -111,7 +113,7 @@ func (w *watcher) write(s *sample) {
 	created, destroyed := sums(l)
 	createdBefore, destroyedBefore := sums(&w.last.ledger)
 	_, _ = fmt.Fprintf(w.out, lineFormat,
-		s.at.Seconds(), s.ticks, ms(quantileOf(s.recent, 0.5)), ms(quantileOf(s.recent, 0.99)), ms(quantileOf(s.recent, 1)),
+		s.at.Seconds(), s.ticks, ms(s.recent.Quantile(0.5)), ms(s.recent.Quantile(0.99)), ms(s.recent.Max()),
 		alive(realm.Creatures), alive(realm.Items), int64(t.Joined-t.Left)+alive(realm.Avatars),
 		float64(created-createdBefore)/seconds, float64(destroyed-destroyedBefore)/seconds,
 		t.Accepted, t.Applied, t.Late, t.Rejected, load(s.shards))
@@ -148,4 +150,37 @@ func load(shards []int) string {
 		}
 	}
 	return b.String()
+}
+
+// meter keeps how long ticks took: all of them, and the most recent ones. Its size is fixed.
+//
+// Ownership: the goroutine that makes ticks; read when they have ended.
+type meter struct {
+	all      stats.Histogram
+	before   [recentSeconds]stats.Histogram // all, as it was at the last samples; a ring
+	samples  int
+	overruns uint64 // over budget, the ticks of the first second not counted
+	skipped  uint64
+	warmUp   uint64 // ticks in the first second
+}
+
+// recentSeconds is how many seconds count as recent.
+const recentSeconds = 10
+
+// add counts a tick.
+func (m *meter) add(r scheduler.Report) {
+	if r.Overrun && m.all.Count() >= m.warmUp {
+		m.overruns++
+	}
+	m.all.Add(r.Duration)
+	m.skipped = r.Skipped
+}
+
+// lately returns the ticks of the last seconds. It is called once a second.
+func (m *meter) lately() stats.Histogram {
+	before := &m.before[m.samples%recentSeconds]
+	recent := m.all.Since(before)
+	*before = m.all
+	m.samples++
+	return recent
 }

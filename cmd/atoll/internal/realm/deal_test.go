@@ -24,9 +24,9 @@ func (g *game) item(worth int32) handle.Handle {
 }
 
 // give puts items in the guest's inventory.
-func (c *guest) give(items ...handle.Handle) {
-	c.g.t.Helper()
-	require.NoError(c.g.t, c.g.Inventory.AddChildren(c.g.World, c.avatar, items...))
+func (g *guest) give(items ...handle.Handle) {
+	g.g.t.Helper()
+	require.NoError(g.g.t, g.g.Inventory.AddChildren(g.g.World, g.avatar, items...))
 }
 
 // sound checks that each item is in one place.

@@ -46,6 +46,7 @@ func (r *Realm) obey(b *world.Build) func(*world.Context) {
 	}
 }
 
+// obey takes a command that did not come before, and counts those that are missing.
 func (o *obeyer) obey(c *world.Context, to handle.Handle, cmd *Command) {
 	at := c.Locate(to)
 	a := o.avatar.At(at)
@@ -95,6 +96,7 @@ func (o *obeyer) apply(c *world.Context, cmd *Command, s subject) {
 	o.applied(o.isle, s.Avatar, reply)
 }
 
+// attack sends a blow to the target, or to an entity nearby.
 func (o *obeyer) attack(c *world.Context, cmd *Command, s *subject, reply *Reply) {
 	target := cmd.Target
 	if target == handle.None {
@@ -139,4 +141,54 @@ func (i *island) count(a *Avatar, seq uint32) {
 	a.Obeyed++
 	a.Sum += uint64(seq)
 	i.ledger.Obeyed++
+}
+
+// witness reads what other islands wrote in this tick.
+type witness struct {
+	pos    *world.ForeignReader[Position]
+	health *world.ForeignReader[Health]
+	beast  *world.ForeignReader[Creature]
+	item   *world.ForeignReader[Item]
+	avatar *world.ForeignReader[Avatar]
+}
+
+// sight answers clients' questions about entities anywhere. It runs after every
+// island has written what it reads.
+func (r *Realm) sight(b *world.Build) func(*world.Context) {
+	w := witness{
+		pos: world.ReadForeign[Position](b), health: world.ReadForeign[Health](b),
+		beast: world.ReadForeign[Creature](b), item: world.ReadForeign[Item](b), avatar: world.ReadForeign[Avatar](b),
+	}
+	isle := r.island(b)
+	return func(*world.Context) {
+		for _, l := range isle.looks {
+			reply := w.describe(l.target)
+			reply.Seq = l.seq
+			r.tell(isle, l.client, reply)
+		}
+		isle.looks = isle.looks[:0]
+	}
+}
+
+// describe describes an entity that has a position.
+func (w *witness) describe(h handle.Handle) Reply {
+	reply := Reply{Verb: Look, Outcome: world.Applied}
+	pos, ok := w.pos.Get(h)
+	if !ok {
+		return reply
+	}
+	reply.Who, reply.X, reply.Y = h, pos.X, pos.Y
+	if health, ok := w.health.Get(h); ok {
+		reply.Points = health.Points
+	}
+	if _, ok := w.beast.Get(h); ok {
+		reply.Kind = Creatures
+	}
+	if _, ok := w.avatar.Get(h); ok {
+		reply.Kind = Avatars
+	}
+	if it, ok := w.item.Get(h); ok {
+		reply.Kind, reply.Worth = Items, it.Worth
+	}
+	return reply
 }

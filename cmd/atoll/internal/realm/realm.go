@@ -1,12 +1,41 @@
+// Package realm is the game world of the demo: islands full of creatures that
+// wander, fight, die, drop what they carry and are replaced, with avatars among them
+// that clients steer.
+//
+// Each shard of the world is one island. The islands lie side by side in a grid. An entity that
+// walks across a border is moved to the other island's shard. The systems run in
+// this order:
+//
+//	wander   creatures turn, everything that has a velocity moves
+//	sense    the island's grids are rebuilt
+//	obey     avatars do what clients commanded
+//	fight    creatures choose a neighbour, or an entity of a rumour, and attack
+//	strike   attacks land; entities that die drop what they carry
+//	expire   items that lay too long are gone
+//	spawn    new creatures replace those that died
+//	deal     avatars take items, stack them and trade
+//	sight    answers what clients asked about entities on any island
+//	cross    entities that have crossed a border are moved to the island there
+//
+// Systems are deterministic: what they do depends on the seed, on the tick and
+// on what was delivered, never on time or on the order of a map.
+//
+// The realm keeps books of its own besides the world's: a Ledger for each island,
+// which only the island's systems write, and a sample of the dead. An audit
+// compares them with a Census, which is a full scan of the world.
 package realm
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/ext/region"
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -122,6 +151,7 @@ func (r *Realm) Fill() error {
 	return nil
 }
 
+// register registers the game's components, messages and bundles.
 func (r *Realm) register(w *world.World) {
 	r.position = world.Register[Position](w, "position")
 	world.Register[Velocity](w, "velocity")
@@ -183,4 +213,109 @@ func (r *Realm) tell(i *island, client uint32, reply Reply) {
 	if !r.mailboxes.post(client, reply) {
 		i.ledger.Unheard++
 	}
+}
+
+// newChart places the islands of a world side by side, each of them the region of
+// one shard.
+func newChart(w *world.World) *region.Grid[Position] {
+	columns, rows := region.Divide(w.Shards())
+	chart, err := region.New(w, Position.coordinates, region.Options{
+		Width: Side * float64(columns), Height: Side * float64(rows), Columns: columns, Rows: rows, Margin: cellSide,
+	})
+	if err != nil { // the realm's options cannot cause it
+		panic(err)
+	}
+	return chart
+}
+
+func (p Position) coordinates() (x, y float64) { return float64(p.X), float64(p.Y) }
+
+// corner returns the least coordinates of an island.
+func (r *Realm) corner(island int) Position {
+	x, y := r.chart.Corner(island)
+	return Position{float32(x), float32(y)}
+}
+
+// extent returns the greatest coordinates of all islands: the shore.
+func (r *Realm) extent() Position {
+	o := r.chart.Options()
+	return Position{float32(o.Width), float32(o.Height)}
+}
+
+// AppendState appends the islands' state outside of the world that decides
+// what their systems do, for a hash of the state. No tick may be running.
+func (r *Realm) AppendState(dst []byte) []byte {
+	for i := range r.islands {
+		isle := &r.islands[i]
+		dst, _ = isle.chance.AppendBinary(dst) // which never fails
+		dst, _ = binary.Append(dst, binary.LittleEndian, &isle.ledger)
+	}
+	return dst
+}
+
+// chanceBytes is what rand.PCG appends.
+const chanceBytes = 20
+
+var errState = errors.New("realm: that is not the state of so many islands")
+
+// Saved is what a snapshot needs besides the realm's world: what AppendState appends, and the
+// sample of dead handles.
+func (r *Realm) Saved() snapshot.Also {
+	return snapshot.Also{Name: "islands", Save: r.save, Load: r.load}
+}
+
+func (r *Realm) save(dst []byte) []byte {
+	dst = r.AppendState(dst)
+	for i := range r.islands {
+		g := &r.islands[i].graveyard
+		dst = binary.LittleEndian.AppendUint64(dst, g.dead)
+		for _, h := range g.graves {
+			dst = binary.LittleEndian.AppendUint64(dst, uint64(h))
+		}
+	}
+	return dst
+}
+
+// load reads what save has written.
+func (r *Realm) load(src []byte) error {
+	for i := range r.islands {
+		isle := &r.islands[i]
+		size := chanceBytes + binary.Size(&isle.ledger)
+		if len(src) < size || isle.chance.UnmarshalBinary(src[:chanceBytes]) != nil {
+			return errState
+		}
+		_, _ = binary.Decode(src[chanceBytes:size], binary.LittleEndian, &isle.ledger) // it has the size
+		src = src[size:]
+	}
+	for i := range r.islands {
+		g := &r.islands[i].graveyard
+		if len(src) < 8 {
+			return errState
+		}
+		g.dead, src = binary.LittleEndian.Uint64(src), src[8:]
+		n := min(g.dead, gravesMax)
+		if uint64(len(src)) < 8*n {
+			return errState
+		}
+		g.graves = g.graves[:0]
+		for range n {
+			g.graves, src = append(g.graves, handle.Handle(binary.LittleEndian.Uint64(src))), src[8:]
+		}
+	}
+	if len(src) > 0 {
+		return errState
+	}
+	return nil
+}
+
+// denOf returns the den of an island, the one entity of it that every other island knows: Fill
+// creates it first, and it is never destroyed.
+func denOf(island int) handle.Handle { return handle.New(uint32(island), 0, 1) }
+
+// Avatars returns the avatars. No tick may be running.
+func (r *Realm) Avatars() (all []handle.Handle) {
+	for h := range r.World.Query(world.With[Avatar](r.World)).Entities() {
+		all = append(all, h)
+	}
+	return all
 }

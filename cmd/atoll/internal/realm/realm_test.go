@@ -59,20 +59,20 @@ func (g *game) guest() *guest {
 	return &guest{g: g, port: port, number: number, box: box, avatar: h}
 }
 
-func (c *guest) command(o realm.Command) {
-	c.g.t.Helper()
-	c.seq++
-	o.Client, o.Seq = c.number, c.seq
+func (g *guest) command(o realm.Command) {
+	g.g.t.Helper()
+	g.seq++
+	o.Client, o.Seq = g.number, g.seq
 	if o.Nth == 0 {
-		o.Nth = c.seq
+		o.Nth = g.seq
 	}
-	require.NoError(c.g.t, c.g.Command(c.port, c.avatar, o))
+	require.NoError(g.g.t, g.g.Command(g.port, g.avatar, o))
 }
 
 // reply returns the next reply, or the zero one if there is none.
-func (c *guest) reply() realm.Reply {
+func (g *guest) reply() realm.Reply {
 	select {
-	case r := <-c.box:
+	case r := <-g.box:
 		return r
 	default:
 		return realm.Reply{}

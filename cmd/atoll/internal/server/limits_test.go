@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/line"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/server"
 )
@@ -207,7 +208,7 @@ func TestDrain(t *testing.T) {
 	require.NoError(t, s.Drain(context.Background()), "twice is no error")
 	tally, ok := s.ClientTally(0)
 	require.True(t, ok)
-	require.Equal(t, server.Tally{Accepted: 3, Applied: 3, Rejected: 1}, tally)
+	require.Equal(t, line.Tally{Accepted: 3, Applied: 3, Rejected: 1}, tally)
 }
 
 // TestLost loses a command on its way: it is told so, and those after it are

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/line"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/server"
 	"github.com/atoll-sim/atoll/handle"
@@ -51,7 +52,7 @@ func TestWrongLines(t *testing.T) {
 		{"WHERE", "WHERE" + noAvatar},
 		{"LEAVE", "LEAVE" + noAvatar},
 		{"QUIT now", "QUIT has 1 arguments, want: QUIT"},
-		{strings.Repeat("x", server.LineBytesMax+1), "line is longer than 256 bytes; the rest of it is skipped"},
+		{strings.Repeat("x", line.BytesMax+1), "line is longer than 256 bytes; the rest of it is skipped"},
 		{strings.Repeat("JOIN\t", 100_000), "line is longer than 256 bytes; the rest of it is skipped"},
 	} {
 		t.Run(test.line[:min(len(test.line), 20)], func(t *testing.T) {

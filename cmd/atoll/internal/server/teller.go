@@ -35,7 +35,7 @@ func (c *client) tell(ctx context.Context, cmd command) {
 	reply, known := c.outcome(ctx, cmd)
 	c.teller.told = cmd.seq
 	c.enter(cmd, reply, known)
-	c.server.traffic.leave()
+	c.server.traffic.RUnlock()
 	c.teller.text = appendOutcome(c.teller.text[:0], &cmd, &reply, known)
 	c.say(c.teller.text)
 	if cmd.verb == verbJoin {

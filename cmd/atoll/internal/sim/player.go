@@ -38,6 +38,7 @@ type player struct {
 	replies []realm.Reply
 }
 
+// newPlayer makes a player; one that does not act has no port.
 func newPlayer(r *realm.Realm, seed uint64, number int, act bool) (*player, error) {
 	client, box, err := r.OpenMailbox(mailboxSize)
 	if err != nil {

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
 	"github.com/atoll-sim/atoll/persist/inputlog"
+	"github.com/atoll-sim/atoll/persist/snapshot"
+	"github.com/atoll-sim/atoll/persist/state"
 )
 
 // note describes a sim in the log that it was recorded to.
@@ -84,4 +87,130 @@ func (s *sim) finish(err error) error {
 		return err
 	}
 	return errors.Join(err, s.recorder.Close())
+}
+
+// errOther is returned on loading a realm with another number of creatures.
+var errOther = errors.New("sim: a realm of another number of creatures")
+
+// Save runs a sim without players and writes a snapshot of its world. It calls ticked after each
+// tick.
+func Save(ctx context.Context, c Config, how snapshot.Compression, to io.Writer, ticked func()) error {
+	c.Players, c.kept = 0, true
+	if err := c.validate(); err != nil {
+		return err
+	}
+	s, err := newSim(c, true)
+	if err == nil {
+		err = s.realm.Fill()
+	}
+	if err == nil {
+		err = s.ticks(ctx, c.Ticks, ticked)
+	}
+	if err != nil {
+		return err
+	}
+	o := s.saved(&c.Creatures)
+	o.Compression = how
+	return snapshot.Save(to, s.realm.World, o)
+}
+
+func (s *sim) ticks(ctx context.Context, n int, ticked func()) error {
+	for range n {
+		if err := s.step(ctx); err != nil {
+			return fmt.Errorf("sim: tick %d: %w", s.realm.World.Tick(), err)
+		}
+		ticked()
+	}
+	return nil
+}
+
+// saved returns what belongs to a snapshot. If a snapshot with another number of creatures is
+// loaded, which shapes a realm, it sets creatures to that and the error is errOther.
+func (s *sim) saved(creatures *int) snapshot.Options {
+	return snapshot.Options{Scheduler: s.scheduler, Workers: s.config.Workers, Also: []snapshot.Also{
+		{
+			Name: "sim",
+			Save: func(dst []byte) []byte {
+				text, _ := json.Marshal(note{Sim: noteVersion, Creatures: *creatures}) // of numbers
+				return append(dst, text...)
+			},
+			Load: func(src []byte) error {
+				n := note{Creatures: -1}
+				if err := json.Unmarshal(src, &n); err != nil || n.Sim != noteVersion {
+					return fmt.Errorf("sim: the snapshot is not of a sim of version %d", noteVersion)
+				}
+				if n.Creatures != *creatures {
+					*creatures = n.Creatures
+					return errOther
+				}
+				return nil
+			},
+		},
+		s.realm.Saved(),
+	}}
+}
+
+// Load restores a world from the snapshot that open opens, audits it, runs ticks and audits it
+// again. It reports the hash before and after the ticks. It uses Ticks and Workers of c, and
+// Creatures for a snapshot of the demo, which does not say how many there should be.
+func Load(ctx context.Context, c Config, open func() (io.ReadCloser, error), live io.Writer, tell func(l Look, entities int), ticked func()) error {
+	info, err := inspect(open)
+	if err != nil {
+		return err
+	}
+	c.Players, c.Shards, c.Seed, c.interval, c.kept = 0, info.Options.Shards, info.Options.Seed, info.Options.TickInterval, true
+	s, err := load(c, open)
+	if err != nil {
+		return err
+	}
+	books := demo.BooksOf(s.realm)
+	for _, n := range []int{0, c.Ticks} {
+		if err = s.ticks(ctx, n, ticked); err == nil {
+			var hash state.Hash // as the head of a snapshot has it
+			hash, err = state.StateHash(s.realm.World, nil)
+			tell(Look{s.realm.World.Tick(), hash}, s.realm.World.Count())
+		}
+		if err == nil {
+			err = books.Audit(live)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func inspect(open func() (io.ReadCloser, error)) (snapshot.Info, error) {
+	src, err := open()
+	if err != nil {
+		return snapshot.Info{}, err
+	}
+	defer func() { _ = src.Close() }()
+	return snapshot.Inspect(src)
+}
+
+// load loads a snapshot: twice, if the first time shows that its realm has another number of
+// creatures.
+func load(c Config, open func() (io.ReadCloser, error)) (s *sim, err error) {
+	for range 2 {
+		if err = c.validate(); err != nil {
+			return nil, err
+		}
+		if s, err = newSim(c, true); err != nil {
+			return nil, err
+		}
+		if err = loadInto(s, open, &c.Creatures); !errors.Is(err, errOther) {
+			break
+		}
+	}
+	return s, err
+}
+
+func loadInto(s *sim, open func() (io.ReadCloser, error), creatures *int) error {
+	src, err := open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = src.Close() }()
+	return snapshot.Load(src, s.realm.World, s.saved(creatures))
 }

@@ -1,10 +1,21 @@
+// Package sim is the sim command: the demo's realm without network and clock, fed
+// by players that follow a script, to see that the same inputs give the same world.
+//
+// Between ticks one goroutine plays all players. What each does depends on the
+// seed, on its number and on the replies that it got. Every so many ticks the state of
+// the world is hashed. The hashes do not depend on the number of workers or
+// processors, nor on the order in which chaos runs them.
 package sim
 
 import (
 	"context"
 	"fmt"
+	"io"
+	"time"
 
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/setting"
 	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/scheduler"
@@ -42,6 +53,7 @@ func Run(ctx context.Context, c Config, tell func(Look)) error {
 	return s.finish(s.run(ctx, tell))
 }
 
+// run makes the ticks, and reports hashes.
 func (s *sim) run(ctx context.Context, tell func(Look)) error {
 	c := s.config
 	for n := 1; n <= c.Ticks; n++ {
@@ -110,4 +122,49 @@ func (s *sim) step(ctx context.Context) error {
 		}
 	}
 	return s.scheduler.Step(ctx)
+}
+
+// The ranges of the settings in a Config that the demo does not have.
+var (
+	TicksRange   = setting.Range{Min: 1, Max: 10_000_000}
+	PlayersRange = setting.Range{Min: 0, Max: 2000}
+)
+
+// Config says what to run. See Default.
+type Config struct {
+	Ticks     int
+	Players   int
+	Creatures int
+	Shards    int // 0: the world's default
+	Workers   int // 0: GOMAXPROCS
+	Seed      uint64
+	Chaos     bool      // shards in a random order, and random delays
+	Every     int       // ticks from one hash to the next; 0: HashTicks
+	Record    io.Writer // what the players send is written there; nil: nowhere
+
+	kept     bool          // the world is filled by a snapshot, or by Save
+	interval time.Duration // of ticks; 0: the world's default
+}
+
+// HashTicks is how many ticks lie between two hashes.
+const HashTicks = 50
+
+// Default returns the Config of a run without settings.
+func Default() Config {
+	return Config{Ticks: 300, Players: 32, Creatures: 20_000, Seed: 1}
+}
+
+// validate names each setting that is out of its range.
+func (c *Config) validate() error {
+	if c.Every == 0 {
+		c.Every = HashTicks
+	}
+	return setting.Check("sim",
+		setting.Value{Name: "Ticks", Value: c.Ticks, Range: TicksRange},
+		setting.Value{Name: "Every", Value: c.Every, Range: TicksRange},
+		setting.Value{Name: "Players", Value: c.Players, Range: PlayersRange},
+		setting.Value{Name: "Creatures", Value: c.Creatures, Range: demo.CreaturesRange},
+		setting.Value{Name: "Shards", Value: c.Shards, Range: demo.ShardsRange},
+		setting.Value{Name: "Workers", Value: c.Workers, Range: demo.WorkersRange},
+	)
 }

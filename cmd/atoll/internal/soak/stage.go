@@ -4,7 +4,9 @@ import (
 	"context"
 	"io"
 	"math/rand/v2"
-	"sync/atomic"
+	"time"
+
+	"go.uber.org/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/scheduler"
@@ -52,6 +54,7 @@ type stage struct {
 	giveUp   context.CancelFunc
 }
 
+// newStage makes the world, its herds, clients and veterans.
 func newStage(c Config, live io.Writer) (*stage, error) {
 	w, err := world.New(c.options())
 	if err != nil {
@@ -111,4 +114,125 @@ func (s *stage) populate() error {
 // newRand returns the random numbers of one client or system.
 func (c *Config) newRand(actor uint32) *rand.Rand {
 	return rand.New(rand.NewPCG(c.Seed, uint64(actor)))
+}
+
+// The components. Each repeats the serial number in the entity's tag, so
+// that mixed-up columns are detected.
+type (
+	// tag names the book that has the entity, and the place in it.
+	tag      struct{ Maker, Place, Serial uint32 }
+	twin     struct{ Serial uint32 }
+	position struct{ X, Y float32 }
+	velocity struct{ X, Y float32 }
+	value    struct{ N uint32 }     // how often its client set it
+	ear      struct{ Heard uint32 } // how many messages it heard
+	badge    struct{ Serial uint32 }
+	label    struct{ Text string } // has a pointer
+)
+
+// The bundles.
+type (
+	animal struct {
+		tag
+		twin
+		position
+		velocity
+	}
+	guest struct {
+		tag
+		twin
+		value
+		ear
+	}
+	veteran struct {
+		tag
+		twin
+		ear
+	}
+	labelled struct{ label }
+)
+
+// The messages. N counts those of one sender to one receiver, from 1.
+type (
+	word  struct{ N uint32 }         // of a client to its guest
+	order struct{ Client, N uint32 } // of a client to a veteran
+	shout struct{ Shard, N uint32 }  // of a system to a veteran
+)
+
+// Makers: the herds have the numbers of their shards, clients theirs from
+// guestMaker on.
+const (
+	guestMaker   = 1 << 16
+	veteranMaker = 1 << 17
+)
+
+// labels are the texts of labels, by serial number.
+var labels = [...]string{"amber", "beryl", "coral", "diamond", "emerald", "flint", "garnet", "hyacinth"}
+
+func labelOf(serial uint32) label { return label{labels[serial%uint32(len(labels))]} }
+
+// grave is the handle of an entity whose destruction was requested.
+type grave struct {
+	h   handle.Handle
+	due uint64 // the tick from which on it must be stale
+}
+
+// graveyard keeps the newest dead handles.
+type graveyard struct {
+	graves []grave // a ring
+	next   int
+}
+
+func newGraveyard(n int) graveyard { return graveyard{graves: make([]grave, 0, n)} }
+
+func (g *graveyard) add(h handle.Handle, due uint64) {
+	if len(g.graves) < cap(g.graves) {
+		g.graves = append(g.graves, grave{h, due})
+		return
+	}
+	g.graves[g.next] = grave{h, due}
+	g.next = (g.next + 1) % len(g.graves)
+}
+
+// rest stops the clients: first all stop offering contests, then they
+// wait for what they have sent, then they wait for the release.
+//
+// Ownership: resume is the conductor's, written before asked.
+type rest struct {
+	asked    atomic.Bool
+	stopped  atomic.Int32 // clients that offer nothing
+	parked   atomic.Int32
+	contests atomic.Int32 // under way
+	resume   chan struct{}
+}
+
+// ask makes the clients park.
+func (r *rest) ask() {
+	r.stopped.Store(0)
+	r.parked.Store(0)
+	r.resume = make(chan struct{})
+	r.asked.Store(true) // publishes resume
+}
+
+// release lets them continue.
+func (r *rest) release() {
+	r.asked.Store(false)
+	close(r.resume)
+}
+
+// park waits until the audit is over.
+func (c *client) park() {
+	r := &c.s.rest
+	resume := r.resume
+	r.stopped.Inc()
+	for int(r.stopped.Load()) < len(c.s.clients) || r.contests.Load() > 0 || c.port.Waiting() > 0 || c.watches.newest() != nil {
+		if c.s.patience.Err() != nil {
+			return
+		}
+		c.serve()
+		c.watches.settle(c)
+		time.Sleep(time.Millisecond)
+	}
+	r.parked.Inc()
+	<-resume
 }

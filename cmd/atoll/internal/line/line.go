@@ -1,4 +1,5 @@
-// Package line reads text lines of bounded length from a connection.
+// Package line is what a server and its clients share: lines of bounded length, and the counts of
+// what became of commands, which both keep.
 package line
 
 import (
@@ -6,6 +7,22 @@ import (
 	"errors"
 	"io"
 )
+
+// BytesMax is the length of the longest line that either side may send.
+const BytesMax = 256
+
+// Tally counts what became of commands.
+type Tally struct {
+	Accepted uint64 // got a number
+	Applied  uint64 // were applied
+	Late     uint64 // came too late: the avatar had died
+	Refused  uint64 // met a limit of the world at the refresh or in a system
+	Lost     uint64 // got no outcome in time, which is a failure
+	Rejected uint64 // not accepted, because too much was under way
+}
+
+// Decided returns how many commands have an outcome.
+func (t Tally) Decided() uint64 { return t.Applied + t.Late + t.Refused + t.Lost }
 
 // ErrTooLong is returned once for a line that is longer than the limit. The
 // rest of that line is skipped; the lines after it are read as usual.
