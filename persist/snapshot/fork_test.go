@@ -285,7 +285,7 @@ func TestForkOther(t *testing.T) {
 	require.ErrorIs(t, err, snapshot.ErrOtherWorld)
 	require.ErrorContains(t, err, `component "pair": is not in this world`)
 	require.ErrorIs(t, c.Load(world.MustNew(world.Options{Seed: 1}), snapshot.Options{}), snapshot.ErrOtherWorld)
-	require.PanicsWithValue(t, "snapshot: Captured.Load into a nil World; pass one of world.New", func() { _ = c.Load(nil, snapshot.Options{}) })
+	require.PanicsWithValue(t, "snapshot: Captured.Load with a nil World; pass one of world.New", func() { _ = c.Load(nil, snapshot.Options{}) })
 	empty.Close()
 	require.ErrorIs(t, c.Load(empty, snapshot.Options{}), world.ErrClosed)
 }

@@ -108,7 +108,7 @@ func TestCaptured(t *testing.T) {
 	one.Close()
 	_, err = snapshot.Capture(one.World, one.options)
 	require.ErrorIs(t, err, world.ErrClosed)
-	require.PanicsWithValue(t, "snapshot: Capture of a nil World; pass one of world.New", func() { _, _ = snapshot.Capture(nil, snapshot.Options{}) })
+	require.PanicsWithValue(t, "snapshot: Capture with a nil World; pass one of world.New", func() { _, _ = snapshot.Capture(nil, snapshot.Options{}) })
 }
 
 // TestCapturedCodec gives the frame back when a codec panics, and writes what the codec wrote then.

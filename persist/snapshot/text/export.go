@@ -36,7 +36,7 @@ func Export(src io.Reader, dst io.Writer, o snapshot.Options) (snapshot.Info, er
 	if err := ofThisMachine(p.head.Settings); err != nil {
 		return snapshot.Info{}, err
 	}
-	x := &exporting{p: p, texts: map[*format.Named]*valueText{}, out: bufio.NewWriterSize(dst, 1<<16)}
+	x := &exporting{p: p, out: bufio.NewWriterSize(dst, 1<<16)}
 	x.encoder = json.NewEncoder(&x.buf)
 	x.encoder.SetEscapeHTML(false)
 	if err := x.all(); err != nil {
@@ -59,7 +59,6 @@ type exporting struct {
 	buf     bytes.Buffer
 	encoder *json.Encoder
 	sum     xxh3.Hasher
-	texts   map[*format.Named]*valueText
 	err     error // the first deviation from what Save writes
 }
 
@@ -68,8 +67,7 @@ func (x *exporting) all() error {
 	x.line(headLine{textVersion, format.Version, x.p.how.String()})
 	x.sum.Reset() // so that the compression can be edited
 	x.heads()
-	texts := x.components()
-	x.entities(texts)
+	x.entities()
 	x.resources()
 	for i := range x.p.images {
 		x.mail(i)
@@ -166,31 +164,8 @@ func (x *exporting) heads() {
 	}
 }
 
-// textOf returns the format of something's values.
-func (x *exporting) textOf(what string, n *format.Named) *valueText {
-	if t := x.texts[n]; t != nil {
-		return t
-	}
-	t, err := textOf(n)
-	if err != nil {
-		x.fail(format.Altered("%s %q: %w", what, n.Name, err))
-	}
-	x.texts[n] = t
-	return t
-}
-
-func (x *exporting) components() (all []*valueText) {
-	for i := range x.p.names.Components {
-		all = append(all, x.textOf("component", &x.p.names.Components[i]))
-	}
-	return all
-}
-
 // entities writes the entities with rows, in the order of their handles.
-func (x *exporting) entities(texts []*valueText) {
-	if x.err != nil {
-		return
-	}
+func (x *exporting) entities() {
 	var dst []byte
 	for _, h := range slices.Sorted(maps.Keys(x.p.entities)) {
 		at := x.p.entities[h]
@@ -218,7 +193,8 @@ func (x *exporting) entities(texts []*valueText) {
 		}
 		dst = append(dst, `,"components":{`...)
 		for i, id := range x.p.components(b) {
-			dst = texts[id].append(appendName(dst, texts[id].Name, i), b.columns[i].value(at.row))
+			f := x.p.forms[components][id]
+			dst = f.append(appendName(dst, f.Name, i), b.columns[i].value(at.row))
 		}
 		x.write(append(dst, "}}\n"...))
 	}
@@ -228,31 +204,27 @@ func (x *exporting) entities(texts []*valueText) {
 func bitOf(set []uint64, row int) bool { return row/64 < len(set) && set[row/64]>>(row%64)&1 != 0 }
 
 // value writes the first value of a section.
-func (x *exporting) value(c *drive.Cursor, t *valueText) []byte {
+func (x *exporting) value(c *drive.Cursor, f *form) []byte {
 	if c.Err != nil {
 		return nil
 	}
-	rest, err := t.skip.Read(c.Rest, mem.Cells{})
+	rest, err := f.skip.Read(c.Rest, mem.Cells{})
 	if err != nil {
 		c.Rest, c.Err = nil, err
 		return nil
 	}
 	value := c.Rest[:len(c.Rest)-len(rest)]
 	c.Rest = rest
-	return t.append(nil, value)
+	return f.append(nil, value)
 }
 
 // resources writes the resources, each with what shards have added to it.
 func (x *exporting) resources() {
-	for i := range x.p.names.Resources {
-		n := &x.p.names.Resources[i]
-		t, c := x.textOf("resource", n), &drive.Cursor{Rest: x.body(format.ResourceSection, i), Most: x.p.most}
-		if x.err != nil {
-			return
-		}
-		line := resourceLine{Resource: n.Name, Value: x.value(c, t)}
+	for i, f := range x.p.forms[resources] {
+		c := &drive.Cursor{Rest: x.body(format.ResourceSection, i), Most: x.p.most}
+		line := resourceLine{Resource: f.Name, Value: x.value(c, f)}
 		for count := c.Int(); count > 0 && c.Takes(1, 32); count-- {
-			line.Parts = append(line.Parts, x.value(c, t))
+			line.Parts = append(line.Parts, x.value(c, f))
 		}
 		x.ended(c, format.ResourceSection, i)
 		x.line(line)
@@ -263,26 +235,24 @@ func (x *exporting) resources() {
 func (x *exporting) mail(from int) {
 	c := &drive.Cursor{Rest: x.body(format.MailSection, from), Most: x.p.most}
 	if from < len(x.p.images) {
-		for i := range x.p.names.Messages {
-			n := &x.p.names.Messages[i]
-			t := x.textOf("message", n)
+		for _, f := range x.p.forms[messages] {
 			for _, h := range drive.WordsOf[handle.Handle](c) {
-				if value := x.value(c, t); c.Err == nil && x.err == nil {
-					x.line(messageLine{n.Name, from, handleText(h), value})
+				if value := x.value(c, f); c.Err == nil {
+					x.line(messageLine{f.Name, from, handleText(h), value})
 				}
 			}
 		}
 	}
 	for range c.Count(3) {
 		kind, flags, h := c.Int(), c.Below(1<<16), c.Handle()
-		if c.Err != nil || kind >= len(x.p.names.Kinds) || x.err != nil {
+		if c.Err != nil || kind >= len(x.p.forms[requests]) {
 			x.fail(format.Altered("a request of kind %d: %w", kind, drive.ErrBody))
 			return
 		}
-		n := &x.p.names.Kinds[kind]
-		line := requestLine{Request: n.Name, Kind: kind, Shard: from, Flags: uint16(flags), Entity: handleText(h)}
-		if n.Type != "" {
-			line.Value = x.value(c, x.textOf("request", n))
+		f := x.p.forms[requests][kind]
+		line := requestLine{Request: f.Name, Kind: kind, Shard: from, Flags: uint16(flags), Entity: handleText(h)}
+		if f.Type != "" {
+			line.Value = x.value(c, f)
 		}
 		if c.Err == nil {
 			x.line(line)

@@ -3,7 +3,6 @@ package text
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,13 +36,6 @@ func appendName(dst []byte, name string, i int) []byte {
 	return append(appendString(dst, name), ':')
 }
 
-func bitsOf(src []byte, size int) uint64 {
-	if size == 4 {
-		return uint64(binary.NativeEndian.Uint32(src))
-	}
-	return binary.NativeEndian.Uint64(src)
-}
-
 // wholeMost is the largest integer that is written as a number. Floats of 64 bits hold all up to
 // it, and so do all JSON tools.
 const wholeMost = 1 << 53
@@ -68,6 +60,19 @@ func appendWhole(dst []byte, n uint64, signed bool) []byte {
 	return dst
 }
 
+// appendNumber appends a bool, an integer, a float or a handle, by its bits.
+func appendNumber(dst []byte, bits uint64, s *shape.Shape) []byte {
+	switch {
+	case s.Kind == reflect.Bool:
+		return strconv.AppendBool(dst, bits != 0)
+	case shape.IsFloat(s.Kind):
+		return appendFloat(dst, bits, s.Size)
+	case s.Handle:
+		return appendHandle(dst, handle.Handle(bits))
+	}
+	return appendWhole(dst, bits, s.Kind <= reflect.Int64)
+}
+
 // appendHandle appends a handle as text, or as a number if it is not a valid handle.
 func appendHandle(dst []byte, h handle.Handle) []byte {
 	if text, err := h.AppendText(append(dst, '"')); err == nil {
@@ -79,12 +84,17 @@ func appendHandle(dst []byte, h handle.Handle) []byte {
 // notANumber is Go's NaN. Others are written by their bits.
 var notANumber = map[int]uint64{4: uint64(math.Float32bits(float32(math.NaN()))), 8: math.Float64bits(math.NaN())}
 
+// floatOf returns the float of 4 or 8 bytes that has some bits.
+func floatOf(bits uint64, size int) float64 {
+	if size == 4 {
+		return float64(math.Float32frombits(uint32(bits)))
+	}
+	return math.Float64frombits(bits)
+}
+
 // appendFloat appends a float of 4 or 8 bytes, as text if JSON has no number for it.
 func appendFloat(dst []byte, bits uint64, size int) []byte {
-	f := math.Float64frombits(bits)
-	if size == 4 {
-		f = float64(math.Float32frombits(uint32(bits)))
-	}
+	f := floatOf(bits, size)
 	switch {
 	case math.IsNaN(f) && bits != notANumber[size]:
 		return fmt.Appendf(dst, `"NaN %#x"`, bits)
@@ -176,12 +186,24 @@ func objectOf(v any) (map[string]any, error) {
 	return all, nil
 }
 
-func listOf(v any) ([]any, error) {
+// listOf returns the elements of a list, which must have n of them, or with 0 any number.
+func listOf(v any, n int) ([]any, error) {
 	all, ok := v.([]any)
-	if !ok {
+	switch {
+	case !ok:
 		return nil, wants("a list", v)
+	case n > 0 && len(all) != n:
+		return nil, fmt.Errorf("it has %d elements, want %d", len(all), n)
 	}
 	return all, nil
+}
+
+// inElement puts the number of an element in front of the path of an error.
+func inElement(i int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return inField(fmt.Sprintf("[%d]", i), err)
 }
 
 // shownOf is how much of a wrong value an error shows.
@@ -193,6 +215,21 @@ func wants(what string, v any) error {
 		text = append(text[:shownOf:shownOf], "…"...)
 	}
 	return fmt.Errorf("%s is no %s", text, strings.TrimPrefix(strings.TrimPrefix(what, "a "), "an "))
+}
+
+// parseNumber reads the bits of a bool, an integer, a float or a handle.
+func parseNumber(v any, s *shape.Shape) (bits uint64, err error) {
+	switch is, ok := v.(bool); {
+	case shape.IsFloat(s.Kind):
+		return parseFloat(v, shape.SizeOf(s.Kind))
+	case s.Kind != reflect.Bool:
+		return parseWhole(v, s)
+	case !ok:
+		return 0, wants("a bool: write true or false", v)
+	case is:
+		bits = 1
+	}
+	return bits, nil
 }
 
 // parseWhole reads an integer of a kind, or a handle.
@@ -233,11 +270,7 @@ func parseFloat(v any, size int) (bits uint64, err error) {
 		text, ok = number.String(), true
 	} else if digits, is := strings.CutPrefix(text, "NaN 0x"); is {
 		bits, err = strconv.ParseUint(digits, 16, size*8)
-		f := math.Float64frombits(bits)
-		if size == 4 {
-			f = float64(math.Float32frombits(uint32(bits)))
-		}
-		if err != nil || !math.IsNaN(f) {
+		if err != nil || !math.IsNaN(floatOf(bits, size)) {
 			return 0, wants("a NaN", v)
 		}
 		return bits, nil

@@ -1,8 +1,11 @@
 package text
 
 import (
+	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -33,7 +36,7 @@ func (x *importing) entity(l *entityLine) error {
 		e.flags |= 1 << f
 	}
 	for name := range l.Components {
-		_, id, err := x.lists[0].find("component", name)
+		_, id, err := x.find(components, name)
 		if err != nil {
 			return fail(err)
 		}
@@ -41,13 +44,13 @@ func (x *importing) entity(l *entityLine) error {
 	}
 	slices.Sort(e.ids)
 	for _, id := range e.ids {
-		t := x.lists[0].all[id]
-		err := x.keep(t.skip.Least() + 8)
+		f := x.forms[components][id]
+		err := x.keep(f.skip.Least() + 8)
 		if err == nil {
-			e.values, err = t.parse(e.values, l.Components[t.Name])
+			e.values, err = f.parse(e.values, l.Components[f.Name])
 		}
 		if err != nil {
-			return fail(inField(t.Name, err))
+			return fail(inField(f.Name, err))
 		}
 	}
 	e.values = slices.Clip(e.values)
@@ -57,28 +60,28 @@ func (x *importing) entity(l *entityLine) error {
 
 // resource makes the section of a resource.
 func (x *importing) resource(l *resourceLine) error {
-	t, at, err := x.lists[2].find("resource", l.Resource)
+	f, at, err := x.find(resources, l.Resource)
 	if err != nil {
 		return err
 	}
-	body, err := x.value(nil, t, l.Value)
+	body, err := x.value(nil, f, l.Value)
 	if err == nil {
 		body = drive.AppendNumber(body, len(l.Parts))
 	}
 	for _, p := range l.Parts {
 		if err == nil {
-			body, err = x.value(body, t, p)
+			body, err = x.value(body, f, p)
 		}
 	}
 	if err != nil {
 		return fmt.Errorf("resource %q: %w", l.Resource, err)
 	}
-	return x.once(bytesKey{format.ResourceSection, at}, body)
+	return x.once(sectionKey{format.ResourceSection, at}, body)
 }
 
 // message adds a message to the mail of a shard.
 func (x *importing) message(l *messageLine) error {
-	t, at, err := x.lists[1].find("message", l.Message)
+	f, at, err := x.find(messages, l.Message)
 	if err != nil {
 		return err
 	}
@@ -90,7 +93,7 @@ func (x *importing) message(l *messageLine) error {
 		m.to, m.values = append(m.to, nil), append(m.values, nil)
 	}
 	m.to[at] = append(m.to[at], handle.Handle(l.To))
-	if m.values[at], err = x.value(m.values[at], t, l.Value); err != nil {
+	if m.values[at], err = x.value(m.values[at], f, l.Value); err != nil {
 		return fmt.Errorf("message %q: %w", l.Message, err)
 	}
 	return x.keep(8)
@@ -102,20 +105,20 @@ func (x *importing) request(l *requestLine) error {
 	if err != nil {
 		return err
 	}
-	if l.Kind < 0 || l.Kind >= len(x.kinds) {
+	if l.Kind < 0 || l.Kind >= len(x.forms[requests]) {
 		return fmt.Errorf("kind: there is no %d", l.Kind)
 	}
-	t := x.kinds[l.Kind]
-	if l.Request != t.Name {
-		return fmt.Errorf("kind: %d is %s, and the request is %s", l.Kind, t.Name, l.Request)
+	f := x.forms[requests][l.Kind]
+	if l.Request != f.Name {
+		return fmt.Errorf("kind: %d is %s, and the request is %s", l.Kind, f.Name, l.Request)
 	}
-	if err := l.check(t.Name, x.info.Options.Shards); err != nil {
+	if err := l.check(f.Name, x.info.Options.Shards); err != nil {
 		return err
 	}
 	m.count++
 	m.requests = drive.AppendNumber(drive.AppendNumber(drive.AppendNumber(m.requests, l.Kind), uint64(l.Flags)), uint64(l.Entity))
-	if t.Type != "" {
-		if m.requests, err = x.value(m.requests, t, l.Value); err != nil {
+	if f.Type != "" {
+		if m.requests, err = x.value(m.requests, f, l.Value); err != nil {
 			return fmt.Errorf("request %q: %w", l.Request, err)
 		}
 	}
@@ -124,7 +127,7 @@ func (x *importing) request(l *requestLine) error {
 
 // bytes reads some bytes of a section.
 func (x *importing) bytes(l *bytesLine) error {
-	key := bytesKey{format.SchedulerSection, 0}
+	key := sectionKey{format.SchedulerSection, 0}
 	var list []format.Named
 	switch l.Bytes {
 	case "extension":
@@ -164,10 +167,6 @@ func (x *importing) bytes(l *bytesLine) error {
 
 // world reads the state of the world as a whole.
 func (x *importing) world(l *stateLine) (err error) {
-	if x.lines.state != 0 {
-		return fmt.Errorf("it is there twice, first in line %d", x.lines.state)
-	}
-	x.lines.state = x.line
 	s := &x.state
 	s.Incarnation, s.Shard, s.Run, s.Misrouted, s.Moves, s.Gathered, s.Hooks = l.Incarnation, l.Shard, l.Run, l.Misrouted, l.Moves, l.Gathered, l.Hooks
 	s.Pinned, err = x.ids(l.Pinned)
@@ -238,7 +237,7 @@ func (x *importing) shard(l *shardLine) (err error) {
 			s.Stored = append(s.Stored, store.StoredImage{Handle: handle.Handle(n.Entity), Component: ids[0]})
 		}
 	}
-	x.images, x.sections, x.lines.shards = append(x.images, s), append(x.sections, l.Sections), append(x.lines.shards, x.line)
+	x.images, x.sections, x.at = append(x.images, s), append(x.sections, l.Sections), append(x.at, x.line)
 	return err
 }
 
@@ -294,4 +293,135 @@ func (x *importing) end(l *endLine) error {
 	}
 	x.ended = true
 	return nil
+}
+
+// This file converts the state of package names to text, and back.
+
+type (
+	// namesLine is the state of package names. The names are in lines of their own.
+	namesLine struct {
+		Names     string `json:"names"` // the extension
+		LengthMax uint64 `json:"lengthMax"`
+		Refusals  uint64 `json:"refusals"`
+	}
+	nameLine struct {
+		Name   json.RawMessage `json:"name"`
+		Of     string          `json:"of"`
+		Entity handleText      `json:"entity"`
+	}
+	refusedLine struct {
+		Refused json.RawMessage `json:"refused"`
+		Of      string          `json:"of"`
+		Entity  handleText      `json:"entity"`
+		Holder  handleText      `json:"holder"`
+	}
+)
+
+// nameBytes is about how much memory a name takes, besides its text.
+const nameBytes = 128
+
+// extension writes the state of an extension: by name if it is package names, with names that are
+// strings.
+func (x *exporting) extension(name string, body []byte) {
+	c := &drive.Cursor{Rest: body, Most: x.p.most}
+	lines := []any{namesLine{name, c.Word64(), c.Word64()}}
+	named, refused := c.Word64(), c.Word64()
+	text := func() json.RawMessage { return appendText(nil, c.Take(int(min(c.Word64(), math.MaxInt32)))) }
+	for range named {
+		h := handleText(c.Word64())
+		if lines = append(lines, nameLine{text(), name, h}); !c.Takes(1, nameBytes) {
+			break
+		}
+	}
+	for range refused {
+		entity, holder := handleText(c.Word64()), handleText(c.Word64())
+		if lines = append(lines, refusedLine{text(), name, entity, holder}); !c.Takes(1, nameBytes) {
+			break
+		}
+	}
+	if c.End() != nil {
+		x.bytes("extension", name, body)
+		return
+	}
+	for _, l := range lines {
+		x.line(l)
+	}
+}
+
+// namesOf begins the names of an extension.
+func (x *importing) namesOf(l *namesLine) error {
+	at := slices.IndexFunc(x.names.Extensions, func(n format.Named) bool { return n.Name == l.Names })
+	if at < 0 || x.named[l.Names] != nil {
+		return fmt.Errorf("names: there is no extension %q, or two lines of it", l.Names)
+	}
+	if err := l.check(); err != nil {
+		return err
+	}
+	n := &namesText{head: [2]uint64{l.LengthMax, l.Refusals}, taken: map[string]handleText{}, entities: map[handleText]bool{}}
+	x.named[l.Names] = n
+	return x.once(sectionKey{format.ExtensionSection, at}, nil)
+}
+
+func (x *importing) name(l *nameLine) error {
+	return x.addName(l.Of, 0, func(n *namesText) *[]byte { return &n.names }, l.Name, l.Entity)
+}
+
+func (x *importing) refusedName(l *refusedLine) error {
+	return x.addName(l.Of, 1, func(n *namesText) *[]byte { return &n.refused }, l.Refused, l.Entity, l.Holder)
+}
+
+// addName adds handles and a name to those of an extension.
+func (x *importing) addName(of string, list int, to func(n *namesText) *[]byte, text json.RawMessage, hs ...handleText) error {
+	n := x.named[of]
+	if n == nil {
+		return fmt.Errorf("of: there is no line of names %q before", of)
+	}
+	v, err := decodeText(text)
+	var name []byte
+	if err == nil {
+		name, err = parseText(nil, v)
+	}
+	if err != nil {
+		return inField("name", err)
+	}
+	if list == 1 && n.counts[1] == n.head[1] {
+		return fmt.Errorf("refused: there are more than %d, which is the limit of names %q", n.head[1], of)
+	}
+	if list == 0 {
+		if err := x.bind(n, string(name), hs[0]); err != nil {
+			return err
+		}
+	}
+	dst := to(n)
+	for _, h := range hs {
+		*dst = binary.LittleEndian.AppendUint64(*dst, uint64(h))
+	}
+	*dst = append(binary.LittleEndian.AppendUint64(*dst, uint64(len(name))), name...)
+	n.counts[list]++
+	return x.keep(nameBytes + len(name))
+}
+
+// bind refuses a name that a world could not bind.
+func (x *importing) bind(n *namesText, name string, h handleText) error {
+	other, taken := n.taken[name]
+	switch {
+	case x.entities[handle.Handle(h)] == nil:
+		return fmt.Errorf("entity: there is no line of an entity %v before", handle.Handle(h))
+	case taken:
+		return fmt.Errorf("name: %q is that of entity %v too; give each another name", name, handle.Handle(other))
+	case n.entities[h]:
+		return fmt.Errorf("entity: %v has two names; leave one out", handle.Handle(h))
+	case uint64(len(name)) > n.head[0]:
+		return fmt.Errorf("name: it has %d bytes, and names have %d at most", len(name), n.head[0])
+	}
+	n.taken[name], n.entities[h] = h, true
+	return nil
+}
+
+// body returns the state as package names would have saved it.
+func (n *namesText) body() (dst []byte) {
+	for _, v := range []uint64{n.head[0], n.head[1], n.counts[0], n.counts[1]} {
+		dst = binary.LittleEndian.AppendUint64(dst, v)
+	}
+	return append(append(dst, n.names...), n.refused...)
 }

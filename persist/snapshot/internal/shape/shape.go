@@ -4,7 +4,11 @@
 package shape
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"math"
+	"math/bits"
 	"reflect"
 	"strconv"
 	"strings"
@@ -12,6 +16,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/mem"
 )
 
 // Shape is a type as a snapshot describes it: as memory, or as CBOR.
@@ -42,6 +47,7 @@ func (s *Shape) IsBytes() bool {
 // text or CBOR writes.
 type Leaf struct {
 	Path string // without the type, such as Place.X; empty if the value is not a struct
+	Name string // the last name of a path within a field; elsewhere empty
 	Part int    // of the form
 	At   int    // in the part
 	How  Written
@@ -277,5 +283,194 @@ func (p *typeParser) fields(s *Shape, depth int) {
 	}
 	if !p.cbor {
 		p.fail() // its size is missing
+	}
+}
+
+// ErrShort is returned for bytes that end within a value.
+var ErrShort = errors.New("a value ends before its last field")
+
+// Cut splits off the bytes of a part from the front of src.
+func Cut(src []byte, p *drive.Part) (body, rest []byte, err error) {
+	n := uint64(p.Size)
+	if p.ByCodec {
+		if len(src) < 4 {
+			return nil, nil, ErrShort
+		}
+		n, src = uint64(binary.LittleEndian.Uint32(src)), src[4:]
+	}
+	if n > uint64(len(src)) {
+		return nil, nil, ErrShort
+	}
+	return src[:n:n], src[n:], nil
+}
+
+// Skipper passes over values, of which it needs only the parts that are written of each. Of a
+// drive.Form it is the half that reads.
+//
+// Ownership: immutable.
+type Skipper struct {
+	drive.Form // nil
+	parts      []drive.Part
+	least      int
+}
+
+// Skip returns a Skipper of values with these parts.
+func Skip(parts []drive.Part) *Skipper { return &Skipper{parts: parts, least: Least(parts)} }
+
+// Least returns how many bytes a value takes at least.
+func Least(parts []drive.Part) (least int) {
+	for _, p := range parts {
+		if least += p.Size; p.ByCodec {
+			least += 4
+		}
+	}
+	return least
+}
+
+// Fixed reports whether each value takes as many bytes: all of it is written as memory.
+func Fixed(parts []drive.Part) bool {
+	for _, p := range parts {
+		if p.ByCodec {
+			return false
+		}
+	}
+	return true
+}
+
+// Least returns how many bytes a value takes at least.
+func (s *Skipper) Least() int { return s.least }
+
+// Fixed reports whether each value takes as many bytes.
+func (s *Skipper) Fixed() bool { return Fixed(s.parts) }
+
+// ByCodec reports false: nothing is called.
+func (s *Skipper) ByCodec() bool { return false }
+
+// Read passes over a value.
+func (s *Skipper) Read(src []byte, _ mem.Cells) (rest []byte, err error) {
+	for i := range s.parts {
+		if _, src, err = Cut(src, &s.parts[i]); err != nil {
+			return nil, err
+		}
+	}
+	return src, nil
+}
+
+// ReadAll passes over as many values as there are cells.
+func (s *Skipper) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
+	if s.Fixed() {
+		if s.least > 0 && values.Len > len(src)/s.least {
+			return nil, ErrShort
+		}
+		return src[s.least*values.Len:], nil
+	}
+	for range values.Len {
+		if src, err = s.Read(src, values); err != nil {
+			return nil, err
+		}
+	}
+	return src, nil
+}
+
+// This file reads and writes numbers as they are in memory.
+
+// sizes are the sizes of kinds that are written as memory.
+var sizes = [...]int{
+	reflect.Bool: 1, reflect.Int: bits.UintSize / 8, reflect.Int8: 1, reflect.Int16: 2, reflect.Int32: 4, reflect.Int64: 8,
+	reflect.Uint: bits.UintSize / 8, reflect.Uint8: 1, reflect.Uint16: 2, reflect.Uint32: 4, reflect.Uint64: 8,
+	reflect.Uintptr: bits.UintSize / 8, reflect.Float32: 4, reflect.Float64: 8, reflect.Complex64: 8, reflect.Complex128: 16,
+}
+
+// SizeOf returns the size of a kind that is written as memory.
+func SizeOf(k reflect.Kind) int { return sizes[k] }
+
+// Exact returns how many bits of an integer a kind of number holds, and whether negative ones, too.
+func Exact(k reflect.Kind) (width int, signed bool) {
+	switch {
+	case k == reflect.Float32:
+		return 24, true
+	case k == reflect.Float64:
+		return 53, true
+	case k >= reflect.Int && k <= reflect.Int64:
+		return sizes[k]*8 - 1, true
+	}
+	return sizes[k] * 8, false
+}
+
+// IsNumber reports whether a kind is an integer or a float.
+func IsNumber(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Float64 }
+
+// IsFloat reports whether a kind is a float.
+func IsFloat(k reflect.Kind) bool { return k == reflect.Float32 || k == reflect.Float64 }
+
+// Lossless reports whether a kind of number holds each value of another.
+func Lossless(from, to reflect.Kind) bool {
+	a, negative := Exact(from)
+	b, signed := Exact(to)
+	return a <= b && (signed || !negative) && (IsFloat(to) || !IsFloat(from))
+}
+
+// Numbers reads numbers: signed ones as int64, others as uint64, floats as float64.
+func Numbers(to []uint64, kind reflect.Kind, src []byte, apart int) {
+	ne := binary.NativeEndian
+	size := sizes[kind]
+	switch size {
+	case 8:
+		for i := range to {
+			to[i] = ne.Uint64(src[i*apart:])
+		}
+	case 4:
+		for i := range to {
+			to[i] = uint64(ne.Uint32(src[i*apart:]))
+		}
+	case 2:
+		for i := range to {
+			to[i] = uint64(ne.Uint16(src[i*apart:]))
+		}
+	default:
+		for i := range to {
+			to[i] = uint64(src[i*apart])
+		}
+	}
+	switch shift := 64 - 8*size; {
+	case kind == reflect.Bool:
+		for i := range to {
+			to[i] &= 1
+		}
+	case kind == reflect.Float32:
+		for i, v := range to {
+			to[i] = math.Float64bits(float64(math.Float32frombits(uint32(v))))
+		}
+	case kind <= reflect.Int32 && size < 8:
+		for i, v := range to {
+			to[i] = uint64(int64(v<<shift) >> shift)
+		}
+	}
+}
+
+// PutNumbers writes numbers as Numbers would read them.
+func PutNumbers(all []uint64, kind reflect.Kind, dst []byte, apart int) {
+	ne := binary.NativeEndian
+	switch size := sizes[kind]; {
+	case kind == reflect.Float32:
+		for i, v := range all {
+			ne.PutUint32(dst[i*apart:], math.Float32bits(float32(math.Float64frombits(v))))
+		}
+	case size == 8:
+		for i, v := range all {
+			ne.PutUint64(dst[i*apart:], v)
+		}
+	case size == 4:
+		for i, v := range all {
+			ne.PutUint32(dst[i*apart:], uint32(v))
+		}
+	case size == 2:
+		for i, v := range all {
+			ne.PutUint16(dst[i*apart:], uint16(v))
+		}
+	default:
+		for i, v := range all {
+			dst[i*apart] = byte(v)
+		}
 	}
 }
