@@ -437,13 +437,7 @@ func (l *loading) part() error {
 	case format.ExtensionSection:
 		body, n := slices.Clone(c.Take(len(c.Rest))), list[s.Number]
 		if n.At >= 0 {
-			l.later("extension", n.Name, func() error {
-				x, err := drive.StateOf(l.v.Extensions()[n.At], l.o.Codecs, true)
-				if err != nil {
-					return err
-				}
-				return x.(drive.Saved).LoadSaved(body)
-			})
+			l.later("extension", n.Name, func() error { return l.own.Extensions[n.At].Saved.LoadSaved(body) })
 		}
 	case format.SchedulerSection:
 		body := slices.Clone(c.Take(len(c.Rest)))

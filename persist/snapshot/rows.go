@@ -37,7 +37,8 @@ func (l *loading) shard(s *format.Section, c *drive.Cursor, i int, made func(c *
 	}
 	for k := range x.Changes {
 		if err == nil {
-			x.Changes[k].Components, err = l.sorted(x.Changes[k].Components)
+			x.Changes[k].Components, err = l.components(x.Changes[k].Components)
+			slices.Sort(x.Changes[k].Components)
 		}
 	}
 	stored := x.Stored[:0]
@@ -120,13 +121,6 @@ func (l *loading) table(p *tablePlan, t *store.TableImage, rows *int64) error {
 	return nil
 }
 
-// sorted is components, in order.
-func (l *loading) sorted(saved []int) ([]int, error) {
-	own, err := l.components(saved)
-	slices.Sort(own)
-	return own, err
-}
-
 // allFilled checks that no chunk lacks its rows.
 func (l *loading) allFilled() error {
 	for i, tables := range l.tables {
@@ -154,46 +148,22 @@ func (l *loading) shards() error {
 	return inOrder(l.allRows, l.fillMerged)
 }
 
-// allRows loads the sections of rows, and leaves the next section in l.s.
+// allRows loads the sections of rows on several goroutines, one for each because a codec may end it,
+// and leaves the next section in l.s.
 func (l *loading) allRows() error {
 	type block struct {
 		format.Section
 		buf []byte
 	}
-	free, full := make(chan *block, 2*l.o.Workers), make(chan *block)
+	free, running := make(chan *block, 2*l.o.Workers), make(chan struct{}, l.o.Workers)
 	for range cap(free) {
 		free <- new(block)
 	}
 	var wrong wrong
 	var all sync.WaitGroup
-	var worker func()
-	worker = func() {
-		var x *block
-		defer func() {
-			if x != nil { // a codec has ended this goroutine: another replaces it
-				free <- x
-				all.Go(worker)
-			}
-		}()
-		for x = range full {
-			wrong.watch(x.At, func() error { return l.someRows(&x.Section, &x.buf) })
-			free <- x
-			x = nil
-		}
-	}
-	for range l.o.Workers {
-		all.Go(worker)
-	}
-	read := false
-	defer func() { // if the source panics or ends this goroutine
-		if !read {
-			close(full)
-			all.Wait()
-		}
-	}()
-	shard := 0
-	err := error(nil)
-	for !wrong.any.Load() {
+	defer all.Wait() // also if the source panics or ends this goroutine
+	var err error
+	for shard := 0; !wrong.any.Load(); {
 		x := <-free
 		if err = l.r.Next(&x.Section); err != nil {
 			break
@@ -207,10 +177,15 @@ func (l *loading) allRows() error {
 			break
 		}
 		shard = x.Number
-		full <- x
+		running <- struct{}{}
+		all.Go(func() {
+			defer func() {
+				<-running
+				free <- x
+			}()
+			wrong.watch(x.At, func() error { return l.someRows(&x.Section, &x.buf) })
+		})
 	}
-	close(full)
-	read = true
 	all.Wait()
 	if e := wrong.first(); e != nil {
 		return e

@@ -239,26 +239,10 @@ type Captured struct {
 	bytes   [][]byte // by part: what it appends; nil for rows
 	frozen  drive.Frozen
 	hashing drive.Hashing
-	hash    onceHash
-}
 
-// onceHash is computed once. sync.OnceValue would repeat the panic of a codec for ever, and make one
-// of a runtime.Goexit.
-//
-// Ownership: mu guards it.
-type onceHash struct {
-	mu    sync.Mutex
-	known bool
-	hash  state.Hash
-}
-
-func (x *onceHash) of(compute func() state.Hash) state.Hash {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if !x.known {
-		x.hash, x.known = compute(), true
-	}
-	return x.hash
+	mu   sync.Mutex // guards the rest, which is computed once
+	sure bool       // the hash is known
+	hash state.Hash
 }
 
 // Capture takes the state of an idle world for Captured.Save and Captured.Load. It copies in
@@ -356,7 +340,12 @@ func (c *Captured) Hash() (state.Hash, error) {
 	if c.parts == nil {
 		return 0, world.ErrClosed
 	}
-	return c.hash.of(func() state.Hash { return state.Hash(c.hashing.Hash(c.image)) }), nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.sure { // a codec may panic, or end its goroutine: then the next call tries again
+		c.hash, c.sure = state.Hash(c.hashing.Hash(c.image)), true
+	}
+	return c.hash, nil
 }
 
 // Save writes the captured state: the same bytes as the function Save would have written then. It

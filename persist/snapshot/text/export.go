@@ -148,16 +148,14 @@ func (x *exporting) heads() {
 				x.fail(format.Altered("there are two of %s %q", what, n.Name))
 			}
 			known[n.Name] = true
-			line := registeredLine{Registered: what, Name: n.Name, Type: n.Type}
+			line := registeredLine{Registered: what, Name: n.Name, Type: n.Type, Parts: slices.Clone(n.Parts)}
 			if n.Hash != 0 {
 				line.Form = fmt.Sprintf("%016x", n.Hash)
 			}
-			for _, p := range n.Parts {
-				part := partText{At: p.Offset, Size: p.Size, ByCodec: p.ByCodec}
-				for _, f := range p.Fields {
-					part.Fields = append(part.Fields, fieldText{f.Path, f.Type, f.Offset})
+			for k := range line.Parts {
+				if p := &line.Parts[k]; len(p.Fields) == 0 {
+					p.Fields = nil
 				}
-				line.Parts = append(line.Parts, part)
 			}
 			x.line(line)
 		}
@@ -172,21 +170,14 @@ func (x *exporting) entities() {
 		b := &x.p.blocks[at.block]
 		chunk := x.p.chunkOf(b)
 		dst = appendHandle(append(dst[:0], `{"entity":`...), h)
-		first := true
+		var flags []byte
 		for f := range chunk.Flags {
-			if !bitOf(chunk.Flags[f], at.row) {
-				continue
+			if bitOf(chunk.Flags[f], at.row) {
+				flags = strconv.AppendInt(append(flags, ','), int64(f), 10)
 			}
-			if first {
-				dst = append(dst, `,"flags":[`...)
-			} else {
-				dst = append(dst, ',')
-			}
-			first = false
-			dst = strconv.AppendInt(dst, int64(f), 10)
 		}
-		if !first {
-			dst = append(dst, ']')
+		if flags != nil {
+			dst = append(append(append(dst, `,"flags":[`...), flags[1:]...), ']')
 		}
 		if bitOf(chunk.Marks, at.row) {
 			dst = append(dst, `,"marked":true`...)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 
@@ -17,8 +16,6 @@ import (
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/internal/mem"
-	"github.com/atoll-sim/atoll/internal/queue"
-	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
@@ -223,21 +220,16 @@ func (x *importing) registered(l *registeredLine) (err error) {
 	if list == nil {
 		return fmt.Errorf("registered: there is no %q; there are %q", l.Registered, format.Listed)
 	}
-	n := format.Named{Name: l.Name, Type: l.Type}
+	n := format.Named{Name: l.Name, Type: l.Type, Parts: l.Parts}
 	if l.Form != "" {
 		if n.Hash, err = strconv.ParseUint(l.Form, 16, 64); err != nil {
 			return fmt.Errorf("form: %q has no 16 hexadecimal digits", l.Form)
 		}
 	}
 	for _, p := range l.Parts {
-		if p.At < 0 || p.Size < 0 {
-			return fmt.Errorf("parts: one is at %d, with %d bytes", p.At, p.Size)
+		if p.Offset < 0 || p.Size < 0 {
+			return fmt.Errorf("parts: one is at %d, with %d bytes", p.Offset, p.Size)
 		}
-		part := drive.Part{ByCodec: p.ByCodec, Offset: p.At, Size: p.Size, Fields: make([]drive.Field, 0, len(p.Fields))}
-		for _, f := range p.Fields {
-			part.Fields = append(part.Fields, drive.Field{Path: f.Path, Type: f.Type, Offset: f.At})
-		}
-		n.Parts = append(n.Parts, part)
 	}
 	f, err := formOf(&n)
 	if err != nil {
@@ -304,11 +296,11 @@ type mailText struct {
 
 // namesText has the lines of one extension's names.
 type namesText struct {
-	head           [2]uint64
-	names, refused []byte
-	counts         [2]uint64
-	taken          map[string]handleText // by name
-	entities       map[handleText]bool   // those that have a name
+	head     [2]uint64 // the limits
+	lists    [2][]byte // of names, and of those that were refused
+	counts   [2]uint64
+	taken    map[string]handleText // by name
+	entities map[handleText]bool   // those that have a name
 }
 
 // keep counts bytes that are kept. It returns an error if they are too many.
@@ -520,12 +512,8 @@ func setBit(set *[]uint64, row int) {
 // addRows adds the sections of a shard's rows: as many as there were, each with as many chunks.
 func (x *importing) addRows(shard int, add func(kind byte, number int, body func(dst []byte) []byte)) error {
 	var chunks []format.Place
-	for i := range x.images[shard].Tables {
-		for k := range x.images[shard].Tables[i].Chunks {
-			if x.images[shard].Tables[i].Chunks[k].Rows > 0 {
-				chunks = append(chunks, format.Place{Table: i, Chunk: k})
-			}
-		}
+	for p := range format.ChunksOf(&x.images[shard]) {
+		chunks = append(chunks, p)
 	}
 	for _, n := range x.sections[shard] {
 		if n < 0 || n > len(chunks) {
@@ -630,8 +618,10 @@ func (x *importing) check() error {
 		}
 	}
 	for i := range x.images { // an entity may be in another shard than its slot
-		if err := x.fill(l, i); err != nil {
-			return x.inShard(i, err)
+		for p, c := range format.ChunksOf(&x.images[i]) {
+			if err := l.Fill(l.Chunk(i, p.Table, p.Chunk), c.Handles); err != nil {
+				return x.inShard(i, err)
+			}
 		}
 	}
 	if err := l.Finish(); err != nil {
@@ -642,21 +632,6 @@ func (x *importing) check() error {
 
 func (x *importing) inShard(i int, err error) error {
 	return format.Altered("the lines of shard %d, from line %d on: %w", i, x.at[i], err)
-}
-
-// fill gives the rows of a shard their entities.
-func (x *importing) fill(l drive.Loader, shard int) error {
-	for i := range x.images[shard].Tables {
-		for k, c := range x.images[shard].Tables[i].Chunks {
-			if c.Rows == 0 {
-				continue
-			}
-			if err := l.Fill(l.Chunk(shard, i, k), c.Handles); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // empty makes a world with the options of the text and as many components, without values.
@@ -677,33 +652,4 @@ func (x *importing) empty() (*world.World, error) {
 		store.NewColumn(driver.Of(w).Space(), of)
 	}
 	return w, nil
-}
-
-// check refuses more rows than a chunk can have, because they take memory.
-func (l *chunkLine) check() error {
-	if l.Room < 1 || l.Room > slots.RowsMax || l.Room&(l.Room-1) != 0 {
-		return inField("room", fmt.Errorf("%d is no power of two up to %d", l.Room, slots.RowsMax))
-	}
-	return nil
-}
-
-// check refuses limits that names cannot have.
-func (l *namesLine) check() error {
-	for name, n := range map[string]uint64{"lengthMax": l.LengthMax, "refusals": l.Refusals} {
-		if n < 1 || n > math.MaxInt {
-			return inField(name, fmt.Errorf("%d is no limit of names", n))
-		}
-	}
-	return nil
-}
-
-// check refuses flags that requests cannot have.
-func (l *requestLine) check(kind string, shards int) error {
-	f := queue.Flags(l.Flags)
-	to := f & queue.Shards
-	move, _ := store.Kinds{}.Describe(queue.MoveKind)
-	if f&^(queue.Shards|queue.Direct) != 0 || int(to) >= shards || to != 0 && f&queue.Direct == 0 && kind != move.Name {
-		return inField("flags", fmt.Errorf("a %s has no flags %d", kind, l.Flags))
-	}
-	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
@@ -112,8 +113,10 @@ func (x *importing) request(l *requestLine) error {
 	if l.Request != f.Name {
 		return fmt.Errorf("kind: %d is %s, and the request is %s", l.Kind, f.Name, l.Request)
 	}
-	if err := l.check(f.Name, x.info.Options.Shards); err != nil {
-		return err
+	flags, to := queue.Flags(l.Flags), queue.Flags(l.Flags)&queue.Shards
+	move, _ := store.Kinds{}.Describe(queue.MoveKind)
+	if flags&^(queue.Shards|queue.Direct) != 0 || int(to) >= x.info.Options.Shards || to != 0 && flags&queue.Direct == 0 && f.Name != move.Name {
+		return inField("flags", fmt.Errorf("a %s has no flags %d", f.Name, l.Flags))
 	}
 	m.count++
 	m.requests = drive.AppendNumber(drive.AppendNumber(drive.AppendNumber(m.requests, l.Kind), uint64(l.Flags)), uint64(l.Entity))
@@ -128,7 +131,7 @@ func (x *importing) request(l *requestLine) error {
 // bytes reads some bytes of a section.
 func (x *importing) bytes(l *bytesLine) error {
 	key := sectionKey{format.SchedulerSection, 0}
-	var list []format.Named
+	list := []format.Named{{Name: l.Name}} // there is one scheduler
 	switch l.Bytes {
 	case "extension":
 		key.kind, list = format.ExtensionSection, x.names.Extensions
@@ -139,10 +142,7 @@ func (x *importing) bytes(l *bytesLine) error {
 	default:
 		return fmt.Errorf("bytes: there is no %q; there are extension, scheduler and also", l.Bytes)
 	}
-	if list != nil {
-		key.number = slices.IndexFunc(list, func(n format.Named) bool { return n.Name == l.Name })
-	}
-	if key.number < 0 || list == nil && key.kind != format.SchedulerSection {
+	if key.number = slices.IndexFunc(list, func(n format.Named) bool { return n.Name == l.Name }); key.number < 0 {
 		return fmt.Errorf("name: there is no %s %q", l.Bytes, l.Name)
 	}
 	if key.kind == format.ExtensionSection && x.named[l.Name] != nil {
@@ -155,11 +155,8 @@ func (x *importing) bytes(l *bytesLine) error {
 	if l.From != len(*body) {
 		return fmt.Errorf("from: it begins at %d, and %d bytes came before", l.From, len(*body))
 	}
-	v, err := decodeText(l.Is)
-	if err == nil {
-		*body, err = parseText(*body, v)
-	}
-	if err != nil {
+	var err error
+	if *body, err = textIn(*body, l.Is); err != nil {
 		return inField("is", err)
 	}
 	return x.keep(len(l.Is))
@@ -271,11 +268,11 @@ func (x *importing) chunk(l *chunkLine) error {
 	if err != nil {
 		return err
 	}
-	if l.Chunk != len(t.Chunks) || l.Room < 0 || l.Rows < 0 || len(l.Written) != len(t.Components) {
+	if l.Chunk != len(t.Chunks) || l.Rows < 0 || len(l.Written) != len(t.Components) {
 		return fmt.Errorf("chunk: it is %d, with %d rows of %d and %d stamps, and %d chunks came before", l.Chunk, l.Rows, l.Room, len(l.Written), len(t.Chunks))
 	}
-	if err := l.check(); err != nil {
-		return err
+	if l.Room < 1 || l.Room > slots.RowsMax || l.Room&(l.Room-1) != 0 { // rows take memory
+		return inField("room", fmt.Errorf("%d is no power of two up to %d", l.Room, slots.RowsMax))
 	}
 	t.Chunks = append(t.Chunks, store.ChunkImage{Cap: l.Room, Rows: l.Rows, Reserved: l.Reserved, Changed: l.Changed, Written: l.Written})
 	return x.keep(format.BytesOfChunk + 9*l.Room)
@@ -354,8 +351,10 @@ func (x *importing) namesOf(l *namesLine) error {
 	if at < 0 || x.named[l.Names] != nil {
 		return fmt.Errorf("names: there is no extension %q, or two lines of it", l.Names)
 	}
-	if err := l.check(); err != nil {
-		return err
+	for name, n := range map[string]uint64{"lengthMax": l.LengthMax, "refusals": l.Refusals} {
+		if n < 1 || n > math.MaxInt {
+			return inField(name, fmt.Errorf("%d is no limit of names", n))
+		}
 	}
 	n := &namesText{head: [2]uint64{l.LengthMax, l.Refusals}, taken: map[string]handleText{}, entities: map[handleText]bool{}}
 	x.named[l.Names] = n
@@ -363,24 +362,20 @@ func (x *importing) namesOf(l *namesLine) error {
 }
 
 func (x *importing) name(l *nameLine) error {
-	return x.addName(l.Of, 0, func(n *namesText) *[]byte { return &n.names }, l.Name, l.Entity)
+	return x.addName(l.Of, 0, l.Name, l.Entity)
 }
 
 func (x *importing) refusedName(l *refusedLine) error {
-	return x.addName(l.Of, 1, func(n *namesText) *[]byte { return &n.refused }, l.Refused, l.Entity, l.Holder)
+	return x.addName(l.Of, 1, l.Refused, l.Entity, l.Holder)
 }
 
 // addName adds handles and a name to those of an extension.
-func (x *importing) addName(of string, list int, to func(n *namesText) *[]byte, text json.RawMessage, hs ...handleText) error {
+func (x *importing) addName(of string, list int, text json.RawMessage, hs ...handleText) error {
 	n := x.named[of]
 	if n == nil {
 		return fmt.Errorf("of: there is no line of names %q before", of)
 	}
-	v, err := decodeText(text)
-	var name []byte
-	if err == nil {
-		name, err = parseText(nil, v)
-	}
+	name, err := textIn(nil, text)
 	if err != nil {
 		return inField("name", err)
 	}
@@ -392,7 +387,7 @@ func (x *importing) addName(of string, list int, to func(n *namesText) *[]byte, 
 			return err
 		}
 	}
-	dst := to(n)
+	dst := &n.lists[list]
 	for _, h := range hs {
 		*dst = binary.LittleEndian.AppendUint64(*dst, uint64(h))
 	}
@@ -423,5 +418,5 @@ func (n *namesText) body() (dst []byte) {
 	for _, v := range []uint64{n.head[0], n.head[1], n.counts[0], n.counts[1]} {
 		dst = binary.LittleEndian.AppendUint64(dst, v)
 	}
-	return append(append(dst, n.names...), n.refused...)
+	return append(append(dst, n.lists[0]...), n.lists[1]...)
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/drive"
@@ -40,6 +39,7 @@ type Output struct {
 // encoded is a section on its way to the writer.
 type encoded struct {
 	Section
+	ready       chan struct{} // has an element when all else may be read
 	raw, packed []byte
 	cuts        []Cut
 	delta       []byte   // for an increment, instead of raw
@@ -49,85 +49,65 @@ type encoded struct {
 	err         error
 }
 
-// Write encodes parts on several goroutines and writes them in order.
+// Write encodes parts on several goroutines, one for each because a codec may end it, and writes
+// them in order.
 func (o Output) Write(dst io.Writer, parts []Part) (err error) {
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	workers := min(o.Workers, len(parts))
-	free := make(chan *encoded, 2*workers) // bounds how many are under way
-	for range cap(free) {
-		free <- new(encoded)
-	}
-	done := make([]chan *encoded, len(parts))
-	for i := range done {
-		done[i] = make(chan *encoded, 1)
-	}
-	var next atomic.Int64
 	var stopped atomic.Bool
-	var all sync.WaitGroup
-	var worker func()
-	worker = func() {
-		at, x := -1, (*encoded)(nil)
-		defer func() {
-			if at >= 0 { // a codec has ended this goroutine: another replaces it
-				x.err = ErrGoexit
-				done[at] <- x
-				all.Go(worker)
-			}
-		}()
-		for {
-			x = <-free // before taking the number, so that the lowest number has one
-			i := int(next.Add(1)) - 1
-			if i >= len(parts) {
-				free <- x
-				return
-			}
-			if !stopped.Load() {
-				at = i
-				o.encode(x, parts, i)
-				at = -1
-			}
-			done[i] <- x
+	running := make(chan struct{}, workers)
+	order, free := make(chan *encoded, 2*workers), make(chan *encoded, 2*workers) // bounds how many are under way
+	for range cap(free) {
+		free <- &encoded{ready: make(chan struct{}, 1)}
+	}
+	go func() {
+		defer close(order)
+		for i := range parts {
+			x := <-free
+			order <- x
+			running <- struct{}{}
+			go func() {
+				defer func() {
+					<-running
+					x.ready <- struct{}{}
+				}()
+				if !stopped.Load() {
+					o.encode(x, parts, i)
+				}
+			}()
 		}
-	}
-	for range workers {
-		all.Go(worker)
-	}
-	taken := 0
+	}()
 	defer func() { // also if dst panics or ends this goroutine: no goroutine is left waiting
 		stopped.Store(true)
-		for ; taken < len(parts); taken++ {
-			free <- <-done[taken]
+		for x := range order {
+			<-x.ready
+			free <- x
 		}
-		all.Wait()
 	}()
 	out, now := Writer{Out: dst}, &written{Base: Base{tick: o.Tick, hash: o.Hash}}
 	if o.Chain != nil {
 		out.Base, now.blocks = o.Chain.base(), map[Block]pieces{}
 	}
-	err = out.Begin()
-	var panicked any
-	for taken < len(parts) {
-		stopped.Store(err != nil || panicked != nil)
-		x := <-done[taken]
-		taken++
-		if !stopped.Load() {
-			if panicked, err = x.panicked, x.err; panicked == nil && err == nil {
-				err = out.Section(&x.Section)
-				now.add(x)
-			}
+	if err := out.Begin(); err != nil {
+		return err
+	}
+	for x := range order {
+		if <-x.ready; x.panicked != nil {
+			panic(x.panicked)
 		}
+		err := x.err
+		if err == nil {
+			err = out.Section(&x.Section)
+		}
+		if err != nil {
+			return err
+		}
+		now.add(x)
 		free <- x
 	}
-	all.Wait()
-	if panicked != nil {
-		panic(panicked)
-	}
-	if err == nil {
-		err = out.End(now.sum)
-	}
-	if err == nil && o.Chain != nil {
+	if err = out.End(now.sum); err == nil && o.Chain != nil {
 		o.Chain.last = now
 	}
 	return err
