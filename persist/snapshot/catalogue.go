@@ -92,16 +92,16 @@ func catalogueOf(w *world.World, v drive.Survey, o *Options) (x *catalogue, err 
 
 // keep removes all kinds of requests from the list but those under way and those with the same
 // names.
-func (x *catalogue) keep(w *world.World, v drive.Survey, codecs *state.Codecs) (err error) {
+func (c *catalogue) keep(w *world.World, v drive.Survey, codecs *state.Codecs) (err error) {
 	used := map[string]bool{}
 	for from := range w.Shards() + 1 {
 		v.Requests(sender(from, w.Shards()), func(r queue.PendingRequest) {
-			used[x.Kinds[r.Kind()].Name] = true
+			used[c.Kinds[r.Kind()].Name] = true
 		})
 	}
-	x.Kinds = slices.DeleteFunc(x.Kinds, func(n format.Named) bool { return !used[n.Name] })
-	for i := range x.Kinds {
-		n := &x.Kinds[i]
+	c.Kinds = slices.DeleteFunc(c.Kinds, func(n format.Named) bool { return !used[n.Name] })
+	for i := range c.Kinds {
+		n := &c.Kinds[i]
 		if e := findForm(n, codecs); e != nil && err == nil {
 			err = fmt.Errorf("snapshot: a %s is under way: %w", n.Name, e)
 		}
@@ -154,6 +154,7 @@ func compare(own, saved []format.Setting, other bool) (same bool, list []Differe
 type matching struct {
 	saved, own *catalogue
 	o          *Options
+	changes    schema.Changes
 	files      bool // a snapshot stands for the world
 	list       *[]Difference
 }
@@ -166,24 +167,21 @@ func (m *matching) note(what, name, is string, refused bool, text string, args .
 // reports whether both have the same in the same order, so that their hashes must be equal.
 func (m *matching) all() (same bool, err error) {
 	same = true
-	changes := m.o.changes()
+	m.changes = m.o.changes()
 	for i, what := range format.Listed {
-		if what == "system" || what == "balancer" {
-			continue
-		}
-		if what == "request" && m.files {
+		if what == "balancer" || what == "request" && m.files || what == "system" && !m.schedulers() {
 			continue
 		}
 		before := len(*m.list)
-		if err := m.find(changes, what, *m.saved.Lists()[i], *m.own.Lists()[i]); err != nil {
+		if err := m.find(what, *m.saved.Lists()[i], *m.own.Lists()[i]); err != nil {
 			return false, err
 		}
 		if m.own.hashed[what] {
 			m.order(what, *m.saved.Lists()[i])
 		}
-		same = same && (what == "also" || len(*m.list) == before) // no hash depends on an Also
+		same = same && (what == "also" || what == "system" || len(*m.list) == before) // no hash depends on these
 	}
-	m.systems()
+	m.balancer()
 	return same, nil
 }
 
@@ -200,16 +198,16 @@ func (m *matching) order(what string, saved []format.Named) {
 }
 
 // find finds each element of a list in another. Several with the same name are matched in order.
-func (m *matching) find(changes schema.Changes, what string, saved, own []format.Named) error {
+func (m *matching) find(what string, saved, own []format.Named) error {
 	byName := map[string][]*format.Named{}
 	for i := range own {
 		byName[own[i].Name] = append(byName[own[i].Name], &own[i])
 	}
-	for i, name := range changes.Rename(what, namesOf(saved), namesOf(own)) {
+	for i, name := range m.changes.Rename(what, namesOf(saved), namesOf(own)) {
 		n := &saved[i]
 		all := byName[name]
 		if len(all) == 0 {
-			m.missing(changes, what, n, name)
+			m.missing(what, n, name)
 			continue
 		}
 		byName[name] = all[1:]
@@ -220,7 +218,7 @@ func (m *matching) find(changes schema.Changes, what string, saved, own []format
 			m.options(n, all[0])
 			continue
 		}
-		if err := m.same(changes, what, n, all[0]); err != nil {
+		if err := m.same(what, n, all[0]); err != nil {
 			return err
 		}
 	}
@@ -228,7 +226,9 @@ func (m *matching) find(changes schema.Changes, what string, saved, own []format
 		n := &own[i]
 		if rest := byName[n.Name]; len(rest) > 0 && rest[0] == n && what != "request" {
 			byName[n.Name] = rest[1:]
-			m.note(what, n.Name, n.Type, false, "is new%s", map[string]string{"component": ": no entity has it", "resource": ", and keeps its value"}[what])
+			m.note(what, n.Name, n.Type, false, "is new%s", map[string]string{
+				"component": ": no entity has it", "resource": ", and keeps its value", "system": ", and stays as it was added",
+			}[what])
 		}
 	}
 	return nil
@@ -242,12 +242,12 @@ func namesOf(list []format.Named) (names []string) {
 }
 
 // missing notes something that the world lacks.
-func (m *matching) missing(changes schema.Changes, what string, n *format.Named, name string) {
+func (m *matching) missing(what string, n *format.Named, name string) {
 	old, now := schema.Subject(what, n.Name), schema.Subject(what, name)
 	if n.At = -1; n.Type != "" {
 		n.Form = shape.Skip(n.Parts)
 	}
-	if changes.Drop(old, now) {
+	if m.changes.Drop(old, now) {
 		m.note(what, n.Name, "", false, "is dropped")
 		return
 	}
@@ -282,7 +282,7 @@ func (m *matching) options(n, own *format.Named) {
 }
 
 // same finds how to read the values of something that both have.
-func (m *matching) same(changes schema.Changes, what string, n, own *format.Named) error {
+func (m *matching) same(what string, n, own *format.Named) error {
 	if err := findForm(own, m.o.Codecs); err != nil {
 		return fmt.Errorf("snapshot: %s %q: %w", what, own.Name, err)
 	}
@@ -299,7 +299,7 @@ func (m *matching) same(changes schema.Changes, what string, n, own *format.Name
 		m.note(what, n.Name, "", true, "has a value in one of both alone")
 		return nil
 	}
-	form, other, err := changes.Migrate(n.Hash, own.Of, m.o.Codecs)
+	form, other, err := m.changes.Migrate(n.Hash, own.Of, m.o.Codecs)
 	switch {
 	case err != nil:
 		return fmt.Errorf("snapshot: the old type of a Migrated for %s %q: %w", what, own.Name, err)
@@ -320,7 +320,7 @@ func (m *matching) same(changes schema.Changes, what string, n, own *format.Name
 		about.Was, about.Is, about.Text = n.Type, own.Type, "is not made by a function: the old types of Migrated have other forms than the saved one"
 		*m.list = append(*m.list, about)
 	}
-	form, notes := schema.Convert(changes, saved, fields, own.Form)
+	form, notes := schema.Convert(m.changes, saved, fields, own.Form)
 	for _, x := range notes {
 		*m.list = append(*m.list, Difference{Kind: what, Name: n.Name, Field: x.Field, Was: x.Was, Is: x.Is, Text: x.Text, Refused: x.Refused})
 	}
@@ -337,33 +337,16 @@ func sideOf(what string, n *format.Named) (x schema.Side, err error) {
 	return x, err
 }
 
-// systems matches the systems of the schedulers by name.
-func (m *matching) systems() {
-	if m.saved.Scheduler && !m.own.Scheduler {
-		if m.files {
-			m.note("scheduler", "", "", false, "is in the old one alone; Load needs one in Options.Scheduler")
-		} else {
-			m.note("scheduler", "", "", true, "is in the snapshot; pass one in Options.Scheduler")
-		}
-		return
+// schedulers reports whether both have a scheduler, and so systems to match.
+func (m *matching) schedulers() bool {
+	switch {
+	case !m.saved.Scheduler || m.own.Scheduler:
+	case m.files:
+		m.note("scheduler", "", "", false, "is in the old one alone; Load needs one in Options.Scheduler")
+	default:
+		m.note("scheduler", "", "", true, "is in the snapshot; pass one in Options.Scheduler")
 	}
-	own := namesOf(m.own.Systems)
-	now := m.o.changes().Rename("system", namesOf(m.saved.Systems), own)
-	for i, name := range now {
-		n := &m.saved.Systems[i]
-		switch n.At = slices.Index(own, name); {
-		case n.At < 0:
-			m.missing(m.o.changes(), "system", n, name)
-		case name != n.Name:
-			m.note("system", n.Name, "", false, "is %q now", name)
-		}
-	}
-	for _, name := range own {
-		if m.saved.Scheduler && !slices.Contains(now, name) {
-			m.note("system", name, "", false, "is new, and stays as it was added")
-		}
-	}
-	m.balancer()
+	return m.saved.Scheduler && m.own.Scheduler
 }
 
 // balancer compares the Balancers of the schedulers, which have types as names.
@@ -372,7 +355,7 @@ func (m *matching) balancer() {
 	_, loads := m.own.balances.(interface{ LoadState(src []byte) error })
 	_, keeps := m.own.balances.(interface{ AppendState(dst []byte) []byte })
 	switch {
-	case !m.saved.Scheduler || len(saved)+len(own) == 0:
+	case !m.saved.Scheduler || !m.own.Scheduler || len(saved)+len(own) == 0:
 	case len(own) == 0:
 		m.note("balancer", saved[0], "", false, "is not in Options.Scheduler: its state is left out")
 	case len(saved) == 0:

@@ -48,16 +48,16 @@ type Inserted struct {
 
 // Handle returns the new handle of an entity by its handle in the piece, or None if it was not
 // inserted.
-func (x *Inserted) Handle(old handle.Handle) handle.Handle { return x.to[old] }
+func (i *Inserted) Handle(old handle.Handle) handle.Handle { return i.to[old] }
 
 // Len returns how many entities were inserted.
-func (x *Inserted) Len() int { return len(x.old) }
+func (i *Inserted) Len() int { return len(i.old) }
 
 // All yields the handles of the entities in the piece, with the new ones.
-func (x *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
+func (i *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
 	return func(yield func(old, now handle.Handle) bool) {
-		for _, h := range x.old {
-			if !yield(h, x.to[h]) {
+		for _, h := range i.old {
+			if !yield(h, i.to[h]) {
 				return
 			}
 		}
@@ -115,8 +115,8 @@ type insertion struct {
 	to, from   driver.World
 	own, other drive.Survey // of the worlds
 	o          InsertOptions
-	components []int          // by component of the piece: its number in the world, or -1 if not looked up yet
-	groups     []*insertGroup // by table
+	components []int    // by component of the piece: its number in the world, or -1 if not looked up yet
+	groups     []*group // by table
 	made       *Inserted
 	puts       []func() // insert the parts of extensions
 }
@@ -152,10 +152,10 @@ func newInsertion(w, piece *world.World, o InsertOptions) (*insertion, error) {
 }
 
 // planExtensions plans what extensions have of the entities.
-func (x *insertion) planExtensions() error {
-	own, used := x.own.Extensions(), map[int]bool{}
-	for i, e := range x.other.Extensions() {
-		name := drive.NameOf(e, i)
+func (i *insertion) planExtensions() error {
+	own, used := i.own.Extensions(), map[int]bool{}
+	for at, e := range i.other.Extensions() {
+		name := drive.NameOf(e, at)
 		if _, late := e.(drive.Late); late {
 			continue // timers
 		}
@@ -163,50 +163,50 @@ func (x *insertion) planExtensions() error {
 		if !ok {
 			return format.OtherWorld("extension %q, a %T, cannot be inserted", name, e)
 		}
-		if x.o.WithoutNames && from.Unique() {
+		if i.o.WithoutNames && from.Unique() {
 			continue
 		}
-		part := from.Excerpt(x.made.to)
+		part := from.Excerpt(i.made.to)
 		if part == nil {
 			continue
 		}
-		at := -1
+		to := -1
 		for k, o := range own {
-			if at < 0 && !used[k] && drive.NameOf(o, k) == name {
-				at, used[k] = k, true
+			if to < 0 && !used[k] && drive.NameOf(o, k) == name {
+				to, used[k] = k, true
 			}
 		}
-		if at < 0 {
+		if to < 0 {
 			return format.OtherWorld("%q of the piece, which has entities that are inserted, is not in the world; make it with the same New", name)
 		}
-		put, err := own[at].(drive.Insertable).PlanInsert(part)
+		put, err := own[to].(drive.Insertable).PlanInsert(part)
 		if err != nil {
 			return fmt.Errorf("snapshot: Insert: %w", err)
 		}
-		x.puts = append(x.puts, put)
+		i.puts = append(i.puts, put)
 	}
 	return nil
 }
 
-// insertGroup is the rows for one table.
-type insertGroup struct {
+// group is the rows for one table.
+type group struct {
 	shard   *store.Shard
 	set     store.Set
-	runs    []insertRun
+	runs    []run
 	rows    int
 	handles []handle.Handle // the new ones
 	values  []mem.Cells     // of the components, by column
 }
 
-// insertRun is some rows of a chunk of the piece.
-type insertRun struct {
+// run is some rows of a chunk of the piece.
+type run struct {
 	chunk    *store.Chunk
 	from, to int
 }
 
 // plan finds the entities, their tables in the world, and their new handles.
-func (x *insertion) plan() error {
-	runs, err := x.runs()
+func (i *insertion) plan() error {
+	runs, err := i.runs()
 	if err != nil {
 		return err
 	}
@@ -214,11 +214,11 @@ func (x *insertion) plan() error {
 		shard int
 		set   store.Set
 	}
-	groups, homes := map[key]*insertGroup{}, x.to.Space().Homes()-1
+	groups, homes := map[key]*group{}, i.to.Space().Homes()-1
 	for _, r := range runs {
-		k := key{shard: (r.chunk.Table().Shard().ID() + x.o.Shard) % homes}
+		k := key{shard: (r.chunk.Table().Shard().ID() + i.o.Shard) % homes}
 		for _, id := range r.chunk.Table().Components() {
-			own, err := x.component(id)
+			own, err := i.component(id)
 			if err != nil {
 				return err
 			}
@@ -226,9 +226,9 @@ func (x *insertion) plan() error {
 		}
 		g := groups[k]
 		if g == nil {
-			g = &insertGroup{shard: x.own.Shard(k.shard), set: k.set}
+			g = &group{shard: i.own.Shard(k.shard), set: k.set}
 			groups[k] = g
-			x.groups = append(x.groups, g)
+			i.groups = append(i.groups, g)
 		}
 		g.runs = append(g.runs, r)
 		g.rows += r.to - r.from
@@ -237,23 +237,23 @@ func (x *insertion) plan() error {
 }
 
 // runs returns the rows of the entities to insert, in the order of the piece's shards.
-func (x *insertion) runs() (runs []insertRun, err error) {
-	if x.o.Roots == nil {
-		for i := range x.from.Space().Homes() - 1 {
-			for _, t := range x.other.Shard(i).Tables() {
+func (i *insertion) runs() (runs []run, err error) {
+	if i.o.Roots == nil {
+		for k := range i.from.Space().Homes() - 1 {
+			for _, t := range i.other.Shard(k).Tables() {
 				for _, c := range t.Chunks() {
 					if n := len(c.Handles()); n > 0 {
-						runs = append(runs, insertRun{c, 0, n})
+						runs = append(runs, run{c, 0, n})
 					}
 				}
 			}
 		}
 		return runs, nil
 	}
-	all, seen := slices.Clone(x.o.Roots), map[handle.Handle]bool{}
-	for i := 0; i < len(all); i++ {
-		h := all[i]
-		l := x.from.Space().Locate(h)
+	all, seen := slices.Clone(i.o.Roots), map[handle.Handle]bool{}
+	for k := 0; k < len(all); k++ {
+		h := all[k]
+		l := i.from.Space().Locate(h)
 		if l == 0 {
 			return nil, fmt.Errorf("%w: %v of InsertOptions.Roots", world.ErrStale, h)
 		}
@@ -261,15 +261,15 @@ func (x *insertion) runs() (runs []insertRun, err error) {
 			continue
 		}
 		seen[h] = true
-		c, row := x.from.Space().At(l)
-		runs = append(runs, insertRun{c, row, row + 1})
-		for _, e := range x.other.Extensions() {
+		c, row := i.from.Space().At(l)
+		runs = append(runs, run{c, row, row + 1})
+		for _, e := range i.other.Extensions() {
 			if e, ok := e.(drive.Insertable); ok {
 				all = e.AppendFollowers(all, h)
 			}
 		}
 	}
-	slices.SortFunc(runs, func(a, b insertRun) int {
+	slices.SortFunc(runs, func(a, b run) int {
 		s, t := a.chunk.Table(), b.chunk.Table()
 		return cmp.Or(cmp.Compare(s.Shard().ID(), t.Shard().ID()), cmp.Compare(s.Serial(), t.Serial()),
 			cmp.Compare(a.chunk.Order(), b.chunk.Order()), cmp.Compare(a.from, b.from))
@@ -278,51 +278,51 @@ func (x *insertion) runs() (runs []insertRun, err error) {
 }
 
 // component returns the world's number of a component of the piece.
-func (x *insertion) component(id int) (int, error) {
-	if x.components[id] == -1 {
-		n := x.other.Components()[id]
-		at := slices.IndexFunc(x.own.Components(), func(own drive.Named) bool { return own.Name == n.Name })
+func (i *insertion) component(id int) (int, error) {
+	if i.components[id] == -1 {
+		n := i.other.Components()[id]
+		at := slices.IndexFunc(i.own.Components(), func(own drive.Named) bool { return own.Name == n.Name })
 		switch {
 		case at < 0:
 			return 0, format.OtherWorld("component %q (%v) of the piece is not in the world; register it, or remove it from the piece", n.Name, n.Type)
-		case x.own.Components()[at].Type != n.Type:
-			return 0, format.OtherWorld("component %q is a %v in the piece, and a %v in the world", n.Name, n.Type, x.own.Components()[at].Type)
+		case i.own.Components()[at].Type != n.Type:
+			return 0, format.OtherWorld("component %q is a %v in the piece, and a %v in the world", n.Name, n.Type, i.own.Components()[at].Type)
 		}
 		if remap.Holds(n.Type, ownerType) {
 			return 0, fmt.Errorf("snapshot: Insert: component %q: %w", n.Name, remap.ErrOwner)
 		}
-		x.components[id] = at
+		i.components[id] = at
 	}
-	return x.components[id], nil
+	return i.components[id], nil
 }
 
 // number checks that there is room, and finds the new handles.
-func (x *insertion) number() error {
-	byShard, chunks := make([]int, x.to.Space().Homes()-1), 0
-	for _, g := range x.groups {
+func (i *insertion) number() error {
+	byShard, chunks := make([]int, i.to.Space().Homes()-1), 0
+	for _, g := range i.groups {
 		byShard[g.shard.ID()] += g.rows
 		chunks += g.shard.ChunksFor(g.set, g.rows)
 	}
-	if left := x.to.Space().ChunksLeft(); chunks > left {
+	if left := i.to.Space().ChunksLeft(); chunks > left {
 		return fmt.Errorf("%w: the piece needs %d, and %d are left; with a higher ChunkRowsMax each holds more", world.ErrChunks, chunks, left)
 	}
 	next, all := make([][]handle.Handle, len(byShard)), 0
-	for i, n := range byShard {
+	for k, n := range byShard {
 		var err error
-		if next[i], err = x.own.Shard(i).AppendNext(nil, n); err != nil {
+		if next[k], err = i.own.Shard(k).AppendNext(nil, n); err != nil {
 			return fmt.Errorf("%w; the piece needs %d there", err, n)
 		}
 		all += n
 	}
-	x.made = &Inserted{old: make([]handle.Handle, 0, all), to: make(map[handle.Handle]handle.Handle, all)}
-	for _, g := range x.groups {
+	i.made = &Inserted{old: make([]handle.Handle, 0, all), to: make(map[handle.Handle]handle.Handle, all)}
+	for _, g := range i.groups {
 		of := &next[g.shard.ID()]
 		g.handles, *of = (*of)[:g.rows], (*of)[g.rows:]
 		at := 0
 		for _, r := range g.runs {
 			for _, old := range r.chunk.Handles()[r.from:r.to] {
-				x.made.old = append(x.made.old, old)
-				x.made.to[old] = g.handles[at]
+				i.made.old = append(i.made.old, old)
+				i.made.to[old] = g.handles[at]
 				at++
 			}
 		}
@@ -331,7 +331,7 @@ func (x *insertion) number() error {
 }
 
 // copy copies the components.
-func (x *insertion) copy() (err error) {
+func (i *insertion) copy() (err error) {
 	name := ""
 	defer func() {
 		if e := format.CodecError(recover()); e != nil {
@@ -341,14 +341,14 @@ func (x *insertion) copy() (err error) {
 			err = fmt.Errorf("snapshot: Insert: component %q: %w", name, err)
 		}
 	}()
-	for _, g := range x.groups {
+	for _, g := range i.groups {
 		for id := range g.set.All {
-			name = x.own.Components()[id].Name
-			values := x.to.Space().Values(id, g.rows)
-			if err := x.copyColumn(g, slices.Index(x.components, id), values); err != nil {
+			name = i.own.Components()[id].Name
+			values := i.to.Space().Values(id, g.rows)
+			if err := i.copyColumn(g, slices.Index(i.components, id), values); err != nil {
 				return err
 			}
-			x.to.Space().TypeOf(id).ClearSingles(values.Part(0).Address, g.rows)
+			i.to.Space().TypeOf(id).ClearSingles(values.Part(0).Address, g.rows)
 			g.values = append(g.values, values)
 		}
 	}
@@ -356,10 +356,10 @@ func (x *insertion) copy() (err error) {
 }
 
 // copyColumn copies a component of the piece.
-func (x *insertion) copyColumn(g *insertGroup, component int, to mem.Cells) (err error) {
+func (i *insertion) copyColumn(g *group, component int, to mem.Cells) (err error) {
 	var form drive.Form
-	if !x.other.Copied(component) {
-		if form, err = drive.FormOf(x.o.Codecs, to.Type, true); err != nil {
+	if !i.other.Copied(component) {
+		if form, err = drive.FormOf(i.o.Codecs, to.Type, true); err != nil {
 			return err
 		}
 	}
@@ -384,14 +384,14 @@ func (x *insertion) copyColumn(g *insertGroup, component int, to mem.Cells) (err
 var ownerType = reflect.TypeFor[reference.Owner]()
 
 // rewrite replaces the handles in the copies.
-func (x *insertion) rewrite() (err error) {
-	m := remap.New(x.to.Liveness(), ownerType, func(old handle.Handle) (handle.Handle, bool) {
-		now, ok := x.made.to[old]
+func (i *insertion) rewrite() (err error) {
+	m := remap.New(i.to.Liveness(), ownerType, func(old handle.Handle) (handle.Handle, bool) {
+		now, ok := i.made.to[old]
 		return now, ok
 	})
 	var what reflect.Type
 	defer func() {
-		x.made.Cut = m.Cut
+		i.made.Cut = m.Cut
 		switch v := recover(); v {
 		case nil:
 		case remap.ErrDeep, remap.ErrOwner:
@@ -400,15 +400,15 @@ func (x *insertion) rewrite() (err error) {
 			panic(v)
 		}
 	}()
-	for _, g := range x.groups {
+	for _, g := range i.groups {
 		for _, values := range g.values {
 			what = values.Type
 			f, size := m.Of(what), what.Size()
 			if f == nil {
 				continue
 			}
-			for i := range g.rows {
-				f(values.Part(0).At(i, size).Address)
+			for row := range g.rows {
+				f(values.Part(0).At(row, size).Address)
 			}
 		}
 	}
@@ -416,7 +416,7 @@ func (x *insertion) rewrite() (err error) {
 }
 
 // insert makes the entities.
-func (g *insertGroup) insert() {
+func (g *group) insert() {
 	t, at := g.shard.Table(g.set), 0
 	_ = g.shard.Prepare(t, g.rows) // there is room
 	var made []store.Rows
@@ -436,7 +436,7 @@ func (g *insertGroup) insert() {
 }
 
 // insertFlags gives the entities their flags in the piece.
-func (g *insertGroup) insertFlags(made []store.Rows) {
+func (g *group) insertFlags(made []store.Rows) {
 	at := 0 // in the first of made
 	for _, r := range g.runs {
 		for row := r.from; row < r.to; row++ {

@@ -384,10 +384,10 @@ type Chain struct {
 	x format.Chain
 }
 
-// Save writes a capture. The errors are those of Captured.Save; after one, the
+// Save writes what was captured. The errors are those of Captured.Save; after one, the
 // Chain is unchanged. If what was written is lost later, use a new Chain: increments cannot
 // be read without their base.
-func (x *Chain) Save(dst io.Writer, c *Captured) error { return c.save(dst, &x.x) }
+func (c *Chain) Save(dst io.Writer, captured *Captured) error { return captured.save(dst, &c.x) }
 
 // Merge returns a reader of the whole snapshot that a base and increments on it make: the same
 // bytes that Save would have written at the time of the last increment. Pass the increments in

@@ -22,6 +22,10 @@ import (
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
+// ErrNoCodec is returned for a world with a component, message, resource or request that needs a
+// codec and has none: see Codec.
+var ErrNoCodec = errors.New("state: no codec")
+
 // Codec writes values of a type as bytes, for hashes, logs and snapshots. Types that hold an
 // interface, channel or function need one. For other types it is optional. Without one, numbers are
 // written as they are in memory, strings by their text, and slices, maps and pointers as CBOR, with
@@ -171,6 +175,7 @@ func deep(t reflect.Type) string {
 	return strconv.Quote(t.String())
 }
 
+// deepFields is deep for the fields of a struct, and of those that are embedded in it.
 func deepFields(t reflect.Type) (text string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -292,6 +297,19 @@ func byCBOR(t reflect.Type, path string, within []reflect.Type) error {
 	return fmt.Errorf("%s is a %s", path, kindName(t))
 }
 
+// kindName describes a type that cannot be hashed by itself.
+func kindName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.UnsafePointer:
+		return "pointer"
+	case reflect.Func:
+		return "function"
+	case reflect.Chan:
+		return "channel"
+	}
+	return t.Kind().String()
+}
+
 // promoted returns an error if the methods by which a struct writes itself may be those of an
 // embedded field, which do not write the other fields. reflect cannot tell whether they are.
 func promoted(t reflect.Type, path string) error {
@@ -403,16 +421,16 @@ var exactOthers otherTypes = func(t reflect.Type) reflect.Type {
 type anyHandle handle.Handle
 
 // MarshalBinary writes the bytes that a valid handle's method would.
-func (h anyHandle) MarshalBinary() ([]byte, error) {
-	return binary.BigEndian.AppendUint64(nil, uint64(h)), nil
+func (a anyHandle) MarshalBinary() ([]byte, error) {
+	return binary.BigEndian.AppendUint64(nil, uint64(a)), nil
 }
 
 // UnmarshalBinary reads what MarshalBinary writes.
-func (h *anyHandle) UnmarshalBinary(src []byte) error {
+func (a *anyHandle) UnmarshalBinary(src []byte) error {
 	if len(src) != 8 {
 		return fmt.Errorf("a handle of %d bytes, want 8", len(src))
 	}
-	*h = anyHandle(binary.BigEndian.Uint64(src))
+	*a = anyHandle(binary.BigEndian.Uint64(src))
 	return nil
 }
 

@@ -183,6 +183,7 @@ func shapeOf(t reflect.Type, handles string) string {
 
 func (f *form) Shape() string { return f.shape }
 
+// Append appends the parts of a value, with the length of what a codec writes.
 func (f *form) Append(dst []byte, value mem.Cells) []byte {
 	for i := range f.parts {
 		p := &f.parts[i]
@@ -209,6 +210,7 @@ const lengthBytes = 4
 // errShort is for bytes that end too soon.
 var errShort = errors.New("a value ends before its last field")
 
+// Read reads the parts of a value as Append wrote them.
 func (f *form) Read(src []byte, value mem.Cells) (rest []byte, err error) {
 	for i := range f.parts {
 		p := &f.parts[i]
@@ -244,6 +246,7 @@ func (f *form) flat() *layout {
 	return nil
 }
 
+// AppendAll appends all values, at once if they are numbers alone.
 func (f *form) AppendAll(dst []byte, values mem.Cells) []byte {
 	l := f.flat()
 	switch {
@@ -261,6 +264,7 @@ func (f *form) AppendAll(dst []byte, values mem.Cells) []byte {
 	return dst
 }
 
+// ReadAll reads all values, at once if they are numbers alone.
 func (f *form) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
 	l := f.flat()
 	if l == nil {
@@ -306,6 +310,7 @@ func (f *form) Least() (n int) {
 
 func (f *form) ByCodec() bool { return f.byCodec }
 
+// Parts describes the parts of the form for those who do not have the type.
 func (f *form) Parts() (all []drive.Part) {
 	for _, p := range f.parts {
 		x := drive.Part{Offset: int(p.offset), Size: int(p.size), ByCodec: p.codec != nil}
@@ -444,19 +449,6 @@ func cover(counts []coverage, t reflect.Type, at uintptr, path string) error {
 		return nil
 	}
 	return fmt.Errorf("%s is a %s", path, kindName(t))
-}
-
-// kindName describes a type that cannot be hashed by itself.
-func kindName(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Pointer, reflect.UnsafePointer:
-		return "pointer"
-	case reflect.Func:
-		return "function"
-	case reflect.Chan:
-		return "channel"
-	}
-	return t.Kind().String()
 }
 
 // masked writes rows to dst, which has the same length, with all bytes zeroed that are not

@@ -20,10 +20,6 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// ErrNoCodec is returned for a world with a component, message, resource or request that needs a
-// codec and has none: see Codec.
-var ErrNoCodec = errors.New("state: no codec")
-
 // Hash is a hash of a world's state. Logs and tools write its String.
 type Hash uint64
 
@@ -353,8 +349,7 @@ func (h *Hasher) slots(words, free []uint32) {
 	h.list(free)
 }
 
-// table and chunk hash the entities in a table, how its rows are divided into chunks, which are
-// marked, which have flags, when they changed, and when unused capacity was last used.
+// table hashes a table without its chunks, and of what is behind its rows when it was last used.
 func (h *Hasher) table(t *store.TableImage) {
 	h.sum.number(uint64(len(t.Components)))
 	for _, id := range t.Components {
@@ -376,6 +371,8 @@ func (h *Hasher) table(t *store.TableImage) {
 	h.sum.number(uint64(len(t.Chunks)))
 }
 
+// chunk hashes the entities of a chunk: how much room there is, which are marked, which have flags,
+// and when they changed.
 func (h *Hasher) chunk(room int, hs []handle.Handle, changed uint32, marks []uint64, flagged func(flag int) []uint64) {
 	h.sum.number(uint64(room))
 	h.sum.bytes(mem.BytesOf(hs))
@@ -455,6 +452,7 @@ func (h *Hasher) plain(l *layout, rows []byte) {
 // stay in the processor's first cache.
 const maskedAtOnce = 8 << 10
 
+// masked hashes values without the bytes that are no part of them, some rows at a time.
 func (h *Hasher) masked(l *layout, rows []byte) {
 	if l.size == 0 {
 		return

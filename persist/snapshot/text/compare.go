@@ -60,15 +60,15 @@ type valueColumn struct {
 	ends  []uint32 // offsets of the ends of values
 }
 
-func (c *valueColumn) value(row int) []byte {
-	if c.ends == nil {
-		return c.bytes[row*c.size : (row+1)*c.size]
+func (v *valueColumn) value(row int) []byte {
+	if v.ends == nil {
+		return v.bytes[row*v.size : (row+1)*v.size]
 	}
 	from := uint32(0)
 	if row > 0 {
-		from = c.ends[row-1]
+		from = v.ends[row-1]
 	}
-	return c.bytes[from:c.ends[row]]
+	return v.bytes[from:v.ends[row]]
 }
 
 // pictureOf reads a whole snapshot. If o is not nil, it fails if that takes more bytes than the
@@ -240,18 +240,18 @@ func Compare(old, now io.Reader, limit int) (x Comparison, err error) {
 }
 
 // Equal reports whether nothing differs.
-func (x Comparison) Equal() bool { return len(x.Differences)+x.Omitted == 0 }
+func (c Comparison) Equal() bool { return len(c.Differences)+c.Omitted == 0 }
 
 // String returns the differences line by line, and how many entities differ.
-func (x Comparison) String() string {
+func (c Comparison) String() string {
 	var b strings.Builder
-	for _, d := range x.Differences {
+	for _, d := range c.Differences {
 		_, _ = fmt.Fprintln(&b, d)
 	}
-	if x.Omitted > 0 {
-		_, _ = fmt.Fprintf(&b, "… and %d more\n", x.Omitted)
+	if c.Omitted > 0 {
+		_, _ = fmt.Fprintf(&b, "… and %d more\n", c.Omitted)
 	}
-	_, _ = fmt.Fprintf(&b, "%d created, %d destroyed, %d moved, %d changed\n", x.Created, x.Destroyed, x.Moved, x.Changed)
+	_, _ = fmt.Fprintf(&b, "%d created, %d destroyed, %d moved, %d changed\n", c.Created, c.Destroyed, c.Moved, c.Changed)
 	return b.String()
 }
 

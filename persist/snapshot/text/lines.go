@@ -332,8 +332,8 @@ type fieldError struct {
 	err  error
 }
 
-func (e *fieldError) Error() string { return e.path + ": " + e.err.Error() }
-func (e *fieldError) Unwrap() error { return e.err }
+func (f *fieldError) Error() string { return f.path + ": " + f.err.Error() }
+func (f *fieldError) Unwrap() error { return f.err }
 
 // inField puts a name in front of the path of an error.
 func inField(name string, err error) error {

@@ -23,11 +23,11 @@ import (
 const entityBytes = 160
 
 // entity keeps the values of an entity, until it is known where its row is.
-func (x *importing) entity(l *entityLine) error {
+func (b *builder) entity(l *entityLine) error {
 	h := handle.Handle(l.Entity)
 	fail := func(err error) error { return fmt.Errorf("entity %v: %w", h, err) }
-	e := &entityText{line: x.line, marked: l.Marked}
-	if was, ok := x.entities[h]; ok {
+	e := &entityText{line: b.line, marked: l.Marked}
+	if was, ok := b.entities[h]; ok {
 		return fail(fmt.Errorf("it has a line already, line %d", was.line))
 	}
 	for _, f := range l.Flags {
@@ -37,7 +37,7 @@ func (x *importing) entity(l *entityLine) error {
 		e.flags |= 1 << f
 	}
 	for name := range l.Components {
-		_, id, err := x.find(components, name)
+		_, id, err := b.find(components, name)
 		if err != nil {
 			return fail(err)
 		}
@@ -45,8 +45,8 @@ func (x *importing) entity(l *entityLine) error {
 	}
 	slices.Sort(e.ids)
 	for _, id := range e.ids {
-		f := x.forms[components][id]
-		err := x.keep(f.skip.Least() + 8)
+		f := b.forms[components][id]
+		err := b.keep(f.skip.Least() + 8)
 		if err == nil {
 			e.values, err = f.parse(e.values, l.Components[f.Name])
 		}
@@ -55,38 +55,38 @@ func (x *importing) entity(l *entityLine) error {
 		}
 	}
 	e.values = slices.Clip(e.values)
-	x.entities[h] = e
-	return x.keep(entityBytes + len(e.values))
+	b.entities[h] = e
+	return b.keep(entityBytes + len(e.values))
 }
 
 // resource makes the section of a resource.
-func (x *importing) resource(l *resourceLine) error {
-	f, at, err := x.find(resources, l.Resource)
+func (b *builder) resource(l *resourceLine) error {
+	f, at, err := b.find(resources, l.Resource)
 	if err != nil {
 		return err
 	}
-	body, err := x.value(nil, f, l.Value)
+	body, err := b.value(nil, f, l.Value)
 	if err == nil {
 		body = drive.AppendNumber(body, len(l.Parts))
 	}
 	for _, p := range l.Parts {
 		if err == nil {
-			body, err = x.value(body, f, p)
+			body, err = b.value(body, f, p)
 		}
 	}
 	if err != nil {
 		return fmt.Errorf("resource %q: %w", l.Resource, err)
 	}
-	return x.once(sectionKey{format.ResourceSection, at}, body)
+	return b.once(sectionKey{format.ResourceSection, at}, body)
 }
 
 // message adds a message to the mail of a shard.
-func (x *importing) message(l *messageLine) error {
-	f, at, err := x.find(messages, l.Message)
+func (b *builder) message(l *messageLine) error {
+	f, at, err := b.find(messages, l.Message)
 	if err != nil {
 		return err
 	}
-	m, err := x.of(l.Shard)
+	m, err := b.of(l.Shard)
 	if err != nil {
 		return err
 	}
@@ -94,64 +94,64 @@ func (x *importing) message(l *messageLine) error {
 		m.to, m.values = append(m.to, nil), append(m.values, nil)
 	}
 	m.to[at] = append(m.to[at], handle.Handle(l.To))
-	if m.values[at], err = x.value(m.values[at], f, l.Value); err != nil {
+	if m.values[at], err = b.value(m.values[at], f, l.Value); err != nil {
 		return fmt.Errorf("message %q: %w", l.Message, err)
 	}
-	return x.keep(8)
+	return b.keep(8)
 }
 
 // request adds a request to the mail of the shard that has sent it.
-func (x *importing) request(l *requestLine) error {
-	m, err := x.of(l.Shard)
+func (b *builder) request(l *requestLine) error {
+	m, err := b.of(l.Shard)
 	if err != nil {
 		return err
 	}
-	if l.Kind < 0 || l.Kind >= len(x.forms[requests]) {
+	if l.Kind < 0 || l.Kind >= len(b.forms[requests]) {
 		return fmt.Errorf("kind: there is no %d", l.Kind)
 	}
-	f := x.forms[requests][l.Kind]
+	f := b.forms[requests][l.Kind]
 	if l.Request != f.Name {
 		return fmt.Errorf("kind: %d is %s, and the request is %s", l.Kind, f.Name, l.Request)
 	}
 	flags, to := queue.Flags(l.Flags), queue.Flags(l.Flags)&queue.Shards
 	move, _ := store.Kinds{}.Describe(queue.MoveKind)
-	if flags&^(queue.Shards|queue.Direct) != 0 || int(to) >= x.info.Options.Shards || to != 0 && flags&queue.Direct == 0 && f.Name != move.Name {
+	if flags&^(queue.Shards|queue.Direct) != 0 || int(to) >= b.info.Options.Shards || to != 0 && flags&queue.Direct == 0 && f.Name != move.Name {
 		return inField("flags", fmt.Errorf("a %s has no flags %d", f.Name, l.Flags))
 	}
 	m.count++
 	m.requests = drive.AppendNumber(drive.AppendNumber(drive.AppendNumber(m.requests, l.Kind), uint64(l.Flags)), uint64(l.Entity))
 	if f.Type != "" {
-		if m.requests, err = x.value(m.requests, f, l.Value); err != nil {
+		if m.requests, err = b.value(m.requests, f, l.Value); err != nil {
 			return fmt.Errorf("request %q: %w", l.Request, err)
 		}
 	}
-	return x.keep(16)
+	return b.keep(16)
 }
 
 // bytes reads some bytes of a section.
-func (x *importing) bytes(l *bytesLine) error {
+func (b *builder) bytes(l *bytesLine) error {
 	key := sectionKey{format.SchedulerSection, 0}
 	list := []format.Named{{Name: l.Name}} // there is one scheduler
 	switch l.Bytes {
 	case "extension":
-		key.kind, list = format.ExtensionSection, x.names.Extensions
+		key.kind, list = format.ExtensionSection, b.names.Extensions
 	case "also":
-		key.kind, list = format.AlsoSection, x.names.Also
+		key.kind, list = format.AlsoSection, b.names.Also
 	case "scheduler":
-		x.names.Scheduler = true
+		b.names.Scheduler = true
 	default:
 		return fmt.Errorf("bytes: there is no %q; there are extension, scheduler and also", l.Bytes)
 	}
 	if key.number = slices.IndexFunc(list, func(n format.Named) bool { return n.Name == l.Name }); key.number < 0 {
 		return fmt.Errorf("name: there is no %s %q", l.Bytes, l.Name)
 	}
-	if key.kind == format.ExtensionSection && x.named[l.Name] != nil {
+	if key.kind == format.ExtensionSection && b.named[l.Name] != nil {
 		return fmt.Errorf("name: %q has a line of names", l.Name)
 	}
-	if x.bodies[key] == nil {
-		x.bodies[key] = new([]byte)
+	if b.bodies[key] == nil {
+		b.bodies[key] = new([]byte)
 	}
-	body := x.bodies[key]
+	body := b.bodies[key]
 	if l.From != len(*body) {
 		return fmt.Errorf("from: it begins at %d, and %d bytes came before", l.From, len(*body))
 	}
@@ -159,14 +159,14 @@ func (x *importing) bytes(l *bytesLine) error {
 	if *body, err = textIn(*body, l.Is); err != nil {
 		return inField("is", err)
 	}
-	return x.keep(len(l.Is))
+	return b.keep(len(l.Is))
 }
 
 // world reads the state of the world as a whole.
-func (x *importing) world(l *stateLine) (err error) {
-	s := &x.state
+func (b *builder) world(l *stateLine) (err error) {
+	s := &b.state
 	s.Incarnation, s.Shard, s.Run, s.Misrouted, s.Moves, s.Gathered, s.Hooks = l.Incarnation, l.Shard, l.Run, l.Misrouted, l.Moves, l.Gathered, l.Hooks
-	s.Pinned, err = x.ids(l.Pinned)
+	s.Pinned, err = b.ids(l.Pinned)
 	if s.Shard < 0 || s.Run < 0 {
 		return fmt.Errorf("it has a number below 0: shard %d, run %d", s.Shard, s.Run)
 	}
@@ -174,23 +174,23 @@ func (x *importing) world(l *stateLine) (err error) {
 }
 
 // words adds slots or free indexes to a shard, or to ports.
-func (x *importing) words(l *wordsLine) error {
-	to := map[string]*[]uint32{"slots": &x.state.Ports.Slots, "free": &x.state.Ports.Pool}
-	if l.Shard != x.info.Options.Shards {
-		s, err := x.image(l.Shard)
+func (b *builder) words(l *wordsLine) error {
+	to := map[string]*[]uint32{"slots": &b.state.Ports.Slots, "free": &b.state.Ports.Pool}
+	if l.Shard != b.info.Options.Shards {
+		s, err := b.image(l.Shard)
 		if err != nil {
 			return err
 		}
 		to = map[string]*[]uint32{"slots": &s.Slots, "free": &s.Free}
 	}
-	return addTo(x, to, l.Words, l.From, l.Are)
+	return addTo(b, to, l.Words, l.From, l.Are)
 }
 
 // handles adds handles to the list that the line names.
-func (x *importing) handles(l *handlesLine) error {
-	to := map[string]*[]handle.Handle{"recalled": &x.state.Ports.Recalled}
+func (b *builder) handles(l *handlesLine) error {
+	to := map[string]*[]handle.Handle{"recalled": &b.state.Ports.Recalled}
 	if l.Handles != "recalled" {
-		s, err := x.image(l.Shard)
+		s, err := b.image(l.Shard)
 		if err != nil {
 			return err
 		}
@@ -211,43 +211,43 @@ func (x *importing) handles(l *handlesLine) error {
 	for i, h := range l.Are {
 		some[i] = handle.Handle(h)
 	}
-	return addTo(x, to, l.Handles, l.From, some)
+	return addTo(b, to, l.Handles, l.From, some)
 }
 
 // shard begins the image of a shard.
-func (x *importing) shard(l *shardLine) (err error) {
-	if l.Shard != len(x.images) || l.Shard >= x.info.Options.Shards {
-		return inField("shard", fmt.Errorf("it is %d, and %d lines of shards came before, of %d", l.Shard, len(x.images), x.info.Options.Shards))
+func (b *builder) shard(l *shardLine) (err error) {
+	if l.Shard != len(b.images) || l.Shard >= b.info.Options.Shards {
+		return inField("shard", fmt.Errorf("it is %d, and %d lines of shards came before, of %d", l.Shard, len(b.images), b.info.Options.Shards))
 	}
 	s := store.Image{}
 	for _, m := range l.Marked {
 		s.Marked = append(s.Marked, store.MarkedTable{Table: m.Table, Chunks: m.Chunks})
 	}
 	for _, n := range l.Changes {
-		ids, e := x.ids(n.Components)
+		ids, e := b.ids(n.Components)
 		err = errors.Join(err, e)
 		s.Changes = append(s.Changes, store.ChangeImage{Handle: handle.Handle(n.Entity), Components: ids, Moves: n.Moves})
 	}
 	for _, n := range l.Stored {
-		ids, e := x.ids([]string{n.Component})
+		ids, e := b.ids([]string{n.Component})
 		if err = errors.Join(err, e); err == nil {
 			s.Stored = append(s.Stored, store.StoredImage{Handle: handle.Handle(n.Entity), Component: ids[0]})
 		}
 	}
-	x.images, x.sections, x.at = append(x.images, s), append(x.sections, l.Sections), append(x.at, x.line)
+	b.images, b.sections, b.at = append(b.images, s), append(b.sections, l.Sections), append(b.at, b.line)
 	return err
 }
 
 // table begins a table of the last shard.
-func (x *importing) table(l *tableLine) error {
-	s, err := x.image(l.Shard)
+func (b *builder) table(l *tableLine) error {
+	s, err := b.image(l.Shard)
 	if err != nil {
 		return err
 	}
 	if l.Table != len(s.Tables) || l.Current < -1 {
 		return inField("table", fmt.Errorf("it is %d, and %d came before; or its current chunk is %d", l.Table, len(s.Tables), l.Current))
 	}
-	ids, err := x.ids(l.Components)
+	ids, err := b.ids(l.Components)
 	if err == nil && !slices.IsSorted(ids) {
 		err = inField("components", errors.New("they are not in the order in which they are registered"))
 	}
@@ -255,12 +255,12 @@ func (x *importing) table(l *tableLine) error {
 		return err
 	}
 	s.Tables = append(s.Tables, store.TableImage{Components: ids, Listed: l.Listed, Fragmented: l.Fragmented, Left: l.Left, Current: l.Current})
-	return x.keep(format.BytesOfTable)
+	return b.keep(format.BytesOfTable)
 }
 
 // chunk begins a chunk of the last table.
-func (x *importing) chunk(l *chunkLine) error {
-	s, err := x.image(l.Shard)
+func (b *builder) chunk(l *chunkLine) error {
+	s, err := b.image(l.Shard)
 	if err != nil {
 		return err
 	}
@@ -275,20 +275,20 @@ func (x *importing) chunk(l *chunkLine) error {
 		return inField("room", fmt.Errorf("%d is no power of two up to %d", l.Room, slots.RowsMax))
 	}
 	t.Chunks = append(t.Chunks, store.ChunkImage{Cap: l.Room, Rows: l.Rows, Reserved: l.Reserved, Changed: l.Changed, Written: l.Written})
-	return x.keep(format.BytesOfChunk + 9*l.Room)
+	return b.keep(format.BytesOfChunk + 9*l.Room)
 }
 
 // end reads the last line. If the lines before it are not those that Export wrote, the hash of the
 // state is not kept.
-func (x *importing) end(l *endLine) error {
+func (b *builder) end(l *endLine) error {
 	sum, err := strconv.ParseUint(l.End, 16, 64)
 	if err != nil {
 		return fmt.Errorf("end: %q has no 16 hexadecimal digits", l.End)
 	}
-	if sum != x.sum.Sum64() {
-		x.info.Hash = 0
+	if sum != b.sum.Sum64() {
+		b.info.Hash = 0
 	}
-	x.ended = true
+	b.ended = true
 	return nil
 }
 
@@ -319,8 +319,8 @@ const nameBytes = 128
 
 // extension writes the state of an extension: by name if it is package names, with names that are
 // strings.
-func (x *exporting) extension(name string, body []byte) {
-	c := &drive.Cursor{Rest: body, Most: x.p.most}
+func (e *exporting) extension(name string, body []byte) {
+	c := &drive.Cursor{Rest: body, Most: e.p.most}
 	lines := []any{namesLine{name, c.Word64(), c.Word64()}}
 	named, refused := c.Word64(), c.Word64()
 	text := func() json.RawMessage { return appendText(nil, c.Take(int(min(c.Word64(), math.MaxInt32)))) }
@@ -337,18 +337,18 @@ func (x *exporting) extension(name string, body []byte) {
 		}
 	}
 	if c.End() != nil {
-		x.bytes("extension", name, body)
+		e.bytes("extension", name, body)
 		return
 	}
 	for _, l := range lines {
-		x.line(l)
+		e.line(l)
 	}
 }
 
 // namesOf begins the names of an extension.
-func (x *importing) namesOf(l *namesLine) error {
-	at := slices.IndexFunc(x.names.Extensions, func(n format.Named) bool { return n.Name == l.Names })
-	if at < 0 || x.named[l.Names] != nil {
+func (b *builder) namesOf(l *namesLine) error {
+	at := slices.IndexFunc(b.names.Extensions, func(n format.Named) bool { return n.Name == l.Names })
+	if at < 0 || b.named[l.Names] != nil {
 		return fmt.Errorf("names: there is no extension %q, or two lines of it", l.Names)
 	}
 	for name, n := range map[string]uint64{"lengthMax": l.LengthMax, "refusals": l.Refusals} {
@@ -357,21 +357,21 @@ func (x *importing) namesOf(l *namesLine) error {
 		}
 	}
 	n := &namesText{head: [2]uint64{l.LengthMax, l.Refusals}, taken: map[string]handleText{}, entities: map[handleText]bool{}}
-	x.named[l.Names] = n
-	return x.once(sectionKey{format.ExtensionSection, at}, nil)
+	b.named[l.Names] = n
+	return b.once(sectionKey{format.ExtensionSection, at}, nil)
 }
 
-func (x *importing) name(l *nameLine) error {
-	return x.addName(l.Of, 0, l.Name, l.Entity)
+func (b *builder) name(l *nameLine) error {
+	return b.addName(l.Of, 0, l.Name, l.Entity)
 }
 
-func (x *importing) refusedName(l *refusedLine) error {
-	return x.addName(l.Of, 1, l.Refused, l.Entity, l.Holder)
+func (b *builder) refusedName(l *refusedLine) error {
+	return b.addName(l.Of, 1, l.Refused, l.Entity, l.Holder)
 }
 
 // addName adds handles and a name to those of an extension.
-func (x *importing) addName(of string, list int, text json.RawMessage, hs ...handleText) error {
-	n := x.named[of]
+func (b *builder) addName(of string, list int, text json.RawMessage, hs ...handleText) error {
+	n := b.named[of]
 	if n == nil {
 		return fmt.Errorf("of: there is no line of names %q before", of)
 	}
@@ -383,7 +383,7 @@ func (x *importing) addName(of string, list int, text json.RawMessage, hs ...han
 		return fmt.Errorf("refused: there are more than %d, which is the limit of names %q", n.head[1], of)
 	}
 	if list == 0 {
-		if err := x.bind(n, string(name), hs[0]); err != nil {
+		if err := b.bind(n, string(name), hs[0]); err != nil {
 			return err
 		}
 	}
@@ -393,14 +393,14 @@ func (x *importing) addName(of string, list int, text json.RawMessage, hs ...han
 	}
 	*dst = append(binary.LittleEndian.AppendUint64(*dst, uint64(len(name))), name...)
 	n.counts[list]++
-	return x.keep(nameBytes + len(name))
+	return b.keep(nameBytes + len(name))
 }
 
 // bind refuses a name that a world could not bind.
-func (x *importing) bind(n *namesText, name string, h handleText) error {
+func (b *builder) bind(n *namesText, name string, h handleText) error {
 	other, taken := n.taken[name]
 	switch {
-	case x.entities[handle.Handle(h)] == nil:
+	case b.entities[handle.Handle(h)] == nil:
 		return fmt.Errorf("entity: there is no line of an entity %v before", handle.Handle(h))
 	case taken:
 		return fmt.Errorf("name: %q is that of entity %v too; give each another name", name, handle.Handle(other))

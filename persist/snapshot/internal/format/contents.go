@@ -241,21 +241,21 @@ type Catalogue struct {
 var Listed = [...]string{"component", "message", "resource", "request", "hook", "extension", "also", "system", "balancer"}
 
 // Lists returns the lists in the order of Listed.
-func (x *Catalogue) Lists() [len(Listed)]*[]Named {
-	return [...]*[]Named{&x.Components, &x.Messages, &x.Resources, &x.Kinds, &x.Hooks, &x.Extensions, &x.Also, &x.Systems, &x.Balancers}
+func (c *Catalogue) Lists() [len(Listed)]*[]Named {
+	return [...]*[]Named{&c.Components, &c.Messages, &c.Resources, &c.Kinds, &c.Hooks, &c.Extensions, &c.Also, &c.Systems, &c.Balancers}
 }
 
 // List returns a list by its name in Listed, or nil.
-func (x *Catalogue) List(what string) *[]Named {
+func (c *Catalogue) List(what string) *[]Named {
 	if at := slices.Index(Listed[:], what); at >= 0 {
-		return x.Lists()[at]
+		return c.Lists()[at]
 	}
 	return nil
 }
 
 // Append appends the section of what is registered.
-func (x *Catalogue) Append(dst []byte) []byte {
-	for _, list := range x.Lists() {
+func (c *Catalogue) Append(dst []byte) []byte {
+	for _, list := range c.Lists() {
 		dst = drive.AppendNumber(dst, len(*list))
 		for _, n := range *list {
 			dst = drive.AppendText(drive.AppendText(dst, n.Name), n.Type)
@@ -269,7 +269,7 @@ func (x *Catalogue) Append(dst []byte) []byte {
 			}
 		}
 	}
-	return drive.AppendNumber(dst, drive.FlagsOf(x.Scheduler))
+	return drive.AppendNumber(dst, drive.FlagsOf(c.Scheduler))
 }
 
 // namesMost bounds the memory of the names and fields of a snapshot.
@@ -331,6 +331,9 @@ func ReadState(c *drive.Cursor) (x drive.State) {
 	x.Ports = slots.PortImage{Slots: drive.WordsOf[uint32](c), Pool: drive.WordsOf[uint32](c), Recalled: drive.WordsOf[handle.Handle](c)}
 	return x
 }
+
+// Place says where a chunk is in a shard.
+type Place struct{ Table, Chunk int }
 
 // ChunksOf yields the chunks of an image that have rows, with their places.
 func ChunksOf(x *store.Image) iter.Seq2[Place, *store.ChunkImage] {

@@ -161,14 +161,14 @@ type Chain struct {
 }
 
 // Began reports whether the next snapshot is an increment.
-func (x *Chain) Began() bool { return x.last != nil }
+func (c *Chain) Began() bool { return c.last != nil }
 
 // base returns what the next increment is based on, or nil.
-func (x *Chain) base() *Base {
-	if x.last == nil {
+func (c *Chain) base() *Base {
+	if c.last == nil {
 		return nil
 	}
-	return &x.last.Base
+	return &c.last.Base
 }
 
 const (
@@ -200,9 +200,6 @@ func (w *written) add(x *encoded) {
 		w.blocks[x.cuts[i].Block] = b
 	}
 }
-
-// Place says where a chunk is in a shard.
-type Place struct{ Table, Chunk int }
 
 // Block says what a run of bytes is: a column of a chunk, or another section as a whole.
 type Block struct {
@@ -391,13 +388,13 @@ type ChainError struct {
 	Err    error
 }
 
-func (e *ChainError) Unwrap() error { return e.Err }
+func (c *ChainError) Unwrap() error { return c.Err }
 
-func (e *ChainError) Error() string {
-	if e.Number == 0 {
-		return e.Err.Error() + " (of the base)"
+func (c *ChainError) Error() string {
+	if c.Number == 0 {
+		return c.Err.Error() + " (of the base)"
 	}
-	return fmt.Sprintf("%v (of increment %d)", e.Err, e.Number)
+	return fmt.Sprintf("%v (of increment %d)", c.Err, c.Number)
 }
 
 func (l *layer) fail(err error) error {

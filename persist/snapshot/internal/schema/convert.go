@@ -345,11 +345,12 @@ type step struct {
 
 // newConverter returns a converter that reads values of the saved parts, and keeps nothing of them.
 func newConverter(saved, own []drive.Part, form drive.Form) *converter {
-	c := &converter{Form: form, own: own, least: shape.Least(saved)}
+	bytes := shape.Skip(saved)
+	c := &converter{Form: form, own: own, least: bytes.Least()}
 	for _, p := range saved {
 		c.parts = append(c.parts, savedPart{Part: p, to: -1})
 	}
-	c.flat = shape.Fixed(saved) && len(saved) <= 1 && len(c.own) == 1 && !c.own[0].ByCodec
+	c.flat = bytes.Fixed() && len(saved) <= 1 && len(c.own) == 1 && !c.own[0].ByCodec
 	return c
 }
 

@@ -151,138 +151,138 @@ type typeParser struct {
 	err  error
 }
 
-func (p *typeParser) fail() *Shape {
-	if p.err == nil {
-		p.err = fmt.Errorf("no type is %.40q", p.rest)
+func (t *typeParser) fail() *Shape {
+	if t.err == nil {
+		t.err = fmt.Errorf("no type is %.40q", t.rest)
 	}
 	return &Shape{}
 }
 
 // cut removes a text from the front, or reports that it is not there.
-func (p *typeParser) cut(text string) (ok bool) {
-	p.rest, ok = strings.CutPrefix(p.rest, text)
+func (t *typeParser) cut(text string) (ok bool) {
+	t.rest, ok = strings.CutPrefix(t.rest, text)
 	return ok
 }
 
-func (p *typeParser) must(text string) {
-	if !p.cut(text) {
-		p.fail()
+func (t *typeParser) must(text string) {
+	if !t.cut(text) {
+		t.fail()
 	}
 }
 
 // number reads digits.
-func (p *typeParser) number() int {
-	n := len(p.rest) - len(strings.TrimLeft(p.rest, "0123456789"))
-	v, err := strconv.ParseUint(p.rest[:n], 10, 30)
+func (t *typeParser) number() int {
+	n := len(t.rest) - len(strings.TrimLeft(t.rest, "0123456789"))
+	v, err := strconv.ParseUint(t.rest[:n], 10, 30)
 	if err != nil {
-		p.fail()
+		t.fail()
 		return 0
 	}
-	p.rest = p.rest[n:]
+	t.rest = t.rest[n:]
 	return int(v)
 }
 
 // name reads the name of a field, which is in quotes if it is no identifier.
-func (p *typeParser) name() string {
-	if quoted, err := strconv.QuotedPrefix(p.rest); err == nil && quoted[0] == '"' {
-		p.rest = p.rest[len(quoted):]
+func (t *typeParser) name() string {
+	if quoted, err := strconv.QuotedPrefix(t.rest); err == nil && quoted[0] == '"' {
+		t.rest = t.rest[len(quoted):]
 		name, _ := strconv.Unquote(quoted)
 		return name
 	}
-	at := strings.IndexByte(p.rest, ' ')
+	at := strings.IndexByte(t.rest, ' ')
 	if at < 1 {
-		p.fail()
+		t.fail()
 		return ""
 	}
-	name := p.rest[:at]
-	p.rest = p.rest[at:]
+	name := t.rest[:at]
+	t.rest = t.rest[at:]
 	return name
 }
 
 // parse reads a type, within as many others as depth says.
-func (p *typeParser) parse(depth int) (s *Shape) {
+func (t *typeParser) parse(depth int) (s *Shape) {
 	s = &Shape{}
-	if depth > NestedMost || p.err != nil {
-		return p.fail()
+	if depth > NestedMost || t.err != nil {
+		return t.fail()
 	}
-	whole := p.rest
-	defer func() { s.Text = whole[:len(whole)-len(p.rest)] }()
+	whole := t.rest
+	defer func() { s.Text = whole[:len(whole)-len(t.rest)] }()
 	switch {
-	case p.cut("{"):
+	case t.cut("{"):
 		s.Kind = reflect.Struct
-		p.fields(s, depth)
-	case p.cbor && p.cut("[]"):
-		s.Kind, s.Elem = reflect.Slice, p.parse(depth+1)
-	case p.cbor && p.cut("*"):
-		s.Kind, s.Elem = reflect.Pointer, p.parse(depth+1)
-	case p.cbor && p.cut("map["):
-		s.Kind, s.Key = reflect.Map, p.parse(depth+1)
-		p.must("]")
-		s.Elem = p.parse(depth + 1)
-	case p.cut("["):
-		s.Kind, s.Len = reflect.Array, p.number()
-		p.must("]")
-		s.Elem = p.parse(depth + 1)
+		t.fields(s, depth)
+	case t.cbor && t.cut("[]"):
+		s.Kind, s.Elem = reflect.Slice, t.parse(depth+1)
+	case t.cbor && t.cut("*"):
+		s.Kind, s.Elem = reflect.Pointer, t.parse(depth+1)
+	case t.cbor && t.cut("map["):
+		s.Kind, s.Key = reflect.Map, t.parse(depth+1)
+		t.must("]")
+		s.Elem = t.parse(depth + 1)
+	case t.cut("["):
+		s.Kind, s.Len = reflect.Array, t.number()
+		t.must("]")
+		s.Elem = t.parse(depth + 1)
 		if s.Elem.Size > 0 && s.Len > sizeMax/s.Elem.Size {
-			return p.fail()
+			return t.fail()
 		}
 		s.Size = s.Len * s.Elem.Size
-	case p.cbor && strings.HasPrefix(p.rest, `"`):
-		quoted, err := strconv.QuotedPrefix(p.rest)
+	case t.cbor && strings.HasPrefix(t.rest, `"`):
+		quoted, err := strconv.QuotedPrefix(t.rest)
 		if err != nil {
-			return p.fail()
+			return t.fail()
 		}
-		p.rest = p.rest[len(quoted):]
-	case !p.cbor && p.cut("handle"):
+		t.rest = t.rest[len(quoted):]
+	case !t.cbor && t.cut("handle"):
 		s.Kind, s.Size, s.Handle = reflect.Uint64, 8, true
 	default:
-		n := len(p.rest) - len(strings.TrimLeft(p.rest, "abcdefghijklmnopqrstuvwxyz0123456789"))
+		n := len(t.rest) - len(strings.TrimLeft(t.rest, "abcdefghijklmnopqrstuvwxyz0123456789"))
 		for kind, size := range sizes {
-			if size > 0 && reflect.Kind(kind).String() == p.rest[:n] {
+			if size > 0 && reflect.Kind(kind).String() == t.rest[:n] {
 				s.Kind, s.Size = reflect.Kind(kind), size
 			}
 		}
-		if p.cbor && p.rest[:n] == "string" {
+		if t.cbor && t.rest[:n] == "string" {
 			s.Kind = reflect.String
 		}
 		if s.Kind == reflect.Invalid {
-			return p.fail()
+			return t.fail()
 		}
-		p.rest = p.rest[n:]
+		t.rest = t.rest[n:]
 	}
 	return s
 }
 
 // fields reads the fields of a struct, and what follows them.
-func (p *typeParser) fields(s *Shape, depth int) {
+func (t *typeParser) fields(s *Shape, depth int) {
 	end, known := 0, map[string]bool{}
-	for p.err == nil && !p.cut("}") {
-		if !p.cbor && p.rest != "" && p.rest[0] >= '0' && p.rest[0] <= '9' {
-			if s.Size = p.number(); s.Size < end {
-				p.fail()
+	for t.err == nil && !t.cut("}") {
+		if !t.cbor && t.rest != "" && t.rest[0] >= '0' && t.rest[0] <= '9' {
+			if s.Size = t.number(); s.Size < end {
+				t.fail()
 			}
-			p.must("}")
+			t.must("}")
 			return
 		}
-		f := Field{Name: p.name()}
-		p.must(" ")
-		f.Shape = p.parse(depth + 1)
-		if !p.cbor {
-			p.must("@")
-			f.At = p.number()
+		f := Field{Name: t.name()}
+		t.must(" ")
+		f.Shape = t.parse(depth + 1)
+		if !t.cbor {
+			t.must("@")
+			f.At = t.number()
 		}
-		p.must(";")
+		t.must(";")
 		if f.At < end || known[f.Name] {
-			p.fail()
+			t.fail()
 		}
 		known[f.Name] = true
-		if end = f.At + f.Size; p.cbor {
+		if end = f.At + f.Size; t.cbor {
 			end = 0
 		}
 		s.Fields = append(s.Fields, f)
 	}
-	if !p.cbor {
-		p.fail() // its size is missing
+	if !t.cbor {
+		t.fail() // its size is missing
 	}
 }
 
@@ -312,36 +312,25 @@ type Skipper struct {
 	drive.Form // nil
 	parts      []drive.Part
 	least      int
+	fixed      bool
 }
 
 // Skip returns a Skipper of values with these parts.
-func Skip(parts []drive.Part) *Skipper { return &Skipper{parts: parts, least: Least(parts)} }
-
-// Least returns how many bytes a value takes at least.
-func Least(parts []drive.Part) (least int) {
+func Skip(parts []drive.Part) *Skipper {
+	s := &Skipper{parts: parts, fixed: true}
 	for _, p := range parts {
-		if least += p.Size; p.ByCodec {
-			least += 4
+		if s.least += p.Size; p.ByCodec {
+			s.least, s.fixed = s.least+4, false
 		}
 	}
-	return least
-}
-
-// Fixed reports whether each value takes as many bytes: all of it is written as memory.
-func Fixed(parts []drive.Part) bool {
-	for _, p := range parts {
-		if p.ByCodec {
-			return false
-		}
-	}
-	return true
+	return s
 }
 
 // Least returns how many bytes a value takes at least.
 func (s *Skipper) Least() int { return s.least }
 
-// Fixed reports whether each value takes as many bytes.
-func (s *Skipper) Fixed() bool { return Fixed(s.parts) }
+// Fixed reports whether each value takes as many bytes: all of it is written as memory.
+func (s *Skipper) Fixed() bool { return s.fixed }
 
 // ByCodec reports false: nothing is called.
 func (s *Skipper) ByCodec() bool { return false }
@@ -358,7 +347,7 @@ func (s *Skipper) Read(src []byte, _ mem.Cells) (rest []byte, err error) {
 
 // ReadAll passes over as many values as there are cells.
 func (s *Skipper) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
-	if s.Fixed() {
+	if s.fixed {
 		if s.least > 0 && values.Len > len(src)/s.least {
 			return nil, ErrShort
 		}
