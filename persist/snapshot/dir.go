@@ -68,7 +68,7 @@ func (d *Dir) Save(w *world.World, o Options) (path string, err error) {
 }
 
 // Write is Save of what was captured. It may be called while the world ticks.
-func (d *Dir) Write(c *Captured) (path string, err error) { return d.save(c.save) }
+func (d *Dir) Write(c *Captured) (path string, err error) { return d.save(c.write) }
 
 // save makes a new file, whole or an increment, and removes those that are too old.
 func (d *Dir) save(save func(to io.Writer, x *format.Chain) error) (path string, err error) {

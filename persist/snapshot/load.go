@@ -160,7 +160,7 @@ func (l *loading) begin() error {
 		err = p.err()
 	}
 	if err == nil && l.from != nil && l.drops() {
-		err = format.OtherWorld("a fork has all components of the world that was captured; to drop one, load what Captured.Save writes")
+		err = format.OtherWorld("a fork has all components of the world that was captured; to drop one, load what Captured.Write writes")
 	}
 	return err
 }
@@ -320,16 +320,17 @@ func (m *mergedTable) chunkOf(row int) int {
 }
 
 // components returns the numbers of components in this world, without those that are dropped.
-func (l *loading) components(saved []int) (own []int, err error) {
-	for _, c := range saved {
-		if c >= len(l.names.Components) {
-			return nil, fmt.Errorf("component %d, of %d", c, len(l.names.Components))
+func (l *loading) components(c *drive.Cursor, saved []int) (own []int) {
+	for _, id := range saved {
+		if id >= len(l.names.Components) {
+			c.Err = fmt.Errorf("component %d, of %d", id, len(l.names.Components))
+			return nil
 		}
-		if at := l.names.Components[c].At; at >= 0 {
+		if at := l.names.Components[id].At; at >= 0 {
 			own = append(own, at)
 		}
 	}
-	return own, nil
+	return own
 }
 
 // component returns the number of a component in this world, or -1.
@@ -346,33 +347,22 @@ func (l *loading) drops() bool {
 }
 
 // pass skips the values of something that is dropped.
-func (l *loading) pass(c *drive.Cursor, n *format.Named, values int) error {
-	if n.Form == nil {
-		return c.Err
+func (l *loading) pass(c *drive.Cursor, n *format.Named, values int) {
+	if n.Form != nil {
+		l.values(c, n.Form, n.Form.ReadAll, mem.Cells{Len: values})
 	}
-	return l.values(c, n.Form, mem.Cells{Len: values})
 }
 
-// values reads values.
-func (l *loading) values(c *drive.Cursor, form drive.Form, values mem.Cells) (err error) {
+// values reads values by a method of their form. After an error it reads nothing.
+func (l *loading) values(c *drive.Cursor, form drive.Form, read func([]byte, mem.Cells) ([]byte, error), values mem.Cells) {
 	if c.Err != nil {
-		return c.Err
+		return
 	}
 	if form.ByCodec() {
 		l.codecs.Lock()
 		defer l.codecs.Unlock()
 	}
-	c.Rest, err = form.ReadAll(c.Rest, values)
-	return err
-}
-
-// value reads a value, and returns the rest.
-func (l *loading) value(src []byte, form drive.Form, to mem.Cells) ([]byte, error) {
-	if form.ByCodec() {
-		l.codecs.Lock()
-		defer l.codecs.Unlock()
-	}
-	return form.Read(src, to)
+	c.Rest, c.Err = read(c.Rest, values)
 }
 
 // within adds the section to an error.
@@ -407,15 +397,11 @@ func (l *loading) world() error {
 		}
 	}
 	x.Hooks = own.Hooks
-	var err error
-	if x.Pinned, err = l.components(x.Pinned); err == nil {
-		x.Pinned = append(x.Pinned, slices.DeleteFunc(own.Pinned, func(c int) bool { // those that the snapshot does not know
-			return slices.ContainsFunc(l.names.Components, func(n format.Named) bool { return n.At == c })
-		})...)
-		slices.Sort(x.Pinned)
-		err = l.into.World(x)
-	}
-	if err != nil {
+	x.Pinned = append(l.components(&l.c, x.Pinned), slices.DeleteFunc(own.Pinned, func(c int) bool { // those that the snapshot does not know
+		return slices.ContainsFunc(l.names.Components, func(n format.Named) bool { return n.At == c })
+	})...)
+	slices.Sort(x.Pinned)
+	if err := inOrder(func() error { return l.c.Err }, func() error { return l.into.World(x) }); err != nil {
 		return l.within(s, err)
 	}
 	return nil
@@ -429,30 +415,28 @@ func (l *loading) part() error {
 	if listed && s.Number >= len(list) {
 		return drive.ErrBody
 	}
+	body := func() []byte { return slices.Clone(c.Take(len(c.Rest))) }
 	switch s.Kind {
 	case format.MailSection:
 		return l.mail(c, s.Number)
 	case format.ResourceSection:
-		return l.resource(c, &list[s.Number])
+		l.resource(c, &list[s.Number])
 	case format.ExtensionSection:
-		body, n := slices.Clone(c.Take(len(c.Rest))), list[s.Number]
-		if n.At >= 0 {
+		if body, n := body(), list[s.Number]; n.At >= 0 {
 			l.later("extension", n.Name, func() error { return l.own.Extensions[n.At].Saved.LoadSaved(body) })
 		}
 	case format.SchedulerSection:
-		body := slices.Clone(c.Take(len(c.Rest)))
+		body := body()
 		l.later("state of", "scheduler", func() error { return l.loadSystems(body) })
 	case format.AlsoSection:
-		body, n := slices.Clone(c.Take(len(c.Rest))), list[s.Number]
-		if n.At < 0 {
-			break
+		if body, n := body(), list[s.Number]; n.At >= 0 {
+			l.also = append(l.also, func() error {
+				if err := l.o.Also[n.At].Load(body); err != nil {
+					return fmt.Errorf("snapshot: also %q: %w", n.Name, err)
+				}
+				return nil
+			})
 		}
-		l.also = append(l.also, func() error {
-			if err := l.o.Also[n.At].Load(body); err != nil {
-				return fmt.Errorf("snapshot: also %q: %w", n.Name, err)
-			}
-			return nil
-		})
 	}
 	return nil
 }
@@ -472,27 +456,24 @@ func (l *loading) later(what, name string, load func() error) {
 }
 
 // resource loads a resource, and what shards have added to it.
-func (l *loading) resource(c *drive.Cursor, n *format.Named) error {
+func (l *loading) resource(c *drive.Cursor, n *format.Named) {
 	if n.At < 0 {
-		err := l.pass(c, n, 1)
-		if err == nil {
-			err = l.pass(c, n, c.Int())
-		}
-		return err
+		l.pass(c, n, 1)
+		l.pass(c, n, c.Int())
+		return
 	}
 	value, parts, put := l.into.Resource(n.At)
-	err := l.values(c, n.Form, value)
+	l.values(c, n.Form, n.Form.ReadAll, value)
 	switch count := c.Int(); {
-	case err != nil:
 	case count == parts.Len:
-		err = l.values(c, n.Form, parts)
+		l.values(c, n.Form, n.Form.ReadAll, parts)
 	case count > 0 && count != l.w.Shards():
-		err = drive.ErrBody
+		c.Err = drive.ErrBody
 	case count > 0: // it is no accumulator now
-		err = l.values(c, shape.Skip(n.Parts), mem.Cells{Len: count})
+		skip := shape.Skip(n.Parts)
+		l.values(c, skip, skip.ReadAll, mem.Cells{Len: count})
 	}
 	l.put = append(l.put, put)
-	return err
 }
 
 // mail loads the messages for a shard, and the requests that it has sent.
@@ -500,39 +481,20 @@ func (l *loading) mail(c *drive.Cursor, from int) error {
 	if from > l.w.Shards() {
 		return drive.ErrBody
 	}
-	if from < l.w.Shards() {
-		for i := range l.names.Messages {
-			n := &l.names.Messages[i]
-			to := drive.WordsOf[handle.Handle](c)
-			if n.At < 0 {
-				if err := l.pass(c, n, len(to)); err != nil {
-					return err
-				}
-				continue
-			}
-			if least := n.Form.Least(); least > 0 && len(to) > len(c.Rest)/least {
-				return drive.ErrBody
-			}
-			if !c.Takes(len(to), int(n.Of.Size())) {
-				return c.Err
-			}
-			bodies, put := l.into.Mail(n.At, from, to)
-			if err := l.values(c, n.Form, bodies); err != nil {
-				return err
-			}
-			l.put = append(l.put, put)
+	for i := range l.names.Messages {
+		if from == l.w.Shards() {
+			break // global systems get no messages
 		}
+		l.messages(c, &l.names.Messages[i], from)
 	}
 	for range c.Count(3) {
-		kind, flags, h := c.Int(), queue.Flags(c.Below(1<<16)), c.Handle()
-		if c.Err != nil || kind >= len(l.names.Kinds) {
-			return drive.ErrBody
+		kind, flags, h := c.Below(uint64(len(l.names.Kinds))), queue.Flags(c.Below(1<<16)), c.Handle()
+		if c.Err != nil {
+			return c.Err
 		}
 		n := &l.names.Kinds[kind]
 		if n.At < 0 {
-			if err := l.pass(c, n, 1); err != nil {
-				return err
-			}
+			l.pass(c, n, 1)
 			continue
 		}
 		value, err := l.into.Request(sender(from, l.w.Shards()), n.At, flags, h)
@@ -540,18 +502,33 @@ func (l *loading) mail(c *drive.Cursor, from int) error {
 			o := l.w.Options()
 			return format.OtherWorld("more requests are under way than this world takes, with OutboxRequests = %d, OutboxBytes = %d; the saved one had %d and %d (a %s)", o.OutboxRequests, o.OutboxBytes, l.head.Options.OutboxRequests, l.head.Options.OutboxBytes, n.Name)
 		}
+		if err == nil && n.Form != nil {
+			l.values(c, n.Form, n.Form.Read, value)
+			if err = c.Err; err == nil {
+				l.v.Kinds().Renumber(n.At, value, l.component)
+			}
+		}
 		if err != nil {
 			return fmt.Errorf("a %s: %w", n.Name, err)
 		}
-		if n.Form == nil {
-			continue
-		}
-		if c.Rest, err = l.value(c.Rest, n.Form, value); err != nil {
-			return fmt.Errorf("a %s: %w", n.Name, err)
-		}
-		l.v.Kinds().Renumber(n.At, value, l.component)
 	}
 	return nil
+}
+
+// messages loads the messages of a kind for a shard.
+func (l *loading) messages(c *drive.Cursor, n *format.Named, shard int) {
+	to := drive.WordsOf[handle.Handle](c)
+	if n.At < 0 {
+		l.pass(c, n, len(to))
+		return
+	}
+	if least := n.Form.Least(); least > 0 && len(to) > len(c.Rest)/least {
+		c.Err = drive.ErrBody
+	} else if c.Takes(len(to), int(n.Of.Size())) {
+		bodies, put := l.into.Mail(n.At, shard, to)
+		l.values(c, n.Form, n.Form.ReadAll, bodies)
+		l.put = append(l.put, put)
+	}
 }
 
 // loadSystems gives the scheduler the state that was saved of the systems that it has now.

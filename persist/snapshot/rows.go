@@ -15,7 +15,7 @@ import (
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 )
 
-// This file loads shards, and rows on several goroutines.
+// This file loads shards, and rows on several goroutines, from a file or a capture.
 
 // shard makes the tables and chunks of a shard.
 func (l *loading) shard(s *format.Section, c *drive.Cursor, i int, made func(c *store.Chunk, table, chunk int)) error {
@@ -23,42 +23,32 @@ func (l *loading) shard(s *format.Section, c *drive.Cursor, i int, made func(c *
 		return format.Altered("%v is not in its place", s)
 	}
 	x := format.ReadShard(c)
-	err := c.End()
-	if err != nil {
+	if err := c.End(); err != nil {
 		return l.within(s, err)
 	}
 	rows := int64(0)
 	l.tables[i] = make([]tablePlan, len(x.Tables))
 	for k := range x.Tables {
-		if err == nil {
-			err = l.table(&l.tables[i][k], &x.Tables[k], &rows)
-			l.tables[i][k].to = k
-		}
+		rows += l.table(c, &l.tables[i][k], &x.Tables[k])
+		l.tables[i][k].to = k
 	}
 	for k := range x.Changes {
-		if err == nil {
-			x.Changes[k].Components, err = l.components(x.Changes[k].Components)
-			slices.Sort(x.Changes[k].Components)
-		}
+		x.Changes[k].Components = l.components(c, x.Changes[k].Components)
+		slices.Sort(x.Changes[k].Components)
 	}
 	stored := x.Stored[:0]
 	for _, n := range x.Stored {
-		own, e := l.components([]int{n.Component})
-		if err = errors.Join(err, e); err == nil && len(own) > 0 {
-			stored = append(stored, store.StoredImage{Handle: n.Handle, Component: own[0]})
+		for _, own := range l.components(c, []int{n.Component}) {
+			stored = append(stored, store.StoredImage{Handle: n.Handle, Component: own})
 		}
 	}
 	x.Stored = stored
-	if err == nil && l.from == nil { // a Captured needs no check, and is loaded by several goroutines
-		err = l.mayTake(int64(s.Length), rows)
-	}
-	if err == nil {
-		err = l.merge(i, &x)
-	}
-	if err == nil {
-		err = l.into.Shard(i, x, made)
-	}
-	if err != nil {
+	if err := inOrder(
+		func() error { return c.Err },
+		func() error { return l.mayTake(int64(s.Length), rows) },
+		func() error { return l.merge(i, &x) },
+		func() error { return l.into.Shard(i, x, made) },
+	); err != nil {
 		return l.within(s, err)
 	}
 	return nil
@@ -66,6 +56,9 @@ func (l *loading) shard(s *format.Section, c *drive.Cursor, i int, made func(c *
 
 // mayTake checks the memory of rows, after that many bytes described them.
 func (l *loading) mayTake(read, rows int64) error {
+	if l.from != nil {
+		return nil // a Captured needs no check, and is loaded by several goroutines
+	}
 	l.read += read
 	l.rows += rows
 	if most := l.bytesMax(0); l.rows > most {
@@ -87,13 +80,13 @@ func (l *loading) mayList(s *format.Section) int64 {
 	return max(1, l.bytesMax(int64(s.Length))-l.rows)
 }
 
-// table makes the plan of a table, and converts its image to this world's. It adds up the bytes of
+// table makes the plan of a table, and converts its image to this world's. It returns the bytes of
 // its rows.
-func (l *loading) table(p *tablePlan, t *store.TableImage, rows *int64) error {
+func (l *loading) table(c *drive.Cursor, p *tablePlan, t *store.TableImage) (rows int64) {
 	saved := t.Components
-	own, err := l.components(saved)
-	if err != nil {
-		return err
+	own := l.components(c, saved)
+	if c.Err != nil {
+		return 0
 	}
 	t.Components = slices.Sorted(slices.Values(own))
 	row := int64(8)
@@ -104,7 +97,7 @@ func (l *loading) table(p *tablePlan, t *store.TableImage, rows *int64) error {
 			row += int64(n.Of.Size())
 		}
 	}
-	*rows += format.BytesOfTable
+	rows = format.BytesOfTable
 	p.filled = make([]atomic.Bool, len(t.Chunks))
 	for k := range t.Chunks {
 		c := &t.Chunks[k]
@@ -116,9 +109,9 @@ func (l *loading) table(p *tablePlan, t *store.TableImage, rows *int64) error {
 		}
 		c.Written = written
 		p.filled[k].Store(c.Rows == 0)
-		*rows += format.BytesOfChunk + row*int64(min(c.Cap, slots.RowsMax))
+		rows += format.BytesOfChunk + row*int64(min(c.Cap, slots.RowsMax))
 	}
-	return nil
+	return rows
 }
 
 // allFilled checks that no chunk lacks its rows.
@@ -241,19 +234,19 @@ func (l *loading) chunk(c *drive.Cursor, shard int) error {
 }
 
 // column loads n values of a column, to rows of a chunk.
-func (l *loading) column(c *drive.Cursor, x *columnPlan, to *store.Chunk, row, n int) (err error) {
+func (l *loading) column(c *drive.Cursor, x *columnPlan, to *store.Chunk, row, n int) error {
 	if x.to < 0 {
-		err = l.pass(c, x.Named, n)
+		l.pass(c, x.Named, n)
 	} else {
-		err = l.values(c, x.Form, to.Cells(x.to).Slice(row, n))
+		l.values(c, x.Form, x.Form.ReadAll, to.Cells(x.to).Slice(row, n))
 	}
-	if err != nil {
-		return fmt.Errorf("component %q: %w", x.Name, err)
+	if c.Err != nil {
+		return fmt.Errorf("component %q: %w", x.Name, c.Err)
 	}
 	return nil
 }
 
-// This file skips what is dropped. Entities that had different components may have the same ones
+// What follows skips what is dropped. Entities that had different components may have the same ones
 // when some are dropped, so it also puts the rows of several tables in one.
 
 // merge makes tables with the same components one table, in the image and in the plans of a shard.
@@ -525,11 +518,8 @@ func (l *loading) copyChunk(x chunkJob) error {
 			bytes = s.appendCells(nil, s.names.Components[id].Form, t.Chunks[x.Chunk].Columns[at])
 		}
 		c := drive.Cursor{Rest: bytes}
-		err := l.values(&c, own.Form, x.to.Cells(own.to))
-		if err == nil {
-			err = c.End()
-		}
-		if err != nil {
+		l.values(&c, own.Form, own.Form.ReadAll, x.to.Cells(own.to))
+		if err := c.End(); err != nil {
 			return format.Altered("component %q: %w", own.Name, err)
 		}
 	}

@@ -245,7 +245,7 @@ type Captured struct {
 	hash state.Hash
 }
 
-// Capture takes the state of an idle world for Captured.Save and Captured.Load. It copies in
+// Capture takes the state of an idle world for Captured.Write and Captured.Load. It copies in
 // memory, in parallel, the components that were handed out for writing since the frame or capture
 // before. For the rest it costs what Save does, which is little, except for components of which a
 // plain copy would share something with the world, such as slices, and that have no
@@ -348,11 +348,12 @@ func (c *Captured) Hash() (state.Hash, error) {
 	return c.hash, nil
 }
 
-// Save writes the captured state: the same bytes as the function Save would have written then. It
+// Write writes the captured state: the same bytes as the function Save would have written then. It
 // may be called again. It returns the error of dst, or world.ErrClosed after Release.
-func (c *Captured) Save(dst io.Writer) error { return c.save(dst, nil) }
+func (c *Captured) Write(dst io.Writer) error { return c.write(dst, nil) }
 
-func (c *Captured) save(dst io.Writer, x *format.Chain) error {
+// write writes the captured state, with a Chain as an increment.
+func (c *Captured) write(dst io.Writer, x *format.Chain) error {
 	info := *c.info
 	var err error
 	if info.Hash, err = c.Hash(); err != nil {
@@ -384,10 +385,10 @@ type Chain struct {
 	x format.Chain
 }
 
-// Save writes what was captured. The errors are those of Captured.Save; after one, the
+// Write writes what was captured. The errors are those of Captured.Write; after one, the
 // Chain is unchanged. If what was written is lost later, use a new Chain: increments cannot
 // be read without their base.
-func (c *Chain) Save(dst io.Writer, captured *Captured) error { return captured.save(dst, &c.x) }
+func (c *Chain) Write(dst io.Writer, captured *Captured) error { return captured.write(dst, &c.x) }
 
 // Merge returns a reader of the whole snapshot that a base and increments on it make: the same
 // bytes that Save would have written at the time of the last increment. Pass the increments in

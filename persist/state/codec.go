@@ -239,7 +239,7 @@ func asError(err *error) {
 	}
 }
 
-// This file finds what CBOR would lose of a type, so that no field is left out silently.
+// What follows finds what CBOR would lose of a type, so that no field is left out silently.
 
 // marshals reports whether a type has methods to write and read itself. Methods for CBOR take
 // precedence over those for bytes.

@@ -395,7 +395,7 @@ func lastOf[T any](all []T, what string, number int) (*T, error) {
 	return &all[number], nil
 }
 
-// This file makes the sections of a snapshot from the lines of a text, and checks that a world can
+// What follows makes the sections of a snapshot from the lines of a text, and checks that a world can
 // have them.
 
 // parts lists the sections, once all lines were read.

@@ -189,7 +189,7 @@ func ofThisMachine(saved []format.Setting) error {
 	return nil
 }
 
-// This file has the words of JSON: how numbers, texts, bytes and handles are written and read.
+// What follows has the words of JSON: how numbers, texts, bytes and handles are written and read.
 
 // decodeText reads one JSON value.
 func decodeText(text []byte) (v any, err error) {

@@ -292,7 +292,7 @@ func (b *builder) end(l *endLine) error {
 	return nil
 }
 
-// This file converts the state of package names to text, and back.
+// What follows converts the state of package names to text, and back.
 
 type (
 	// namesLine is the state of package names. The names are in lines of their own.

@@ -298,7 +298,7 @@ func ReadCatalogue(body []byte) (x *Catalogue, err error) {
 	return x, c.End()
 }
 
-// This file writes and reads the images of a world and its shards.
+// What follows writes and reads the images of a world and its shards.
 
 // AppendState appends the section of the world as a whole.
 func AppendState(dst []byte, x *drive.State) []byte {

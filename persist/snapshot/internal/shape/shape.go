@@ -361,7 +361,7 @@ func (s *Skipper) ReadAll(src []byte, values mem.Cells) (rest []byte, err error)
 	return src, nil
 }
 
-// This file reads and writes numbers as they are in memory.
+// What follows reads and writes numbers as they are in memory.
 
 // sizes are the sizes of kinds that are written as memory.
 var sizes = [...]int{
