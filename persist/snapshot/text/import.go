@@ -3,6 +3,7 @@ package text
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
+	"github.com/atoll-sim/atoll/persist/snapshot/internal/shape"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -117,8 +119,8 @@ func (b *builder) one(line []byte) error {
 	case kind == "tick" || kind == "options" || kind == "state":
 		return fmt.Errorf("it is there twice, first in line %d", first)
 	}
-	if err := read(b, line); err != nil || b.ended {
-		return err
+	if err := read(b, line); b.err != nil || err != nil || b.ended {
+		return cmp.Or(b.err, err)
 	}
 	_, _ = b.sum.Write(append(bytes.TrimRight(line, "\r\n"), '\n'))
 	return nil
@@ -263,6 +265,7 @@ type builder struct {
 	consumed int64          // bytes of the text
 	took     int64          // bytes of memory kept for it
 	sum      xxh3.Hasher
+	err      error // why something that a line names was not found
 	began    bool
 	ended    bool
 
@@ -312,29 +315,38 @@ func (b *builder) keep(n int) error {
 	return nil
 }
 
-// find finds something that is registered, and has values, by its name.
-func (b *builder) find(list int, name string) (*form, int, error) {
-	at, ok := b.known[[2]string{format.Listed[list], name}]
-	if !ok {
-		return nil, 0, fmt.Errorf("there is no %s %q", format.Listed[list], name)
+// fail keeps the first error of the methods that find what a line names. They return something empty
+// then, so that the line can be read to its end.
+func (b *builder) fail(err error) {
+	if b.err == nil {
+		b.err = err
 	}
-	return b.forms[list][at], at, nil
 }
 
-// value appends a value to dst.
-func (b *builder) value(dst []byte, f *form, text json.RawMessage) ([]byte, error) {
-	if err := b.keep(f.skip.Least() + len(text)); err != nil {
-		return nil, err
+// find finds something that is registered, and has values, by its name.
+func (b *builder) find(list int, name string) (*form, int) {
+	at, ok := b.known[[2]string{format.Listed[list], name}]
+	if !ok {
+		b.fail(fmt.Errorf("there is no %s %q", format.Listed[list], name))
+		return &form{Named: new(format.Named), skip: shape.Skip(nil), tree: []branch{}}, 0
 	}
-	v, err := decodeText(text)
+	return b.forms[list][at], at
+}
+
+// value appends a value to dst. what has it, for errors.
+func (b *builder) value(what string, dst []byte, f *form, text json.RawMessage) []byte {
+	err := b.keep(f.skip.Least() + len(text))
+	if err == nil {
+		v, wrong := decodeText(text)
+		if err = errMissing; wrong == nil {
+			dst, err = f.parse(dst, v)
+		}
+		err = inField("value", err)
+	}
 	if err != nil {
-		return nil, inField("value", errMissing)
+		b.fail(fmt.Errorf("%s %q: %w", what, f.Name, err))
 	}
-	dst, err = f.parse(dst, v)
-	if err != nil {
-		return nil, inField("value", err)
-	}
-	return dst, nil
+	return dst
 }
 
 // once keeps a section.
@@ -347,35 +359,32 @@ func (b *builder) once(key sectionKey, body []byte) error {
 }
 
 // of returns the mail of a shard.
-func (b *builder) of(shard int) (*mailText, error) {
+func (b *builder) of(shard int) *mailText {
 	if shard < 0 || shard >= len(b.mail) {
-		return nil, fmt.Errorf("shard: there is no %d", shard)
+		b.fail(fmt.Errorf("shard: there is no %d", shard))
+		return new(mailText)
 	}
-	return &b.mail[shard], nil
+	return &b.mail[shard]
 }
 
 // ids returns the numbers of components.
-func (b *builder) ids(names []string) (all []int, err error) {
+func (b *builder) ids(names []string) (all []int) {
 	for _, name := range names {
-		_, id, err := b.find(components, name)
-		if err != nil {
-			return nil, inField("components", err)
+		id, ok := b.known[[2]string{"component", name}]
+		if !ok {
+			b.fail(inField("components", fmt.Errorf("there is no component %q", name)))
 		}
 		all = append(all, id)
 	}
-	return all, b.keep(16 * len(names))
+	b.fail(b.keep(16 * len(names)))
+	return all
 }
 
 // image returns the image of the last shard, which must be this one.
-func (b *builder) image(shard int) (*store.Image, error) {
-	if shard != len(b.images)-1 || shard < 0 {
-		return nil, inField("shard", fmt.Errorf("it is %d, and %d lines of shards came before", shard, len(b.images)))
-	}
-	return &b.images[shard], nil
-}
+func (b *builder) image(shard int) *store.Image { return lastOf(b, b.images, "shard", shard) }
 
 // addTo adds some to the list of a name.
-func addTo[T any](x *builder, lists map[string]*[]T, name string, from int, some []T) error {
+func addTo[T any](b *builder, lists map[string]*[]T, name string, from int, some []T) error {
 	to := lists[name]
 	if to == nil {
 		return fmt.Errorf("there is no list %q here", name)
@@ -384,15 +393,16 @@ func addTo[T any](x *builder, lists map[string]*[]T, name string, from int, some
 		return inField("from", fmt.Errorf("it is %d, and %d came before", from, len(*to)))
 	}
 	*to = append(*to, some...)
-	return x.keep(8 * len(some))
+	return b.keep(8 * len(some))
 }
 
 // lastOf returns the last element, which must have this number.
-func lastOf[T any](all []T, what string, number int) (*T, error) {
+func lastOf[T any](b *builder, all []T, what string, number int) *T {
 	if number != len(all)-1 || number < 0 {
-		return nil, inField(what, fmt.Errorf("it is %d, and %d lines of them came before", number, len(all)))
+		b.fail(inField(what, fmt.Errorf("it is %d, and %d lines of them came before", number, len(all))))
+		return new(T)
 	}
-	return &all[number], nil
+	return &all[number]
 }
 
 // What follows makes the sections of a snapshot from the lines of a text, and checks that a world can

@@ -337,7 +337,7 @@ func (f *fieldError) Unwrap() error { return f.err }
 
 // inField puts a name in front of the path of an error.
 func inField(name string, err error) error {
-	if name == "" {
+	if name == "" || err == nil {
 		return err
 	}
 	if e, ok := err.(*fieldError); ok {

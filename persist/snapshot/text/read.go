@@ -37,9 +37,9 @@ func (b *builder) entity(l *entityLine) error {
 		e.flags |= 1 << f
 	}
 	for name := range l.Components {
-		_, id, err := b.find(components, name)
-		if err != nil {
-			return fail(err)
+		id, ok := b.known[[2]string{"component", name}]
+		if !ok {
+			return fail(fmt.Errorf("there is no component %q", name))
 		}
 		e.ids = append(e.ids, id)
 	}
@@ -61,51 +61,28 @@ func (b *builder) entity(l *entityLine) error {
 
 // resource makes the section of a resource.
 func (b *builder) resource(l *resourceLine) error {
-	f, at, err := b.find(resources, l.Resource)
-	if err != nil {
-		return err
-	}
-	body, err := b.value(nil, f, l.Value)
-	if err == nil {
-		body = drive.AppendNumber(body, len(l.Parts))
-	}
+	f, at := b.find(resources, l.Resource)
+	body := drive.AppendNumber(b.value("resource", nil, f, l.Value), len(l.Parts))
 	for _, p := range l.Parts {
-		if err == nil {
-			body, err = b.value(body, f, p)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("resource %q: %w", l.Resource, err)
+		body = b.value("resource", body, f, p)
 	}
 	return b.once(sectionKey{format.ResourceSection, at}, body)
 }
 
 // message adds a message to the mail of a shard.
 func (b *builder) message(l *messageLine) error {
-	f, at, err := b.find(messages, l.Message)
-	if err != nil {
-		return err
-	}
-	m, err := b.of(l.Shard)
-	if err != nil {
-		return err
-	}
+	f, at := b.find(messages, l.Message)
+	m := b.of(l.Shard)
 	for at >= len(m.to) {
 		m.to, m.values = append(m.to, nil), append(m.values, nil)
 	}
-	m.to[at] = append(m.to[at], handle.Handle(l.To))
-	if m.values[at], err = b.value(m.values[at], f, l.Value); err != nil {
-		return fmt.Errorf("message %q: %w", l.Message, err)
-	}
+	m.to[at], m.values[at] = append(m.to[at], handle.Handle(l.To)), b.value("message", m.values[at], f, l.Value)
 	return b.keep(8)
 }
 
 // request adds a request to the mail of the shard that has sent it.
 func (b *builder) request(l *requestLine) error {
-	m, err := b.of(l.Shard)
-	if err != nil {
-		return err
-	}
+	m := b.of(l.Shard)
 	if l.Kind < 0 || l.Kind >= len(b.forms[requests]) {
 		return fmt.Errorf("kind: there is no %d", l.Kind)
 	}
@@ -121,9 +98,7 @@ func (b *builder) request(l *requestLine) error {
 	m.count++
 	m.requests = drive.AppendNumber(drive.AppendNumber(drive.AppendNumber(m.requests, l.Kind), uint64(l.Flags)), uint64(l.Entity))
 	if f.Type != "" {
-		if m.requests, err = b.value(m.requests, f, l.Value); err != nil {
-			return fmt.Errorf("request %q: %w", l.Request, err)
-		}
+		m.requests = b.value("request", m.requests, f, l.Value)
 	}
 	return b.keep(16)
 }
@@ -163,24 +138,21 @@ func (b *builder) bytes(l *bytesLine) error {
 }
 
 // world reads the state of the world as a whole.
-func (b *builder) world(l *stateLine) (err error) {
+func (b *builder) world(l *stateLine) error {
 	s := &b.state
 	s.Incarnation, s.Shard, s.Run, s.Misrouted, s.Moves, s.Gathered, s.Hooks = l.Incarnation, l.Shard, l.Run, l.Misrouted, l.Moves, l.Gathered, l.Hooks
-	s.Pinned, err = b.ids(l.Pinned)
+	s.Pinned = b.ids(l.Pinned)
 	if s.Shard < 0 || s.Run < 0 {
 		return fmt.Errorf("it has a number below 0: shard %d, run %d", s.Shard, s.Run)
 	}
-	return err
+	return nil
 }
 
 // words adds slots or free indexes to a shard, or to ports.
 func (b *builder) words(l *wordsLine) error {
 	to := map[string]*[]uint32{"slots": &b.state.Ports.Slots, "free": &b.state.Ports.Pool}
 	if l.Shard != b.info.Options.Shards {
-		s, err := b.image(l.Shard)
-		if err != nil {
-			return err
-		}
+		s := b.image(l.Shard)
 		to = map[string]*[]uint32{"slots": &s.Slots, "free": &s.Free}
 	}
 	return addTo(b, to, l.Words, l.From, l.Are)
@@ -190,21 +162,11 @@ func (b *builder) words(l *wordsLine) error {
 func (b *builder) handles(l *handlesLine) error {
 	to := map[string]*[]handle.Handle{"recalled": &b.state.Ports.Recalled}
 	if l.Handles != "recalled" {
-		s, err := b.image(l.Shard)
-		if err != nil {
-			return err
-		}
+		s := b.image(l.Shard)
 		to = map[string]*[]handle.Handle{"created": &s.Created}
 		if l.Handles == "rows" {
-			t, err := lastOf(s.Tables, "table", l.Table)
-			if err != nil {
-				return err
-			}
-			c, err := lastOf(t.Chunks, "chunk", l.Chunk)
-			if err != nil {
-				return err
-			}
-			to["rows"] = &c.Handles
+			t := lastOf(b, s.Tables, "table", l.Table)
+			to["rows"] = &lastOf(b, t.Chunks, "chunk", l.Chunk).Handles
 		}
 	}
 	some := make([]handle.Handle, len(l.Are))
@@ -215,7 +177,7 @@ func (b *builder) handles(l *handlesLine) error {
 }
 
 // shard begins the image of a shard.
-func (b *builder) shard(l *shardLine) (err error) {
+func (b *builder) shard(l *shardLine) error {
 	if l.Shard != len(b.images) || l.Shard >= b.info.Options.Shards {
 		return inField("shard", fmt.Errorf("it is %d, and %d lines of shards came before, of %d", l.Shard, len(b.images), b.info.Options.Shards))
 	}
@@ -224,35 +186,23 @@ func (b *builder) shard(l *shardLine) (err error) {
 		s.Marked = append(s.Marked, store.MarkedTable{Table: m.Table, Chunks: m.Chunks})
 	}
 	for _, n := range l.Changes {
-		ids, e := b.ids(n.Components)
-		err = errors.Join(err, e)
-		s.Changes = append(s.Changes, store.ChangeImage{Handle: handle.Handle(n.Entity), Components: ids, Moves: n.Moves})
+		s.Changes = append(s.Changes, store.ChangeImage{Handle: handle.Handle(n.Entity), Components: b.ids(n.Components), Moves: n.Moves})
 	}
 	for _, n := range l.Stored {
-		ids, e := b.ids([]string{n.Component})
-		if err = errors.Join(err, e); err == nil {
-			s.Stored = append(s.Stored, store.StoredImage{Handle: handle.Handle(n.Entity), Component: ids[0]})
-		}
+		s.Stored = append(s.Stored, store.StoredImage{Handle: handle.Handle(n.Entity), Component: b.ids([]string{n.Component})[0]})
 	}
 	b.images, b.sections, b.at = append(b.images, s), append(b.sections, l.Sections), append(b.at, b.line)
-	return err
+	return nil
 }
 
 // table begins a table of the last shard.
 func (b *builder) table(l *tableLine) error {
-	s, err := b.image(l.Shard)
-	if err != nil {
-		return err
-	}
+	s, ids := b.image(l.Shard), b.ids(l.Components)
 	if l.Table != len(s.Tables) || l.Current < -1 {
 		return inField("table", fmt.Errorf("it is %d, and %d came before; or its current chunk is %d", l.Table, len(s.Tables), l.Current))
 	}
-	ids, err := b.ids(l.Components)
-	if err == nil && !slices.IsSorted(ids) {
-		err = inField("components", errors.New("they are not in the order in which they are registered"))
-	}
-	if err != nil {
-		return err
+	if !slices.IsSorted(ids) {
+		return inField("components", errors.New("they are not in the order in which they are registered"))
 	}
 	s.Tables = append(s.Tables, store.TableImage{Components: ids, Listed: l.Listed, Fragmented: l.Fragmented, Left: l.Left, Current: l.Current})
 	return b.keep(format.BytesOfTable)
@@ -260,14 +210,7 @@ func (b *builder) table(l *tableLine) error {
 
 // chunk begins a chunk of the last table.
 func (b *builder) chunk(l *chunkLine) error {
-	s, err := b.image(l.Shard)
-	if err != nil {
-		return err
-	}
-	t, err := lastOf(s.Tables, "table", l.Table)
-	if err != nil {
-		return err
-	}
+	t := lastOf(b, b.image(l.Shard).Tables, "table", l.Table)
 	if l.Chunk != len(t.Chunks) || l.Rows < 0 || len(l.Written) != len(t.Components) {
 		return fmt.Errorf("chunk: it is %d, with %d rows of %d and %d stamps, and %d chunks came before", l.Chunk, l.Rows, l.Room, len(l.Written), len(t.Chunks))
 	}
