@@ -402,37 +402,38 @@ func Lossless(from, to reflect.Kind) bool {
 // Numbers reads numbers: signed ones as int64, others as uint64, floats as float64.
 func Numbers(to []uint64, kind reflect.Kind, src []byte, apart int) {
 	ne := binary.NativeEndian
-	size := sizes[kind]
-	switch size {
-	case 8:
+	size, signed := sizes[kind], kind <= reflect.Int64
+	switch {
+	case kind == reflect.Float32:
+		for i := range to {
+			to[i] = math.Float64bits(float64(math.Float32frombits(ne.Uint32(src[i*apart:]))))
+		}
+	case kind == reflect.Bool:
+		for i := range to {
+			to[i] = uint64(src[i*apart] & 1)
+		}
+	case size == 8:
 		for i := range to {
 			to[i] = ne.Uint64(src[i*apart:])
 		}
-	case 4:
+	case size == 4 && signed:
+		for i := range to {
+			to[i] = uint64(int32(ne.Uint32(src[i*apart:])))
+		}
+	case size == 4:
 		for i := range to {
 			to[i] = uint64(ne.Uint32(src[i*apart:]))
 		}
-	case 2:
-		for i := range to {
-			to[i] = uint64(ne.Uint16(src[i*apart:]))
-		}
 	default:
+		shift := 64 - 8*size
 		for i := range to {
-			to[i] = uint64(src[i*apart])
-		}
-	}
-	switch shift := 64 - 8*size; {
-	case kind == reflect.Bool:
-		for i := range to {
-			to[i] &= 1
-		}
-	case kind == reflect.Float32:
-		for i, v := range to {
-			to[i] = math.Float64bits(float64(math.Float32frombits(uint32(v))))
-		}
-	case kind <= reflect.Int32 && size < 8:
-		for i, v := range to {
-			to[i] = uint64(int64(v<<shift) >> shift)
+			v := uint64(src[i*apart])
+			if size == 2 {
+				v = uint64(ne.Uint16(src[i*apart:]))
+			}
+			if to[i] = v; signed {
+				to[i] = uint64(int64(v<<shift) >> shift)
+			}
 		}
 	}
 }
