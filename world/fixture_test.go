@@ -187,7 +187,7 @@ func on(shard int, system construct) construct {
 	}
 }
 
-// serial is a extend.Parallel that is not.
+// serial is an extend.Parallel that is not.
 func serial(n int, f func(int)) {
 	for i := range n {
 		f(i)

@@ -181,7 +181,7 @@ func (f *fixture) busyTick(r *rand.Rand, all *[]handle.Handle, p *world.Port, wo
 	tick.End(inParallel(workers))
 }
 
-// inParallel is a extend.Parallel of so many goroutines.
+// inParallel is an extend.Parallel of so many goroutines.
 func inParallel(workers int) func(n int, f func(int)) {
 	return func(n int, f func(int)) {
 		var all sync.WaitGroup

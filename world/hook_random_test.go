@@ -41,7 +41,7 @@ func forwards(n int, f func(int)) {
 	}
 }
 
-// scattered is a extend.Parallel in random order, on as many goroutines.
+// scattered is an extend.Parallel in random order, on as many goroutines.
 func scattered(seed uint64) extend.Parallel {
 	r := rand.New(rand.NewPCG(seed, 3))
 	return func(n int, f func(int)) {

@@ -179,7 +179,7 @@ func (f *fixture) in(shard int, system func(c *world.Context)) {
 	system(c)
 }
 
-// reverse is a extend.Parallel that runs the last first.
+// reverse is an extend.Parallel that runs the last first.
 func reverse(n int, f func(int)) {
 	for i := n - 1; i >= 0; i-- {
 		f(i)

@@ -160,7 +160,7 @@ func (m *Message[M]) add(shard int, to handle.Handle, body M) {
 	}
 }
 
-// deliver is a extend.Deliver.
+// deliver is an extend.Deliver.
 func (m *Message[M]) deliver(shard int, to handle.Handle, body mem.Pointer) {
 	m.put(shard, to, *mem.As[M](body))
 }

@@ -211,7 +211,7 @@ func (p *awake) work() {
 	}
 }
 
-// pair is a extend.Parallel of two goroutines.
+// pair is an extend.Parallel of two goroutines.
 func pair(n int, f func(int)) {
 	var taken atomic.Int64
 	work := func() {

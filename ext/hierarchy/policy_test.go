@@ -285,7 +285,7 @@ func TestPolicyRefuseWhileTheTableGrows(t *testing.T) {
 		require.NoError(t, rel.AddChild(w, all[0], all[1]))
 		require.True(t, w.Destroy(all[0]))
 		w.Refresh()
-		require.Empty(t, engine.Of(w).Survey().Shard(0).AppendMarks(nil), "no chunk has a marked row")
+		require.Empty(t, engine.Of(w).Survey().Image(0).Marked, "no chunk has a marked row")
 
 		other, err := heavy.AppendN(nil, w, 3, func(i int, v *Heavy) { v.Number = 10 + i })
 		require.NoError(t, err)

@@ -42,15 +42,17 @@ type Form interface {
 // Part is a run of a value's memory, or one field that a codec, text or CBOR writes after a length
 // of 4 bytes.
 type Part struct {
-	Offset, Size int // in memory; Size is 0 for a field that is not written as memory
-	ByCodec      bool
-	Fields       []Field // in the order of the memory; one if a codec writes it
+	Offset  int     `json:"at"`
+	Size    int     `json:"size"` // in memory; 0 for a field that is not written as memory
+	ByCodec bool    `json:"codec,omitempty"`
+	Fields  []Field `json:"fields"` // in the order of the memory; one if a codec writes it
 }
 
 // Field is a field of a value.
 type Field struct {
-	Path, Type string
-	Offset     int // in the value
+	Path   string `json:"path"`
+	Type   string `json:"type"`
+	Offset int    `json:"at"` // in the value
 }
 
 // CodecError is what Append panics with if a user's method returns an error.

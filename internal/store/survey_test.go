@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"encoding/binary"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,22 +36,22 @@ func TestSurveyNotes(t *testing.T) {
 	sh := s.shards[0]
 	old := s.mustCreate(sh, 3)
 	s.space.SetWatch(store.Watch{Created: true, Changes: []store.Set{set(text)}, Stored: set(number)}, s.shards)
-	notes := func(want ...uint64) {
+	notes := func(created []handle.Handle, changes []store.ChangeImage) {
 		t.Helper()
-		bytes := []byte{1}
-		for _, n := range want {
-			bytes = binary.LittleEndian.AppendUint64(bytes, n)
-		}
-		require.Equal(t, bytes, sh.AppendChanges([]byte{1}))
+		x := sh.Image()
+		require.Equal(t, created, x.Created)
+		require.Equal(t, changes, x.Changes)
 	}
-	notes()
+	notes(nil, nil)
+	require.Empty(t, sh.Image().Stored)
 	s.noteStored(old[2], number)
-	notes(0, 0, uint64(old[2]), number)
-	born := s.mustCreate(sh, 1)[0]
+	notes(nil, nil)
+	born := s.mustCreate(sh, 1)
 	a, err := sh.Change(s.space.Locate(old[1]), set(number, text))
 	require.NoError(t, err)
 	*s.texts.At(a.Loc()) = nil
-	notes(1, uint64(born), 1, uint64(old[1]), 0, 1<<number, 0, 0, 0, uint64(old[2]), number)
+	notes(born, []store.ChangeImage{{Handle: old[1], Components: []int{number}}})
+	require.Equal(t, []store.StoredImage{{Handle: old[2], Component: number}}, sh.Image().Stored)
 }
 
 // TestDigest tells values from others, of components alone.

@@ -287,7 +287,7 @@ func BenchmarkIncrement(b *testing.B) {
 				var chain snapshot.Chain
 				c := captured(o)
 				whole.Reset()
-				require.NoError(b, chain.Save(&whole, c))
+				require.NoError(b, chain.Write(&whole, c))
 				c.Release()
 				b.SetBytes(int64(agents) * 56)
 				for b.Loop() {
@@ -301,9 +301,9 @@ func BenchmarkIncrement(b *testing.B) {
 					out.Grow(whole.Len())
 					b.StartTimer()
 					if touch[name] != nil {
-						require.NoError(b, chain.Save(&out, c))
+						require.NoError(b, chain.Write(&out, c))
 					} else {
-						require.NoError(b, c.Save(&out))
+						require.NoError(b, c.Write(&out))
 					}
 					b.StopTimer()
 					c.Release()
@@ -320,7 +320,7 @@ func BenchmarkIncrement(b *testing.B) {
 				touch["1 of 100, scattered"]()
 				w.Refresh()
 				c := captured(o)
-				require.NoError(b, chain.Save(&files[i], c))
+				require.NoError(b, chain.Write(&files[i], c))
 				c.Release()
 			}
 			b.SetBytes(int64(agents) * 56)

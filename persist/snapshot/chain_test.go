@@ -25,8 +25,8 @@ func (l *link) save(t testing.TB, chain *snapshot.Chain, w *world.World, o snaps
 	require.NoError(t, err)
 	defer c.Release()
 	var file, whole bytes.Buffer
-	require.NoError(t, chain.Save(&file, c))
-	require.NoError(t, c.Save(&whole))
+	require.NoError(t, chain.Write(&file, c))
+	require.NoError(t, c.Write(&whole))
 	l.file, l.whole = file.Bytes(), whole.Bytes()
 }
 
@@ -140,9 +140,9 @@ func TestChainErrors(t *testing.T) {
 		c, err := snapshot.Capture(x.World, x.options(0))
 		require.NoError(t, err)
 		room := failing(i * 200)
-		require.ErrorIs(t, chain.Save(&room, c), errFull)
+		require.ErrorIs(t, chain.Write(&room, c), errFull)
 		c.Release()
-		require.ErrorIs(t, chain.Save(io.Discard, c), world.ErrClosed)
+		require.ErrorIs(t, chain.Write(io.Discard, c), world.ErrClosed)
 		links[i].save(t, &chain, x.World, x.options(0))
 		require.Equal(t, links[i].whole, merged(t, links[:i+1]))
 	}

@@ -47,12 +47,12 @@ func TestCompare(t *testing.T) {
 	for _, want := range []string{
 		`option "tick" (1 → 2): differs`,
 		`entity "` + a.String() + `", field body.Small (1 → 2): changed`,
-		`field body.Loud ([true false true] → [false false true]): changed`,
+		`field body.Loud ([true,false,true] → [false,false,true]): changed`,
 		`field label.Text ("a" → "b"): changed`,
-		`field label.Code (0x33 → 0x34): changed`,
-		`field label.Items ([{N:-300 Name:"i"}] → []): changed`,
-		`field label.Bag ({k:70000} → {k:-1}): changed`,
-		`field label.Next (nil → {N:1 Name:"n"}): changed`,
+		`field label.Code ("3" → "4"): changed`,
+		`field label.Items ([{"N":-300,"Name":"i"}] → []): changed`,
+		`field label.Bag ({"k":70000} → {"k":-1}): changed`,
+		`field label.Next (null → {"N":1,"Name":"n"}): changed`,
 		`entity "` + b.String() + `" (shard `, `"body" "extra"] → shard `, `["body"]): moved`,
 		`entity "` + c.String() + `" (shard `, `]): was destroyed`,
 		`entity "` + d.String() + `" (shard `, `]): was created`,
@@ -69,7 +69,7 @@ func TestCompare(t *testing.T) {
 
 	other, err := snaptext.Compare(bytes.NewReader(saveOf(t, complex64(1))), bytes.NewReader(saveOf(t, [2]spot{{1, 2}})), 0)
 	require.NoError(t, err)
-	require.Contains(t, other.String(), `field it (1,0i → [{X:1 Y:2} {X:0 Y:0}]): changed`)
+	require.Contains(t, other.String(), `field it ([1,0] → [{"X":1,"Y":2},{"X":0,"Y":0}]): changed`)
 	for at := 0; at < len(now); at += step(7) * 13 {
 		_, err := snaptext.Compare(bytes.NewReader(old), bytes.NewReader(now[:at]), 0)
 		require.Error(t, err)

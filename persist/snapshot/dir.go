@@ -68,8 +68,9 @@ func (d *Dir) Save(w *world.World, o Options) (path string, err error) {
 }
 
 // Write is Save of what was captured. It may be called while the world ticks.
-func (d *Dir) Write(c *Captured) (path string, err error) { return d.save(c.save) }
+func (d *Dir) Write(c *Captured) (path string, err error) { return d.save(c.write) }
 
+// save makes a new file, whole or an increment, and removes those that are too old.
 func (d *Dir) save(save func(to io.Writer, x *format.Chain) error) (path string, err error) {
 	f, keep := d.of(), d.keep()
 	if err := f.Make(); err != nil {
@@ -280,10 +281,10 @@ func openChain(f files.Files, chain []string) (*opened, error) {
 }
 
 // Within returns the reader of the snapshot, so that what Merge makes is not compressed again.
-func (x *opened) Within() io.Reader { return x.Reader }
+func (o *opened) Within() io.Reader { return o.Reader }
 
-func (x *opened) Close() (err error) {
-	for _, f := range x.files {
+func (o *opened) Close() (err error) {
+	for _, f := range o.files {
 		err = errors.Join(err, f.Close())
 	}
 	return err

@@ -17,7 +17,7 @@ func ExampleChain() {
 	var first, second bytes.Buffer
 	for _, file := range []*bytes.Buffer{&first, &second} {
 		captured, _ := snapshot.Capture(w, snapshot.Options{Compression: snapshot.None})
-		fmt.Println(chain.Save(file, captured))
+		fmt.Println(chain.Write(file, captured))
 		captured.Release()
 		_, _ = units.Create(w, exampleUnit{})
 		w.Refresh()
@@ -37,7 +37,7 @@ func ExampleMerge() {
 	for _, file := range []*bytes.Buffer{&base, &increment} {
 		_ = units.CreateN(w, 5, nil)
 		captured, _ := snapshot.Capture(w, snapshot.Options{})
-		_ = chain.Save(file, captured)
+		_ = chain.Write(file, captured)
 		captured.Release()
 	}
 	_, err := snapshot.Verify(bytes.NewReader(increment.Bytes()))

@@ -122,7 +122,7 @@ func ExampleCapture() {
 
 	_ = units.CreateN(w, 4, nil)
 	var file bytes.Buffer
-	_ = captured.Save(&file)
+	_ = captured.Write(&file)
 	again, _, _ := exampleWorld()
 	fmt.Println(snapshot.Load(&file, again, snapshot.Options{}), again.Count(), w.Count())
 	// Output:

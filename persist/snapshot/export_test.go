@@ -134,16 +134,16 @@ func Forge(image []byte, forge func(parts []extend.Part) []extend.Part) []byte {
 // Conversion returns what Load would do about a component of one type in a world with another, and
 // the form by which it reads the values.
 func Conversion(old, now reflect.Type, codecs *state.Codecs, changes ...Change) (p Plan, form extend.Form, err error) {
-	it := format.Named{Name: "it"}
-	saved, own := named{Named: it, rows: old}, named{Named: it, rows: now}
-	if err := errors.Join(saved.formOf(codecs), own.formOf(codecs)); err != nil {
+	const it = "it"
+	saved, own := format.Named{Name: it, Of: old}, format.Named{Name: it, Of: now}
+	if err := errors.Join(findForm(&saved, codecs), findForm(&own, codecs)); err != nil {
 		return p, nil, err
 	}
-	saved.rows, saved.form = nil, nil // a file has none
+	saved.Of, saved.Form = nil, nil // a file has none
 	m := matching{
-		saved: &catalogue{components: []named{saved}}, own: &catalogue{components: []named{own}},
+		saved: &catalogue{Catalogue: &format.Catalogue{Components: []format.Named{saved}}}, own: &catalogue{Catalogue: &format.Catalogue{Components: []format.Named{own}}},
 		o: &Options{Codecs: codecs, Changes: changes}, list: &p.Differences,
 	}
 	_, err = m.all()
-	return p, m.saved.components[0].form, err
+	return p, m.saved.Components[0].Form, err
 }

@@ -55,8 +55,8 @@ func TestFork(t *testing.T) {
 		one := x.fork(c, workers)
 		again := one.capture()
 		var file, other bytes.Buffer
-		require.NoError(t, c.Save(&file))
-		require.NoError(t, again.Save(&other))
+		require.NoError(t, c.Write(&file))
+		require.NoError(t, again.Write(&other))
 		require.Equal(t, file.Bytes(), other.Bytes())
 		two, three := one.fork(again, 3), x.fork(c, 2)
 		for _, y := range []*sea{one, two, three} {
@@ -277,7 +277,7 @@ func TestForkOther(t *testing.T) {
 	require.Equal(t, wide{0, 3}, *world.Read[wide](y).Get(h))
 	y = world.MustNew(world.Options{})
 	world.Register[paired](y, "pair")
-	require.ErrorContains(t, c.Load(y, snapshot.Options{Changes: []snapshot.Change{snapshot.Dropped("extra")}}), "load what Captured.Save writes")
+	require.ErrorContains(t, c.Load(y, snapshot.Options{Changes: []snapshot.Change{snapshot.Dropped("extra")}}), "load what Captured.Write writes")
 	require.NoError(t, y.Err())
 
 	empty := world.MustNew(world.Options{})
@@ -285,7 +285,7 @@ func TestForkOther(t *testing.T) {
 	require.ErrorIs(t, err, snapshot.ErrOtherWorld)
 	require.ErrorContains(t, err, `component "pair": is not in this world`)
 	require.ErrorIs(t, c.Load(world.MustNew(world.Options{Seed: 1}), snapshot.Options{}), snapshot.ErrOtherWorld)
-	require.PanicsWithValue(t, "snapshot: Captured.Load into a nil World; pass one of world.New", func() { _ = c.Load(nil, snapshot.Options{}) })
+	require.PanicsWithValue(t, "snapshot: Captured.Load with a nil World; pass one of world.New", func() { _ = c.Load(nil, snapshot.Options{}) })
 	empty.Close()
 	require.ErrorIs(t, c.Load(empty, snapshot.Options{}), world.ErrClosed)
 }

@@ -1,14 +1,20 @@
 package snapshot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
 
+	"github.com/atoll-sim/atoll/ext/reference"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/extend/remap"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
@@ -42,16 +48,16 @@ type Inserted struct {
 
 // Handle returns the new handle of an entity by its handle in the piece, or None if it was not
 // inserted.
-func (x *Inserted) Handle(old handle.Handle) handle.Handle { return x.to[old] }
+func (i *Inserted) Handle(old handle.Handle) handle.Handle { return i.to[old] }
 
 // Len returns how many entities were inserted.
-func (x *Inserted) Len() int { return len(x.old) }
+func (i *Inserted) Len() int { return len(i.old) }
 
 // All yields the handles of the entities in the piece, with the new ones.
-func (x *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
+func (i *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
 	return func(yield func(old, now handle.Handle) bool) {
-		for _, h := range x.old {
-			if !yield(h, x.to[h]) {
+		for _, h := range i.old {
+			if !yield(h, i.to[h]) {
 				return
 			}
 		}
@@ -89,19 +95,7 @@ func (x *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
 func Insert(w, piece *world.World, o InsertOptions) (*Inserted, error) {
 	x, err := newInsertion(w, piece, o)
 	if err == nil {
-		err = x.plan()
-	}
-	if err == nil {
-		err = x.copy()
-	}
-	if err == nil { // no user's code runs from here on
-		err = x.number()
-	}
-	if err == nil {
-		err = x.rewrite()
-	}
-	if err == nil {
-		err = x.planExtensions()
+		err = inOrder(x.plan, x.copy, x.number, x.rewrite, x.planExtensions) // no user's code runs after copy
 	}
 	if err != nil {
 		return nil, err
@@ -121,8 +115,8 @@ type insertion struct {
 	to, from   *engine.World
 	own, other *engine.Survey // of the worlds
 	o          InsertOptions
-	components []int          // by component of the piece: its number in the world, or -1 if not looked up yet
-	groups     []*insertGroup // by table
+	components []int    // by component of the piece: its number in the world, or -1 if not looked up yet
+	groups     []*group // by table
 	made       *Inserted
 	puts       []func() // insert the parts of extensions
 }
@@ -158,10 +152,10 @@ func newInsertion(w, piece *world.World, o InsertOptions) (*insertion, error) {
 }
 
 // planExtensions plans what extensions have of the entities.
-func (x *insertion) planExtensions() error {
-	own, used := x.own.Extensions(), map[int]bool{}
-	for i, e := range x.other.Extensions() {
-		name := extend.NameOf(e, i)
+func (i *insertion) planExtensions() error {
+	own, used := i.own.Extensions(), map[int]bool{}
+	for at, e := range i.other.Extensions() {
+		name := extend.NameOf(e, at)
 		if _, late := e.(extend.Late); late {
 			continue // timers
 		}
@@ -169,27 +163,290 @@ func (x *insertion) planExtensions() error {
 		if !ok {
 			return format.OtherWorld("extension %q, a %T, cannot be inserted", name, e)
 		}
-		if x.o.WithoutNames && from.Unique() {
+		if i.o.WithoutNames && from.Unique() {
 			continue
 		}
-		part := from.Excerpt(x.made.to)
+		part := from.Excerpt(i.made.to)
 		if part == nil {
 			continue
 		}
-		at := -1
+		to := -1
 		for k, o := range own {
-			if at < 0 && !used[k] && extend.NameOf(o, k) == name {
-				at, used[k] = k, true
+			if to < 0 && !used[k] && extend.NameOf(o, k) == name {
+				to, used[k] = k, true
 			}
 		}
-		if at < 0 {
+		if to < 0 {
 			return format.OtherWorld("%q of the piece, which has entities that are inserted, is not in the world; make it with the same New", name)
 		}
-		put, err := own[at].(extend.Insertable).PlanInsert(part)
+		put, err := own[to].(extend.Insertable).PlanInsert(part)
 		if err != nil {
 			return fmt.Errorf("snapshot: Insert: %w", err)
 		}
-		x.puts = append(x.puts, put)
+		i.puts = append(i.puts, put)
 	}
 	return nil
+}
+
+// group is the rows for one table.
+type group struct {
+	shard   *store.Shard
+	set     store.Set
+	runs    []run
+	rows    int
+	handles []handle.Handle // the new ones
+	values  []mem.Cells     // of the components, by column
+}
+
+// run is some rows of a chunk of the piece.
+type run struct {
+	chunk    *store.Chunk
+	from, to int
+}
+
+// plan finds the entities, their tables in the world, and their new handles.
+func (i *insertion) plan() error {
+	runs, err := i.runs()
+	if err != nil {
+		return err
+	}
+	type key struct {
+		shard int
+		set   store.Set
+	}
+	groups, homes := map[key]*group{}, i.to.Space().Homes()-1
+	for _, r := range runs {
+		k := key{shard: (r.chunk.Table().Shard().ID() + i.o.Shard) % homes}
+		for _, id := range r.chunk.Table().Components() {
+			own, err := i.component(id)
+			if err != nil {
+				return err
+			}
+			k.set.Add(own)
+		}
+		g := groups[k]
+		if g == nil {
+			g = &group{shard: i.own.Shard(k.shard), set: k.set}
+			groups[k] = g
+			i.groups = append(i.groups, g)
+		}
+		g.runs = append(g.runs, r)
+		g.rows += r.to - r.from
+	}
+	return nil
+}
+
+// runs returns the rows of the entities to insert, in the order of the piece's shards.
+func (i *insertion) runs() (runs []run, err error) {
+	if i.o.Roots == nil {
+		for k := range i.from.Space().Homes() - 1 {
+			for _, t := range i.other.Shard(k).Tables() {
+				for _, c := range t.Chunks() {
+					if n := len(c.Handles()); n > 0 {
+						runs = append(runs, run{c, 0, n})
+					}
+				}
+			}
+		}
+		return runs, nil
+	}
+	all, seen := slices.Clone(i.o.Roots), map[handle.Handle]bool{}
+	for k := 0; k < len(all); k++ {
+		h := all[k]
+		l := i.from.Space().Locate(h)
+		if l == 0 {
+			return nil, fmt.Errorf("%w: %v of InsertOptions.Roots", world.ErrStale, h)
+		}
+		if seen[h] {
+			continue
+		}
+		seen[h] = true
+		c, row := i.from.Space().At(l)
+		runs = append(runs, run{c, row, row + 1})
+		for _, e := range i.other.Extensions() {
+			if e, ok := e.(extend.Insertable); ok {
+				all = e.AppendFollowers(all, h)
+			}
+		}
+	}
+	slices.SortFunc(runs, func(a, b run) int {
+		s, t := a.chunk.Table(), b.chunk.Table()
+		return cmp.Or(cmp.Compare(s.Shard().ID(), t.Shard().ID()), cmp.Compare(s.Serial(), t.Serial()),
+			cmp.Compare(a.chunk.Order(), b.chunk.Order()), cmp.Compare(a.from, b.from))
+	})
+	return runs, nil
+}
+
+// component returns the world's number of a component of the piece.
+func (i *insertion) component(id int) (int, error) {
+	if i.components[id] == -1 {
+		n := i.other.Components()[id]
+		at := slices.IndexFunc(i.own.Components(), func(own extend.Named) bool { return own.Name == n.Name })
+		switch {
+		case at < 0:
+			return 0, format.OtherWorld("component %q (%v) of the piece is not in the world; register it, or remove it from the piece", n.Name, n.Type)
+		case i.own.Components()[at].Type != n.Type:
+			return 0, format.OtherWorld("component %q is a %v in the piece, and a %v in the world", n.Name, n.Type, i.own.Components()[at].Type)
+		}
+		if remap.Holds(n.Type, ownerType) {
+			return 0, fmt.Errorf("snapshot: Insert: component %q: %w", n.Name, remap.ErrOwner)
+		}
+		i.components[id] = at
+	}
+	return i.components[id], nil
+}
+
+// number checks that there is room, and finds the new handles.
+func (i *insertion) number() error {
+	byShard, chunks := make([]int, i.to.Space().Homes()-1), 0
+	for _, g := range i.groups {
+		byShard[g.shard.ID()] += g.rows
+		chunks += g.shard.ChunksFor(g.set, g.rows)
+	}
+	if left := i.to.Space().ChunksLeft(); chunks > left {
+		return fmt.Errorf("%w: the piece needs %d, and %d are left; with a higher ChunkRowsMax each holds more", world.ErrChunks, chunks, left)
+	}
+	next, all := make([][]handle.Handle, len(byShard)), 0
+	for k, n := range byShard {
+		var err error
+		if next[k], err = i.own.Shard(k).AppendNext(nil, n); err != nil {
+			return fmt.Errorf("%w; the piece needs %d there", err, n)
+		}
+		all += n
+	}
+	i.made = &Inserted{old: make([]handle.Handle, 0, all), to: make(map[handle.Handle]handle.Handle, all)}
+	for _, g := range i.groups {
+		of := &next[g.shard.ID()]
+		g.handles, *of = (*of)[:g.rows], (*of)[g.rows:]
+		at := 0
+		for _, r := range g.runs {
+			for _, old := range r.chunk.Handles()[r.from:r.to] {
+				i.made.old = append(i.made.old, old)
+				i.made.to[old] = g.handles[at]
+				at++
+			}
+		}
+	}
+	return nil
+}
+
+// copy copies the components.
+func (i *insertion) copy() (err error) {
+	name := ""
+	defer func() {
+		if e := format.CodecError(recover()); e != nil {
+			err = e
+		}
+		if err != nil {
+			err = fmt.Errorf("snapshot: Insert: component %q: %w", name, err)
+		}
+	}()
+	for _, g := range i.groups {
+		for id := range g.set.All {
+			name = i.own.Components()[id].Name
+			values := i.to.Space().Values(id, g.rows)
+			if err := i.copyColumn(g, slices.Index(i.components, id), values); err != nil {
+				return err
+			}
+			i.to.Space().TypeOf(id).ClearSingles(values.Part(0).Address, g.rows)
+			g.values = append(g.values, values)
+		}
+	}
+	return nil
+}
+
+// copyColumn copies a component of the piece.
+func (i *insertion) copyColumn(g *group, component int, to mem.Cells) (err error) {
+	var form extend.Form
+	if !i.other.Copied(component) {
+		if form, err = extend.FormOf(i.o.Codecs, to.Type, true); err != nil {
+			return err
+		}
+	}
+	at := 0
+	var bytes []byte
+	for _, r := range g.runs {
+		column, n := slices.Index(r.chunk.Table().Components(), component), r.to-r.from
+		if form == nil {
+			r.chunk.CopyValues(column, to, at, r.from, n)
+		} else {
+			bytes = form.AppendAll(bytes[:0], r.chunk.Cells(column).Slice(r.from, n))
+			if _, err := form.ReadAll(bytes, to.Slice(at, n)); err != nil {
+				return err
+			}
+		}
+		at += n
+	}
+	return nil
+}
+
+// ownerType is a type that Insert refuses.
+var ownerType = reflect.TypeFor[reference.Owner]()
+
+// rewrite replaces the handles in the copies.
+func (i *insertion) rewrite() (err error) {
+	m := remap.New(i.to.Liveness(), ownerType, func(old handle.Handle) (handle.Handle, bool) {
+		now, ok := i.made.to[old]
+		return now, ok
+	})
+	var what reflect.Type
+	defer func() {
+		i.made.Cut = m.Cut
+		switch v := recover(); v {
+		case nil:
+		case remap.ErrDeep, remap.ErrOwner:
+			err = fmt.Errorf("snapshot: Insert: a component of type %v: %w", what, v.(error))
+		default:
+			panic(v)
+		}
+	}()
+	for _, g := range i.groups {
+		for _, values := range g.values {
+			what = values.Type
+			f, size := m.Of(what), what.Size()
+			if f == nil {
+				continue
+			}
+			for row := range g.rows {
+				f(values.Part(0).At(row, size).Address)
+			}
+		}
+	}
+	return nil
+}
+
+// insert makes the entities.
+func (g *group) insert() {
+	t, at := g.shard.Table(g.set), 0
+	_ = g.shard.Prepare(t, g.rows) // there is room
+	var made []store.Rows
+	for at < g.rows {
+		rows, err := g.shard.CreateRows(t, g.rows-at, false)
+		if err != nil || !slices.Equal(rows.Handles(), g.handles[at:at+rows.Len()]) {
+			panic(fmt.Sprintf("snapshot: Insert: the world has given other handles than it was going to (%v)", err))
+		}
+		for i, values := range g.values {
+			rows.PutValues(i, values, at)
+		}
+		g.shard.PublishRows(rows)
+		made = append(made, rows)
+		at += rows.Len()
+	}
+	g.insertFlags(made)
+}
+
+// insertFlags gives the entities their flags in the piece.
+func (g *group) insertFlags(made []store.Rows) {
+	at := 0 // in the first of made
+	for _, r := range g.runs {
+		for row := r.from; row < r.to; row++ {
+			if at == made[0].Len() {
+				made, at = made[1:], 0
+			}
+			if f := r.chunk.FlagsAt(row); f != 0 {
+				made[0].SetFlags(at, f)
+			}
+			at++
+		}
+	}
 }

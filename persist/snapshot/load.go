@@ -5,11 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
+	"sync"
+	"sync/atomic"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
+	"github.com/atoll-sim/atoll/persist/snapshot/internal/shape"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -51,19 +58,76 @@ func (c *Captured) Load(w *world.World, o Options) error {
 	return load(&memory{c: c}, c, w, "Captured.Load", o)
 }
 
+// PlanLoad returns what Load would do about each difference of the snapshot and the world, and
+// what it would refuse. It reads the beginning of the snapshot and does not touch the world, which
+// need not be new. Errors are those of Load for data that is no snapshot.
+//
+// It compares names and types. It cannot see that a number means something else now, as when the
+// constants of an enum are renumbered: Load then reads the old numbers. So never renumber, or give
+// the field another name, too, and convert it by a Migrated.
+func PlanLoad(src io.Reader, w *world.World, o Options) (Plan, error) {
+	d, err := enter(w, "snapshot.PlanLoad", &o)
+	if err != nil {
+		return Plan{}, err
+	}
+	l := &loading{w: w, v: d.Survey(), o: &o, r: format.SourceOf(src)}
+	return l.plan()
+}
+
+// PlanFiles is PlanLoad with a snapshot instead of a world: of that world, or of another of the
+// same program. It cannot check what only a world or its Options have: kinds of requests, whether a
+// Change.Migrated fits, and whether Load gets an Also or a Scheduler that the new snapshot lacks,
+// as package durable does. Of the Options it uses Changes and OtherOptions.
+func PlanFiles(old, now io.Reader, o Options) (p Plan, err error) {
+	o.validate("PlanFiles")
+	var saved [2]*loading
+	for i, src := range []io.Reader{old, now} {
+		saved[i] = &loading{r: format.SourceOf(src)}
+		if err := saved[i].readHead(); err != nil {
+			return p, fmt.Errorf("%w (of %s)", err, []string{"the old one", "the new one"}[i])
+		}
+	}
+	p.Info = Info(saved[0].head.Info)
+	_, p.Differences = compare(saved[1].head.Settings, saved[0].head.Settings, o.OtherOptions)
+	m := matching{saved: saved[0].names, own: saved[1].names, o: &o, files: true, list: &p.Differences}
+	_, err = m.all()
+	return p, err
+}
+
+// plan reads the sections that do not change the world, and compares them with the world.
+func (l *loading) plan() (p Plan, err error) {
+	if err = l.readHead(); err != nil {
+		return p, err
+	}
+	p.Info = Info(l.head.Info)
+	l.same, p.Differences = compare(format.Settings(format.InfoOf(l.w)), l.head.Settings, l.o.OtherOptions)
+	own, err := catalogueOf(l.w, l.v, l.o)
+	if err != nil {
+		return p, err
+	}
+	l.own = own
+	m := matching{saved: l.names, own: own, o: l.o, list: &p.Differences}
+	same, err := m.all()
+	l.same = l.same && same
+	return p, err
+}
+
+// readHead reads the header and the names.
+func (l *loading) readHead() error {
+	head, names, err := format.ReadHead(l.r)
+	if err == nil {
+		l.head, l.names = head, &catalogue{Catalogue: names}
+	}
+	return err
+}
+
 // load loads from a source. If from is not nil, that has the rows. call is the name of the call for
 // messages.
 func load(r format.Source, from *Captured, w *world.World, call string, o Options) error {
-	short := strings.TrimPrefix(call, "snapshot.")
-	if w == nil {
-		panic("snapshot: " + short + " into a nil World; pass one of world.New")
-	}
-	o = o.validate(short).of(w, short)
-	if err := w.Err(); err != nil {
+	d, err := enter(w, call, &o)
+	if err != nil {
 		return err
 	}
-	d := engine.Of(w)
-	d.MustIdle(call)
 	l := &loading{w: w, v: d.Survey(), o: &o, r: r, from: from, tables: make([][]tablePlan, w.Shards())}
 	if err := l.begin(); err != nil {
 		return err
@@ -97,90 +161,58 @@ func (l *loading) begin() error {
 		err = p.err()
 	}
 	if err == nil && l.from != nil && l.drops() {
-		err = format.OtherWorld("a fork has all components of the world that was captured; to drop one, load what Captured.Save writes")
+		err = format.OtherWorld("a fork has all components of the world that was captured; to drop one, load what Captured.Write writes")
 	}
 	return err
 }
 
 // fill reads all other sections.
 func (l *loading) fill() error {
-	var s format.Section
-	var c extend.Cursor // of its body
-	var buf []byte
-	unpacked := func() (err error) {
-		if most := l.o.BytesMax; most > 0 && int64(s.Length) > most && !s.Sure {
-			return fmt.Errorf("%w: %v has %d bytes, with BytesMax = %d", ErrTooLarge, &s, s.Length, most)
-		}
-		c = extend.Cursor{Most: l.mayList(&s)}
-		c.Rest, err = s.Unpack(&buf)
+	return inOrder(l.next, l.world, l.shards, l.unpack, l.parts, l.finish)
+}
+
+// next reads the next section.
+func (l *loading) next() error {
+	if err := l.r.Next(&l.s); err != nil {
 		return err
 	}
-	next := func() error {
-		if err := l.r.Next(&s); err != nil {
-			return err
-		}
-		return unpacked()
+	return l.unpack()
+}
+
+// unpack begins to read the body of the section.
+func (l *loading) unpack() (err error) {
+	if most := l.o.BytesMax; most > 0 && int64(l.s.Length) > most && !l.s.Sure {
+		return fmt.Errorf("%w: %v has %d bytes, with BytesMax = %d", ErrTooLarge, &l.s, l.s.Length, most)
 	}
-	err := next()
-	if err == nil {
-		err = l.world(&s, &c)
-	}
-	if err == nil && l.from != nil {
-		if err = l.copyShards(); err == nil {
-			err = l.r.Next(&s)
-		}
-	} else {
-		for i := 0; err == nil && i < l.w.Shards(); i++ {
-			if err = next(); err == nil {
-				err = l.shard(&s, &c, i, nil)
-			}
-		}
-		if err == nil {
-			err = l.allRows(&s)
-		}
-		if err == nil {
-			err = l.fillMerged()
-		}
-	}
-	if err == nil {
-		err = unpacked()
-	}
-	last := format.Rank(format.RowsSection) + 1
-	counts := map[byte]int{}
-	for err == nil && s.Kind != format.EndSection {
-		at := format.Rank(s.Kind)
-		if at < last || s.Number != counts[s.Kind] {
-			return format.Altered("%v is not in its place", &s)
-		}
-		last = at
-		counts[s.Kind]++
-		if err = l.part(&c, &s); err == nil {
-			err = c.End()
-		}
-		if err != nil {
-			return l.within(&s, err)
-		}
-		err = next()
-	}
-	if err == nil {
-		err = l.r.Finish(&s)
-	}
-	if err == nil {
-		err = l.complete(counts)
-	}
-	if err == nil {
-		err = l.finish()
-	}
+	l.c = extend.Cursor{Most: l.mayList(&l.s)}
+	l.c.Rest, err = l.s.Unpack(&l.buf)
 	return err
 }
 
-// complete checks that no part is missing.
-func (l *loading) complete(counts map[byte]int) error {
-	want := map[byte]int{
-		format.MailSection: l.w.Shards() + 1, format.ResourceSection: len(l.names.resources), format.ExtensionSection: len(l.names.extensions),
-		format.SchedulerSection: extend.FlagsOf(l.names.scheduler), format.AlsoSection: len(l.names.also),
+// parts loads the sections that follow the rows, and checks that none is missing.
+func (l *loading) parts() error {
+	last, counts := format.Rank(format.RowsSection)+1, map[byte]int{}
+	for s := &l.s; s.Kind != format.EndSection; {
+		at := format.Rank(s.Kind)
+		if at < last || s.Number != counts[s.Kind] {
+			return format.Altered("%v is not in its place", s)
+		}
+		last = at
+		counts[s.Kind]++
+		if err := inOrder(l.part, l.c.End); err != nil {
+			return l.within(s, err)
+		}
+		if err := l.next(); err != nil {
+			return err
+		}
 	}
-	for kind, n := range want {
+	if err := l.r.Finish(&l.s); err != nil {
+		return err
+	}
+	for kind, n := range map[byte]int{
+		format.MailSection: l.w.Shards() + 1, format.ResourceSection: len(l.names.Resources), format.ExtensionSection: len(l.names.Extensions),
+		format.SchedulerSection: extend.FlagsOf(l.names.Scheduler), format.AlsoSection: len(l.names.Also),
+	} {
 		if counts[kind] != n {
 			return format.Altered("it has %d sections of kind %q, want %d", counts[kind], kind, n)
 		}
@@ -196,10 +228,8 @@ func (l *loading) finish() error {
 	if err := l.into.Finish(); err != nil {
 		return format.Altered("%w", err)
 	}
-	for _, f := range l.also {
-		if err := f(); err != nil {
-			return err
-		}
+	if err := inOrder(l.also...); err != nil {
+		return err
 	}
 	if !l.same || l.head.Hash == 0 {
 		return nil
@@ -215,16 +245,16 @@ func (l *loading) finish() error {
 func (l *loading) undoing() func() error {
 	var saved [][]byte
 	var system []byte
-	for _, x := range l.own.extensions {
-		saved = append(saved, x.saved.AppendSaved(nil))
+	for _, x := range l.own.Extensions {
+		saved = append(saved, x.Saved.AppendSaved(nil))
 	}
 	if l.o.Scheduler != nil {
 		system = l.o.Scheduler.AppendState(nil)
 	}
 	return func() error {
 		errs := []error{l.into.Undo()}
-		for i, x := range l.own.extensions {
-			if errs = append(errs, x.saved.LoadSaved(saved[i])); !bytes.Equal(saved[i], x.saved.AppendSaved(nil)) {
+		for i, x := range l.own.Extensions {
+			if errs = append(errs, x.Saved.LoadSaved(saved[i])); !bytes.Equal(saved[i], x.Saved.AppendSaved(nil)) {
 				errs = append(errs, fmt.Errorf("extension %q is not as it was before", x.Name))
 			}
 		}
@@ -233,4 +263,355 @@ func (l *loading) undoing() func() error {
 		}
 		return errors.Join(errs...)
 	}
+}
+
+// loading is a world that is being loaded.
+type loading struct {
+	w      *world.World
+	v      *engine.Survey // of it
+	o      *Options
+	r      format.Source
+	from   *Captured // has the rows, or nil: the source has them
+	into   *engine.Loader
+	head   format.Header
+	same   bool          // the hashes can be compared
+	names  *catalogue    // of the snapshot
+	own    *catalogue    // of the world
+	tables [][]tablePlan // by shard
+	read   int64         // bytes that describe rows
+	merged []*mergedTable
+	rows   int64      // bytes of rows, used or not
+	codecs sync.Mutex // held while the user's functions are called
+	put    []func()
+	also   []func() error
+
+	s   format.Section // that is being read
+	c   extend.Cursor  // in its body
+	buf []byte
+}
+
+// tablePlan says how to read the rows of a table.
+type tablePlan struct {
+	columns []columnPlan  // in the order of the snapshot
+	filled  []atomic.Bool // by chunk: its rows are loaded
+	to      int           // the world's table
+	merged  *mergedTable  // if the table also has the rows of others
+	first   []int         // with merged, by chunk: its first row there
+}
+
+type columnPlan struct {
+	*format.Named
+	to int // the column of the world's table, or -1 if dropped
+}
+
+// mergedTable is a table of the world with the rows of several in the snapshot.
+//
+// Ownership: each row of handles belongs to the goroutine that has its chunk.
+type mergedTable struct {
+	shard, to int
+	handles   []handle.Handle
+	chunks    []store.ChunkImage
+	first     []int // by chunk: its first row in the table
+}
+
+// chunkOf returns the chunk of a row of the table.
+func (m *mergedTable) chunkOf(row int) int {
+	at, _ := slices.BinarySearch(m.first, row+1)
+	return at - 1 // chunks without rows come last, and begin after the last row
+}
+
+// components returns the numbers of components in this world, without those that are dropped.
+func (l *loading) components(c *extend.Cursor, saved []int) (own []int) {
+	for _, id := range saved {
+		if id >= len(l.names.Components) {
+			c.Err = fmt.Errorf("component %d, of %d", id, len(l.names.Components))
+			return nil
+		}
+		if at := l.names.Components[id].At; at >= 0 {
+			own = append(own, at)
+		}
+	}
+	return own
+}
+
+// component returns the number of a component in this world, or -1.
+func (l *loading) component(saved int) int {
+	if saved < len(l.names.Components) {
+		return l.names.Components[saved].At
+	}
+	return -1
+}
+
+// drops reports whether components are dropped.
+func (l *loading) drops() bool {
+	return slices.ContainsFunc(l.names.Components, func(n format.Named) bool { return n.At < 0 })
+}
+
+// pass skips the values of something that is dropped.
+func (l *loading) pass(c *extend.Cursor, n *format.Named, values int) {
+	if n.Form != nil {
+		l.values(c, n.Form, n.Form.ReadAll, mem.Cells{Len: values})
+	}
+}
+
+// values reads values by a method of their form. After an error it reads nothing.
+func (l *loading) values(c *extend.Cursor, form extend.Form, read func([]byte, mem.Cells) ([]byte, error), values mem.Cells) {
+	if c.Err != nil {
+		return
+	}
+	if form.ByCodec() {
+		l.codecs.Lock()
+		defer l.codecs.Unlock()
+	}
+	c.Rest, c.Err = read(c.Rest, values)
+}
+
+// within adds the section to an error.
+func (l *loading) within(s *format.Section, err error) error {
+	for _, own := range []error{ErrAltered, ErrOtherWorld, ErrTooLarge} {
+		if errors.Is(err, own) {
+			return fmt.Errorf("%w (%v)", err, s)
+		}
+	}
+	return format.Altered("%v: %w", s, err)
+}
+
+// What follows loads what is not in the rows.
+
+// world loads what shapes the world as a whole.
+func (l *loading) world() error {
+	s := &l.s
+	if s.Kind != format.WorldSection || s.Number != 0 {
+		return format.Altered("%v is not in its place", s)
+	}
+	x := format.ReadState(&l.c)
+	if err := l.c.End(); err != nil {
+		return l.within(s, err)
+	}
+	own := l.v.State()
+	if len(x.Hooks) != len(l.names.Hooks) || x.Tick != l.head.Tick {
+		return format.Altered("%v: it has %d hooks, want %d; tick %d, want %d", s, len(x.Hooks), len(l.names.Hooks), x.Tick, l.head.Tick)
+	}
+	for i, h := range l.names.Hooks {
+		if h.At >= 0 {
+			own.Hooks[h.At] = x.Hooks[i]
+		}
+	}
+	x.Hooks = own.Hooks
+	x.Pinned = append(l.components(&l.c, x.Pinned), slices.DeleteFunc(own.Pinned, func(c int) bool { // those that the snapshot does not know
+		return slices.ContainsFunc(l.names.Components, func(n format.Named) bool { return n.At == c })
+	})...)
+	slices.Sort(x.Pinned)
+	if err := inOrder(func() error { return l.c.Err }, func() error { return l.into.World(x) }); err != nil {
+		return l.within(s, err)
+	}
+	return nil
+}
+
+// part loads a section that follows the rows.
+func (l *loading) part() error {
+	c, s := &l.c, &l.s
+	names := map[byte][]format.Named{format.ResourceSection: l.names.Resources, format.ExtensionSection: l.names.Extensions, format.AlsoSection: l.names.Also}
+	list, listed := names[s.Kind]
+	if listed && s.Number >= len(list) {
+		return extend.ErrBody
+	}
+	body := func() []byte { return slices.Clone(c.Take(len(c.Rest))) }
+	switch s.Kind {
+	case format.MailSection:
+		return l.mail(c, s.Number)
+	case format.ResourceSection:
+		l.resource(c, &list[s.Number])
+	case format.ExtensionSection:
+		if body, n := body(), list[s.Number]; n.At >= 0 {
+			l.later("extension", n.Name, func() error { return l.own.Extensions[n.At].Saved.LoadSaved(body) })
+		}
+	case format.SchedulerSection:
+		body := body()
+		l.later("state of", "scheduler", func() error { return l.loadSystems(body) })
+	case format.AlsoSection:
+		if body, n := body(), list[s.Number]; n.At >= 0 {
+			l.also = append(l.also, func() error {
+				if err := l.o.Also[n.At].Load(body); err != nil {
+					return fmt.Errorf("snapshot: also %q: %w", n.Name, err)
+				}
+				return nil
+			})
+		}
+	}
+	return nil
+}
+
+// later calls load once all entities exist.
+func (l *loading) later(what, name string, load func() error) {
+	l.also = append(l.also, func() error {
+		if err := load(); err != nil {
+			kind := ErrOtherWorld
+			if errors.Is(err, extend.ErrImage) {
+				kind = ErrAltered
+			}
+			return fmt.Errorf("%w: %s %q: %w", kind, what, name, err)
+		}
+		return nil
+	})
+}
+
+// resource loads a resource, and what shards have added to it.
+func (l *loading) resource(c *extend.Cursor, n *format.Named) {
+	if n.At < 0 {
+		l.pass(c, n, 1)
+		l.pass(c, n, c.Int())
+		return
+	}
+	value, parts, put := l.into.Resource(n.At)
+	l.values(c, n.Form, n.Form.ReadAll, value)
+	switch count := c.Int(); {
+	case count == parts.Len:
+		l.values(c, n.Form, n.Form.ReadAll, parts)
+	case count > 0 && count != l.w.Shards():
+		c.Err = extend.ErrBody
+	case count > 0: // it is no accumulator now
+		skip := shape.Skip(n.Parts)
+		l.values(c, skip, skip.ReadAll, mem.Cells{Len: count})
+	}
+	l.put = append(l.put, put)
+}
+
+// mail loads the messages for a shard, and the requests that it has sent.
+func (l *loading) mail(c *extend.Cursor, from int) error {
+	if from > l.w.Shards() {
+		return extend.ErrBody
+	}
+	for i := range l.names.Messages {
+		if from == l.w.Shards() {
+			break // global systems get no messages
+		}
+		l.messages(c, &l.names.Messages[i], from)
+	}
+	for range c.Count(3) {
+		kind, flags, h := c.Below(uint64(len(l.names.Kinds))), queue.Flags(c.Below(1<<16)), c.Handle()
+		if c.Err != nil {
+			return c.Err
+		}
+		n := &l.names.Kinds[kind]
+		if n.At < 0 {
+			l.pass(c, n, 1)
+			continue
+		}
+		value, err := l.into.Request(sender(from, l.w.Shards()), n.At, flags, h)
+		if errors.Is(err, world.ErrFull) {
+			o := l.w.Options()
+			return format.OtherWorld("more requests are under way than this world takes, with OutboxRequests = %d, OutboxBytes = %d; the saved one had %d and %d (a %s)", o.OutboxRequests, o.OutboxBytes, l.head.Options.OutboxRequests, l.head.Options.OutboxBytes, n.Name)
+		}
+		if err == nil && n.Form != nil {
+			l.values(c, n.Form, n.Form.Read, value)
+			if err = c.Err; err == nil {
+				l.v.Kinds().Renumber(n.At, value, l.component)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("a %s: %w", n.Name, err)
+		}
+	}
+	return nil
+}
+
+// messages loads the messages of a kind for a shard.
+func (l *loading) messages(c *extend.Cursor, n *format.Named, shard int) {
+	to := extend.WordsOf[handle.Handle](c)
+	if n.At < 0 {
+		l.pass(c, n, len(to))
+		return
+	}
+	if least := n.Form.Least(); least > 0 && len(to) > len(c.Rest)/least {
+		c.Err = extend.ErrBody
+	} else if c.Takes(len(to), int(n.Of.Size())) {
+		bodies, put := l.into.Mail(n.At, shard, to)
+		l.values(c, n.Form, n.Form.ReadAll, bodies)
+		l.put = append(l.put, put)
+	}
+}
+
+// loadSystems gives the scheduler the state that was saved of the systems that it has now.
+func (l *loading) loadSystems(state []byte) error {
+	state, err := extend.RenameSystems(state, l.w.Shards(), func(name string) (now string, ok bool) {
+		at := slices.IndexFunc(l.names.Systems, func(n format.Named) bool { return n.Name == name })
+		if at < 0 || l.names.Systems[at].At < 0 {
+			return "", at < 0 // no scheduler wrote that: LoadState says so
+		}
+		return l.own.Systems[l.names.Systems[at].At].Name, true
+	})
+	if err != nil {
+		return err
+	}
+	return l.o.Scheduler.LoadState(state)
+}
+
+func init() { extend.ReadAlso = readAlso }
+
+// Info is the head of a snapshot.
+type Info struct {
+	// Options are those of the saved world: a world that is made with them can load it.
+	Options world.Options
+	Layout  world.Layout
+	Tick    uint64
+	// Hash is the hash of the saved world's state, by package state.
+	Hash state.Hash
+	// Entities is the number of entities, including marked ones.
+	Entities int
+	// Increment says that the snapshot has only what has changed since another, with BaseTick
+	// and BaseHash. It cannot be loaded without that; Merge makes a whole snapshot of both.
+	Increment bool
+	BaseTick  uint64
+	BaseHash  state.Hash
+}
+
+// Inspect reads the head of a snapshot, which may be an increment. It returns ErrNoSnapshot,
+// ErrVersion, ErrTruncated or ErrAltered, or the error of src.
+func Inspect(src io.Reader) (Info, error) {
+	r := format.SourceOf(src)
+	if err := r.Begin(); err != nil {
+		return Info{}, err
+	}
+	x, err := format.ReadAnyHeader(r, new(format.Section))
+	return Info(x.Info), err
+}
+
+// Verify reads a whole snapshot and checks each checksum. Errors are those of
+// Inspect, and ErrBase for an increment: pass the result of Merge instead.
+func Verify(src io.Reader) (Info, error) {
+	r := format.SourceOf(src)
+	if err := r.Begin(); err != nil {
+		return Info{}, err
+	}
+	var s format.Section
+	x, err := format.ReadHeader(r, &s)
+	for err == nil && s.Kind != format.EndSection {
+		if err = r.Next(&s); err == nil {
+			err = s.Check()
+		}
+	}
+	if err == nil {
+		err = r.Finish(&s)
+	}
+	return Info(x.Info), err
+}
+
+// readAlso is extend.ReadAlso.
+func readAlso(src io.Reader, name string) ([]byte, error) {
+	r := format.SourceOf(src)
+	_, names, err := format.ReadHead(r)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(names.Also, func(n format.Named) bool { return n.Name == name })
+	for s := (format.Section{}); at >= 0 && s.Kind != format.EndSection; {
+		if err := r.Next(&s); err != nil {
+			return nil, err
+		}
+		if s.Kind == format.AlsoSection && s.Number == at {
+			return s.Unpack(new([]byte))
+		}
+	}
+	return nil, nil
 }

@@ -1,10 +1,16 @@
 package snapshot
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
+	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
+	"github.com/atoll-sim/atoll/persist/snapshot/internal/schema"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -66,7 +72,7 @@ const (
 func (c Compression) String() string { return format.Compression(c).String() }
 
 // validate fills in the defaults. It panics about invalid options.
-func (o Options) validate(call string) Options {
+func (o *Options) validate(call string) {
 	if o.Workers < 0 || o.BytesMax < 0 || o.Compression > None {
 		panic(fmt.Sprintf("snapshot: %s with options that have a negative number, or no compression: %d workers, %d bytes, %v", call, o.Workers, o.BytesMax, o.Compression))
 	}
@@ -80,13 +86,190 @@ func (o Options) validate(call string) Options {
 		}
 		known[x.Name] = true
 	}
-	return o
 }
 
-// of panics about a Scheduler of another world.
-func (o Options) of(w *world.World, call string) Options {
-	if o.Scheduler != nil && o.Scheduler.World() != w {
-		panic("snapshot: " + call + " with Options.Scheduler of another world; pass the one of this world")
+// enter is called first by what saves or loads a world, which must be idle. It validates the
+// options.
+func enter(w *world.World, call string, o *Options) (d *engine.World, err error) {
+	short := strings.TrimPrefix(call, "snapshot.")
+	if w == nil {
+		panic("snapshot: " + short + " with a nil World; pass one of world.New")
 	}
-	return o
+	o.validate(short)
+	if o.Scheduler != nil && o.Scheduler.World() != w {
+		panic("snapshot: " + short + " with Options.Scheduler of another world; pass the one of this world")
+	}
+	if err := w.Err(); err != nil {
+		return d, err
+	}
+	d = engine.Of(w)
+	d.MustIdle(call)
+	return d, nil
 }
+
+// Change says what becomes of something in a snapshot that the world no longer has, or has in
+// another form. Changes are applied in their order, each only if a snapshot needs it. So a program
+// keeps them as long as there are older snapshots, and passes them for newer ones, too.
+type Change struct {
+	is schema.Change
+}
+
+// Renamed says that a component, message, resource, function, extension, hook, system or Also has
+// another name now. It applies to each of them that has the old name in the snapshot and the new
+// one in the world. A type that a state.Codec writes, such as "game.Item", can be renamed as well.
+// Renamed does nothing if the world still has the old name and lacks the new one, or if the
+// snapshot has the new one, too: so the old name may be used again.
+func Renamed(old, now string) Change {
+	return Change{schema.Change{Kind: schema.Renamed, From: old, To: now}}
+}
+
+// RenamedField says that a field of a component, message, resource or function's argument has
+// another name now. The path of a field within others has dots, such as "Place.X". Fields of the
+// elements of arrays, slices and maps belong to the field that holds these: "Slots.Count". It does
+// nothing in the cases of Renamed.
+func RenamedField(of, old, now string) Change {
+	return Change{schema.Change{Kind: schema.RenamedField, In: of, From: old, To: now}}
+}
+
+// Dropped says that some fields are gone, or without fields everything with that name: Load leaves
+// out what was saved of it. Entities stay, without the component; messages and requests under way
+// are dropped; of a system, whether it was enabled. What the world still has, in a type that can
+// hold the saved values, is not dropped. So another field may take the name. If that could hold the
+// old values, too, use Migrated to say which type they have.
+func Dropped(name string, fields ...string) Change {
+	return Change{schema.Change{Kind: schema.Dropped, In: name, Fields: fields}}
+}
+
+// Narrowed says that fields now have a type that does not hold each value of the old one. Integers
+// and floats become the nearest value of the new type, and complex128 the nearest complex64. Floats
+// that become integers lose their fraction, and NaN becomes 0. Arrays lose the
+// elements at their end.
+func Narrowed(of string, fields ...string) Change {
+	return Change{schema.Change{Kind: schema.Narrowed, In: of, Fields: fields}}
+}
+
+// Migrated converts values of a component, message, resource or function's argument to type New by
+// a function. Old is a type that has the fields of the saved one, with their names, types and
+// order: what New was. Other saved forms are read without the function. One goroutine at a time
+// calls it, for the values in any order.
+func Migrated[Old, New any](f func(Old) New) Change {
+	if f == nil {
+		panic("snapshot: Migrated with a nil function; pass one that makes a new value from an old one")
+	}
+	return Change{schema.Migration(f)}
+}
+
+// changes returns the Changes of the options.
+func (o *Options) changes() schema.Changes {
+	all := make(schema.Changes, len(o.Changes))
+	for i, c := range o.Changes {
+		all[i] = c.is
+	}
+	return all
+}
+
+// Plan is what Load would do about each difference of a snapshot and a world.
+type Plan struct {
+	Info        Info // of the snapshot
+	Differences []Difference
+}
+
+// Difference is something in which a snapshot and a world differ.
+type Difference struct {
+	// Kind and Name say what it is, such as "component" and "health"; Name is its name in the
+	// snapshot. Field is the path of a field, if the difference is about one.
+	Kind, Name, Field string
+	// Was and Is are types, or numbers of options; empty if there is none.
+	Was, Is string
+	// Text says what Load does. If Load refuses, it says why, and which Change to declare.
+	Text    string
+	Refused bool
+}
+
+// String returns the difference as a line.
+func (d Difference) String() string {
+	text := d.Kind
+	if d.Name != "" {
+		text += " " + strconv.Quote(d.Name)
+	}
+	if d.Field != "" {
+		text += ", field " + d.Field
+	}
+	switch {
+	case d.Was != "" && d.Is != "" && d.Was != d.Is:
+		text += fmt.Sprintf(" (%s → %s)", d.Was, d.Is)
+	case d.Was+d.Is != "":
+		text += fmt.Sprintf(" (%s)", max(d.Was, d.Is))
+	}
+	return text + ": " + d.Text
+}
+
+// Refused returns the differences for which Load returns ErrOtherWorld.
+func (p Plan) Refused() (list []Difference) {
+	return slices.Collect(func(yield func(Difference) bool) {
+		for _, d := range p.Differences {
+			if d.Refused && !yield(d) {
+				return
+			}
+		}
+	})
+}
+
+// String returns the differences line by line, each with what becomes of it.
+func (p Plan) String() string {
+	var b strings.Builder
+	for _, d := range p.Differences {
+		does := "loads  "
+		if d.Refused {
+			does = "refuses"
+		}
+		_, _ = fmt.Fprintf(&b, "%s  %s\n", does, d)
+	}
+	_, _ = fmt.Fprintf(&b, "%d differences, %d refused\n", len(p.Differences), len(p.Refused()))
+	return b.String()
+}
+
+// err returns the error of Load.
+func (p Plan) err() error {
+	switch all := p.Refused(); len(all) {
+	case 0:
+		return nil
+	case 1:
+		return format.OtherWorld("%v", all[0])
+	default:
+		text := ""
+		for _, d := range all {
+			text += "\n\t" + d.String()
+		}
+		return format.OtherWorld("%d differences:%s", len(all), text)
+	}
+}
+
+// Errors of Load and Inspect, and of package text. Errors that wrap them say what is wrong, and
+// where.
+var (
+	// ErrNoSnapshot is returned for data that does not begin as a snapshot does.
+	ErrNoSnapshot = format.ErrNoSnapshot
+	// ErrVersion is returned for a snapshot of another version of the format.
+	ErrVersion = format.ErrVersion
+	// ErrBase is returned for an increment without the snapshot that it is based on, or with
+	// another. The error has the tick and hash of that base.
+	ErrBase = format.ErrBase
+	// ErrTruncated is returned for a snapshot that ends too soon.
+	ErrTruncated = format.ErrTruncated
+	// ErrAltered is returned for a snapshot whose bytes are not those that Save wrote, or that
+	// has contents that no world can have.
+	ErrAltered = format.ErrAltered
+	// ErrOtherWorld is returned if the world lacks something that the snapshot has, or has it
+	// in another form, and no Options.Changes says what becomes of it. The error lists all of that.
+	ErrOtherWorld = format.ErrOtherWorld
+	// ErrNotNew is returned for a world that has given a handle, made a tick, or was sent
+	// something.
+	ErrNotNew = errors.New("snapshot: the world is not new")
+	// ErrTooLarge is returned for a snapshot that would take more memory than Options.BytesMax,
+	// and by Save for a part of more than a gigabyte.
+	ErrTooLarge = format.ErrTooLarge
+	// ErrDiffers is returned if the loaded state has another hash than the saved one, for example
+	// because a codec read another value than was written.
+	ErrDiffers = errors.New("snapshot: the loaded state differs")
+)

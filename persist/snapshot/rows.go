@@ -3,6 +3,7 @@ package snapshot
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,7 +15,7 @@ import (
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 )
 
-// This file loads shards, and rows on several goroutines.
+// This file loads shards, and rows on several goroutines, from a file or a capture.
 
 // shard makes the tables and chunks of a shard.
 func (l *loading) shard(s *format.Section, c *extend.Cursor, i int, made func(c *store.Chunk, table, chunk int)) error {
@@ -22,41 +23,32 @@ func (l *loading) shard(s *format.Section, c *extend.Cursor, i int, made func(c 
 		return format.Altered("%v is not in its place", s)
 	}
 	x := format.ReadShard(c)
-	err := c.End()
-	if err != nil {
+	if err := c.End(); err != nil {
 		return l.within(s, err)
 	}
 	rows := int64(0)
 	l.tables[i] = make([]tablePlan, len(x.Tables))
 	for k := range x.Tables {
-		if err == nil {
-			err = l.table(&l.tables[i][k], &x.Tables[k], &rows)
-			l.tables[i][k].to = k
-		}
+		rows += l.table(c, &l.tables[i][k], &x.Tables[k])
+		l.tables[i][k].to = k
 	}
 	for k := range x.Changes {
-		if err == nil {
-			x.Changes[k].Components, err = l.sorted(x.Changes[k].Components)
-		}
+		x.Changes[k].Components = l.components(c, x.Changes[k].Components)
+		slices.Sort(x.Changes[k].Components)
 	}
 	stored := x.Stored[:0]
 	for _, n := range x.Stored {
-		own, e := l.components([]int{n.Component})
-		if err = errors.Join(err, e); err == nil && len(own) > 0 {
-			stored = append(stored, store.StoredImage{Handle: n.Handle, Component: own[0]})
+		for _, own := range l.components(c, []int{n.Component}) {
+			stored = append(stored, store.StoredImage{Handle: n.Handle, Component: own})
 		}
 	}
 	x.Stored = stored
-	if err == nil && l.from == nil { // a Captured needs no check, and is loaded by several goroutines
-		err = l.mayTake(int64(s.Length), rows)
-	}
-	if err == nil {
-		err = l.merge(i, &x)
-	}
-	if err == nil {
-		err = l.into.Shard(i, x, made)
-	}
-	if err != nil {
+	if err := inOrder(
+		func() error { return c.Err },
+		func() error { return l.mayTake(int64(s.Length), rows) },
+		func() error { return l.merge(i, &x) },
+		func() error { return l.into.Shard(i, x, made) },
+	); err != nil {
 		return l.within(s, err)
 	}
 	return nil
@@ -64,6 +56,9 @@ func (l *loading) shard(s *format.Section, c *extend.Cursor, i int, made func(c 
 
 // mayTake checks the memory of rows, after that many bytes described them.
 func (l *loading) mayTake(read, rows int64) error {
+	if l.from != nil {
+		return nil // a Captured needs no check, and is loaded by several goroutines
+	}
 	l.read += read
 	l.rows += rows
 	if most := l.bytesMax(0); l.rows > most {
@@ -85,24 +80,24 @@ func (l *loading) mayList(s *format.Section) int64 {
 	return max(1, l.bytesMax(int64(s.Length))-l.rows)
 }
 
-// table makes the plan of a table, and converts its image to this world's. It adds up the bytes of
+// table makes the plan of a table, and converts its image to this world's. It returns the bytes of
 // its rows.
-func (l *loading) table(p *tablePlan, t *store.TableImage, rows *int64) error {
+func (l *loading) table(c *extend.Cursor, p *tablePlan, t *store.TableImage) (rows int64) {
 	saved := t.Components
-	own, err := l.components(saved)
-	if err != nil {
-		return err
+	own := l.components(c, saved)
+	if c.Err != nil {
+		return 0
 	}
 	t.Components = slices.Sorted(slices.Values(own))
 	row := int64(8)
 	for _, id := range saved {
-		n := &l.names.components[id]
-		p.columns = append(p.columns, columnPlan{n, slices.Index(t.Components, n.at)})
-		if n.at >= 0 {
-			row += int64(n.rows.Size())
+		n := &l.names.Components[id]
+		p.columns = append(p.columns, columnPlan{n, slices.Index(t.Components, n.At)})
+		if n.At >= 0 {
+			row += int64(n.Of.Size())
 		}
 	}
-	*rows += format.BytesOfTable
+	rows = format.BytesOfTable
 	p.filled = make([]atomic.Bool, len(t.Chunks))
 	for k := range t.Chunks {
 		c := &t.Chunks[k]
@@ -114,16 +109,9 @@ func (l *loading) table(p *tablePlan, t *store.TableImage, rows *int64) error {
 		}
 		c.Written = written
 		p.filled[k].Store(c.Rows == 0)
-		*rows += format.BytesOfChunk + row*int64(min(c.Cap, slots.RowsMax))
+		rows += format.BytesOfChunk + row*int64(min(c.Cap, slots.RowsMax))
 	}
-	return nil
-}
-
-// sorted is components, in order.
-func (l *loading) sorted(saved []int) ([]int, error) {
-	own, err := l.components(saved)
-	slices.Sort(own)
-	return own, err
+	return rows
 }
 
 // allFilled checks that no chunk lacks its rows.
@@ -140,52 +128,41 @@ func (l *loading) allFilled() error {
 	return nil
 }
 
-// allRows loads the sections of rows, and leaves the next section in s.
-func (l *loading) allRows(s *format.Section) error {
+// shards loads all shards with their rows, and leaves the next section in l.s.
+func (l *loading) shards() error {
+	if l.from != nil {
+		return inOrder(l.copyShards, func() error { return l.r.Next(&l.s) })
+	}
+	for i := range l.w.Shards() {
+		if err := inOrder(l.next, func() error { return l.shard(&l.s, &l.c, i, nil) }); err != nil {
+			return err
+		}
+	}
+	return inOrder(l.allRows, l.fillMerged)
+}
+
+// allRows loads the sections of rows on several goroutines, one for each because a codec may end it,
+// and leaves the next section in l.s.
+func (l *loading) allRows() error {
 	type block struct {
 		format.Section
 		buf []byte
 	}
-	free, full := make(chan *block, 2*l.o.Workers), make(chan *block)
+	free, running := make(chan *block, 2*l.o.Workers), make(chan struct{}, l.o.Workers)
 	for range cap(free) {
 		free <- new(block)
 	}
 	var wrong wrong
 	var all sync.WaitGroup
-	var worker func()
-	worker = func() {
-		var x *block
-		defer func() {
-			if x != nil { // a codec has ended this goroutine: another replaces it
-				free <- x
-				all.Go(worker)
-			}
-		}()
-		for x = range full {
-			wrong.watch(x.At, func() error { return l.someRows(&x.Section, &x.buf) })
-			free <- x
-			x = nil
-		}
-	}
-	for range l.o.Workers {
-		all.Go(worker)
-	}
-	read := false
-	defer func() { // if the source panics or ends this goroutine
-		if !read {
-			close(full)
-			all.Wait()
-		}
-	}()
-	shard := 0
-	err := error(nil)
-	for !wrong.any.Load() {
+	defer all.Wait() // also if the source panics or ends this goroutine
+	var err error
+	for shard := 0; !wrong.any.Load(); {
 		x := <-free
 		if err = l.r.Next(&x.Section); err != nil {
 			break
 		}
 		if x.Kind != format.RowsSection {
-			*s = x.Section
+			l.s = x.Section
 			break
 		}
 		if x.Number < shard || x.Number >= l.w.Shards() {
@@ -193,10 +170,15 @@ func (l *loading) allRows(s *format.Section) error {
 			break
 		}
 		shard = x.Number
-		full <- x
+		running <- struct{}{}
+		all.Go(func() {
+			defer func() {
+				<-running
+				free <- x
+			}()
+			wrong.watch(x.At, func() error { return l.someRows(&x.Section, &x.buf) })
+		})
 	}
-	close(full)
-	read = true
 	all.Wait()
 	if e := wrong.first(); e != nil {
 		return e
@@ -252,14 +234,381 @@ func (l *loading) chunk(c *extend.Cursor, shard int) error {
 }
 
 // column loads n values of a column, to rows of a chunk.
-func (l *loading) column(c *extend.Cursor, x *columnPlan, to *store.Chunk, row, n int) (err error) {
+func (l *loading) column(c *extend.Cursor, x *columnPlan, to *store.Chunk, row, n int) error {
 	if x.to < 0 {
-		err = l.pass(c, x.named, n)
+		l.pass(c, x.Named, n)
 	} else {
-		err = l.values(c, x.form, to.Cells(x.to).Slice(row, n))
+		l.values(c, x.Form, x.Form.ReadAll, to.Cells(x.to).Slice(row, n))
 	}
-	if err != nil {
-		return fmt.Errorf("component %q: %w", x.Name, err)
+	if c.Err != nil {
+		return fmt.Errorf("component %q: %w", x.Name, c.Err)
 	}
 	return nil
+}
+
+// What follows skips what is dropped. Entities that had different components may have the same ones
+// when some are dropped, so it also puts the rows of several tables in one.
+
+// merge makes tables with the same components one table, in the image and in the plans of a shard.
+func (l *loading) merge(shard int, x *store.Image) error {
+	if !l.drops() {
+		return nil // the world refuses two tables with the same components
+	}
+	plans := l.tables[shard]
+	groups, merged := map[string][]int{}, false
+	for i := range x.Tables {
+		key := fmt.Sprint(x.Tables[i].Components)
+		groups[key] = append(groups[key], i)
+		merged = merged || len(groups[key]) > 1
+	}
+	if !merged {
+		return nil
+	}
+	var tables []store.TableImage
+	for i := range x.Tables {
+		switch group := groups[fmt.Sprint(x.Tables[i].Components)]; {
+		case group[0] != i:
+		case len(group) == 1:
+			plans[i].to = len(tables)
+			tables = append(tables, x.Tables[i])
+		default:
+			m := &mergedTable{shard: shard, to: len(tables)}
+			for _, k := range group {
+				plans[k].merged, plans[k].to = m, len(tables)
+			}
+			t, err := l.mergeGroup(m, x, plans, group)
+			if err != nil {
+				return err
+			}
+			tables = append(tables, t)
+			l.merged = append(l.merged, m)
+		}
+	}
+	return l.mergeMarks(x, plans, tables)
+}
+
+// mergeGroup returns the image of a table with the rows of several.
+func (l *loading) mergeGroup(m *mergedTable, x *store.Image, plans []tablePlan, group []int) (t store.TableImage, err error) {
+	t = store.TableImage{Components: x.Tables[group[0]].Components, Current: -1}
+	now := uint32(l.head.Tick) + 2 // after all stamps
+	younger := func(a, b uint32) uint32 {
+		if now-a < now-b {
+			return a
+		}
+		return b
+	}
+	written, changed, rows := slices.Repeat([]uint32{now + 1}, len(t.Components)), now+1, 0 // the oldest possible
+	t.Left = now + 1
+	for _, k := range group {
+		from := &x.Tables[k]
+		t.Listed, t.Fragmented = true, t.Fragmented || from.Fragmented
+		t.Left = younger(t.Left, from.Left)
+		for _, c := range from.Chunks {
+			if c.Rows > c.Cap || c.Cap > slots.RowsMax {
+				return t, fmt.Errorf("a chunk has %d rows of %d", c.Rows, c.Cap)
+			}
+			plans[k].first = append(plans[k].first, rows)
+			rows += c.Rows
+			changed = younger(changed, c.Changed)
+			for i, w := range c.Written {
+				written[i] = younger(written[i], w)
+			}
+		}
+		plans[k].first = append(plans[k].first, rows)
+	}
+	left := rows
+	for _, k := range group {
+		for _, c := range x.Tables[k].Chunks {
+			if left == 0 && !c.Reserved {
+				continue
+			}
+			n := min(left, c.Cap)
+			if n > 0 {
+				t.Current = len(t.Chunks)
+			}
+			m.first = append(m.first, rows-left)
+			t.Chunks = append(t.Chunks, store.ChunkImage{Cap: c.Cap, Rows: n, Reserved: c.Reserved, Changed: changed, Written: slices.Clone(written)})
+			left -= n
+		}
+	}
+	m.handles, m.chunks = make([]handle.Handle, rows), t.Chunks
+	for _, k := range group {
+		for i := range x.Tables[k].Chunks {
+			c, first := &x.Tables[k].Chunks[i], plans[k].first[i]
+			err = errors.Join(err, m.copyBits(func(to *store.ChunkImage) *[]uint64 { return &to.Marks }, c.Marks, first, c.Rows))
+			for f := range c.Flags {
+				err = errors.Join(err, m.copyBits(func(to *store.ChunkImage) *[]uint64 { return &to.Flags[f] }, c.Flags[f], first, c.Rows))
+			}
+		}
+	}
+	return t, err
+}
+
+// copyBits copies a set of the n rows of a chunk that begin at a row of the table.
+func (m *mergedTable) copyBits(set func(to *store.ChunkImage) *[]uint64, from []uint64, first, n int) error {
+	for i, w := range from {
+		for ; w != 0; w &= w - 1 {
+			row := i*64 + bits.TrailingZeros64(w)
+			if row >= n {
+				return fmt.Errorf("a mark or flag is of row %d, of %d", row, n)
+			}
+			to := m.chunkOf(first + row)
+			words, at := set(&m.chunks[to]), first+row-m.first[to]
+			if need := at/64 + 1 - len(*words); need > 0 {
+				*words = append(*words, make([]uint64, need)...)
+			}
+			(*words)[at/64] |= 1 << (at % 64)
+		}
+	}
+	return nil
+}
+
+// mergeMarks gives the image its tables, and updates the order of marks to them.
+func (l *loading) mergeMarks(x *store.Image, plans []tablePlan, tables []store.TableImage) error {
+	var marked []store.MarkedTable
+	for _, m := range x.Marked {
+		if m.Table >= len(plans) {
+			return fmt.Errorf("table %d has marked rows, of %d", m.Table, len(plans))
+		}
+		p := &plans[m.Table]
+		m.Table = p.to
+		if p.merged != nil {
+			if slices.ContainsFunc(marked, func(m store.MarkedTable) bool { return m.Table == p.to }) {
+				continue
+			}
+			m.Chunks = nil
+			for i, c := range p.merged.chunks {
+				if len(c.Marks) > 0 {
+					m.Chunks = append(m.Chunks, i)
+				}
+			}
+		}
+		marked = append(marked, m)
+	}
+	x.Tables, x.Marked = tables, marked
+	return nil
+}
+
+// mergedRows loads the rows of a chunk, which are part of a larger table of the world.
+func (l *loading) mergedRows(c *extend.Cursor, p *tablePlan, chunk int, hs []handle.Handle) error {
+	m := p.merged
+	first, end := p.first[chunk], p.first[chunk+1]
+	if len(hs) != end-first {
+		return fmt.Errorf("%d handles for %d rows", len(hs), end-first)
+	}
+	copy(m.handles[first:], hs)
+	for i := range p.columns {
+		for at := first; at < end; {
+			k := m.chunkOf(at)
+			n := min(end, m.first[k]+m.chunks[k].Rows) - at
+			if err := l.column(c, &p.columns[i], l.into.Chunk(m.shard, m.to, k), at-m.first[k], n); err != nil {
+				return err
+			}
+			at += n
+		}
+	}
+	return nil
+}
+
+// fillMerged gives the merged tables their handles.
+func (l *loading) fillMerged() error {
+	for _, m := range l.merged {
+		rest := m.handles
+		for k, c := range m.chunks {
+			if c.Rows == 0 {
+				continue
+			}
+			if err := l.into.Fill(l.into.Chunk(m.shard, m.to, k), rest[:c.Rows]); err != nil {
+				return format.Altered("shard %d: %w", m.shard, err)
+			}
+			rest = rest[c.Rows:]
+		}
+	}
+	return nil
+}
+
+// memory is the source of a capture. It leaves out shards and rows: see copyShards.
+type memory struct {
+	c  *Captured
+	at int // of the next part
+}
+
+func (m *memory) Begin() error { return nil }
+
+// Next makes s the next section that is neither of a shard nor of rows.
+func (m *memory) Next(s *format.Section) error {
+	for ; m.at < len(m.c.parts); m.at++ {
+		if kind := m.c.parts[m.at].Kind; kind != format.ShardSection && kind != format.RowsSection {
+			*s = m.c.section(m.at)
+			m.at++
+			return nil
+		}
+	}
+	*s = format.Section{Kind: format.EndSection, How: format.None, Sure: true}
+	return nil
+}
+
+func (m *memory) Finish(*format.Section) error { return nil }
+
+// chunkJob is a chunk whose rows are to be copied to another world.
+type chunkJob struct {
+	to    *store.Chunk
+	shard int
+	format.Place
+}
+
+// copyShards loads the captured shards. A goroutine that has made and cleared a chunk copies its
+// components at once, while it is in the cache, unless another goroutine is idle.
+func (l *loading) copyShards() error {
+	workers := l.o.Workers
+	var next, making atomic.Int64
+	making.Store(int64(workers))
+	spare := make(chan chunkJob) // for idle goroutines
+	var wrong wrong
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() {
+			func() {
+				defer func() {
+					if making.Add(-1) == 0 {
+						close(spare)
+					}
+				}()
+				for i := next.Add(1) - 1; i < int64(l.w.Shards()) && !wrong.any.Load(); i = next.Add(1) - 1 {
+					wrong.watch(i, func() error { return l.copyShard(int(i), spare, &wrong) })
+				}
+			}()
+			for x := range spare {
+				wrong.watch(int64(x.shard), func() error { return l.copyChunk(x) })
+			}
+		})
+	}
+	all.Wait()
+	if err := wrong.first(); err != nil {
+		return err
+	}
+	return l.placeRows()
+}
+
+// copyShard makes a shard and copies its chunks.
+func (l *loading) copyShard(i int, spare chan<- chunkJob, wrong *wrong) error {
+	s := l.from.shard(i)
+	return l.shard(&s, &extend.Cursor{Rest: s.Body}, i, func(c *store.Chunk, table, chunk int) {
+		x := chunkJob{c, i, format.Place{Table: table, Chunk: chunk}}
+		select {
+		case spare <- x:
+		default:
+			wrong.watch(int64(i), func() error { return l.copyChunk(x) })
+		}
+	})
+}
+
+// copyChunk loads the components of a captured chunk.
+func (l *loading) copyChunk(x chunkJob) error {
+	s := l.from.s
+	t, from := &s.images[x.shard].Tables[x.Table], l.from.frozen.Chunk(x.shard, x.Table, x.Chunk)
+	for at, id := range t.Components {
+		own := &l.tables[x.shard][x.Table].columns[at]
+		bytes, kept := s.kept[column{x.Place, x.shard, at}]
+		if !kept {
+			if s.names.Components[id].Of == own.Of {
+				x.to.FillColumn(own.to, from, at)
+				continue
+			}
+			bytes = s.appendCells(nil, s.names.Components[id].Form, t.Chunks[x.Chunk].Columns[at])
+		}
+		c := extend.Cursor{Rest: bytes}
+		l.values(&c, own.Form, own.Form.ReadAll, x.to.Cells(own.to))
+		if err := c.End(); err != nil {
+			return format.Altered("component %q: %w", own.Name, err)
+		}
+	}
+	return nil
+}
+
+// placeRows loads the handles of all rows, once all shards have their slots.
+func (l *loading) placeRows() error {
+	var all []chunkJob
+	for i := range l.from.s.images {
+		for p := range format.ChunksOf(&l.from.s.images[i]) {
+			all = append(all, chunkJob{l.into.Chunk(i, p.Table, p.Chunk), i, p})
+		}
+	}
+	l.into.Trust()
+	return spread(l.o.Workers, len(all), func(i int) error {
+		x := &all[i]
+		l.tables[x.shard][x.Table].filled[x.Chunk].Store(true)
+		return l.into.Fill(x.to, l.from.s.images[x.shard].Tables[x.Table].Chunks[x.Chunk].Handles)
+	})
+}
+
+// inOrder calls functions until one returns an error.
+func inOrder(all ...func() error) error {
+	for _, f := range all {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spread calls f(0) … f(n-1) on some goroutines. It returns the error with the lowest number.
+func spread(workers, n int, f func(i int) error) error {
+	var next atomic.Int64
+	var wrong wrong
+	var all sync.WaitGroup
+	for range min(workers, n) {
+		all.Go(func() {
+			for !wrong.any.Load() {
+				i := next.Add(1) - 1
+				if i >= int64(n) {
+					return
+				}
+				wrong.watch(i, func() error { return f(int(i)) })
+			}
+		})
+	}
+	all.Wait()
+	return wrong.first()
+}
+
+// wrong is the first failure, by number, of work on several goroutines.
+type wrong struct {
+	any      atomic.Bool
+	mu       sync.Mutex
+	at       int64
+	err      error
+	panicked any
+}
+
+// watch calls a function that may fail or panic.
+func (w *wrong) watch(at int64, f func() error) {
+	returned := false
+	defer func() {
+		if v := recover(); v != nil {
+			w.note(at, nil, v)
+		} else if !returned {
+			w.note(at, format.ErrGoexit, nil)
+		}
+	}()
+	err := f()
+	if returned = true; err != nil {
+		w.note(at, err, nil)
+	}
+}
+
+func (w *wrong) note(at int64, err error, v any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.any.Swap(true) || at < w.at {
+		w.at, w.err, w.panicked = at, err, v
+	}
+}
+
+// first returns the error, or repeats the panic, when all goroutines are done.
+func (w *wrong) first() error {
+	if w.panicked != nil {
+		panic(w.panicked)
+	}
+	return w.err
 }

@@ -71,7 +71,7 @@ func TestCaptured(t *testing.T) {
 		require.NoError(t, err)
 		var files [2]bytes.Buffer
 		if dice.IntN(2) == 0 {
-			require.NoError(t, captured.Save(&files[0]))
+			require.NoError(t, captured.Write(&files[0]))
 		}
 		one.send(dice, 60)
 		one.meddle(dice, 30)
@@ -79,10 +79,10 @@ func TestCaptured(t *testing.T) {
 		hash, err := captured.Hash()
 		require.NoError(t, err)
 		require.Equal(t, want, hash)
-		require.NoError(t, captured.Save(&files[1]))
+		require.NoError(t, captured.Write(&files[1]))
 		captured.Release()
 		captured.Release()
-		require.ErrorIs(t, captured.Save(io.Discard), world.ErrClosed)
+		require.ErrorIs(t, captured.Write(io.Discard), world.ErrClosed)
 		_, err = captured.Hash()
 		require.ErrorIs(t, err, world.ErrClosed)
 		if files[0].Len() > 0 {
@@ -108,7 +108,7 @@ func TestCaptured(t *testing.T) {
 	one.Close()
 	_, err = snapshot.Capture(one.World, one.options)
 	require.ErrorIs(t, err, world.ErrClosed)
-	require.PanicsWithValue(t, "snapshot: Capture of a nil World; pass one of world.New", func() { _, _ = snapshot.Capture(nil, snapshot.Options{}) })
+	require.PanicsWithValue(t, "snapshot: Capture with a nil World; pass one of world.New", func() { _, _ = snapshot.Capture(nil, snapshot.Options{}) })
 }
 
 // TestCapturedCodec gives the frame back when a codec panics, and writes what the codec wrote then.
@@ -142,7 +142,7 @@ func TestCapturedCodec(t *testing.T) {
 	require.NoError(t, err)
 	world.Write[list](w).Get(h).Items[0] = 8
 	var file bytes.Buffer
-	require.NoError(t, c.Save(&file))
+	require.NoError(t, c.Write(&file))
 	x := world.MustNew(world.Options{FramesMax: 1})
 	world.Register[list](x, "list")
 	require.NoError(t, snapshot.Load(&file, x, o))

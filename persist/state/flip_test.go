@@ -311,7 +311,9 @@ func send(to int, all ...Hit) func(*fixture) {
 }
 
 func part(n uint64) func(*fixture) {
-	return func(f *fixture) { world.Accumulate[Tally]((*world.Build)(engine.Of(f.World).NewBuild(1, "test"))).N = n }
+	return func(f *fixture) {
+		world.Accumulate[Tally]((*world.Build)(engine.Of(f.World).NewBuild(1, "test"))).N = n
+	}
 }
 
 func weather(text string) func(*fixture) {

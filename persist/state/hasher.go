@@ -1,25 +1,24 @@
 package state
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 
-	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/mem"
-	"github.com/atoll-sim/atoll/internal/slots"
+	"github.com/zeebo/xxh3"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
-
-// ErrNoCodec is returned for a world with a component, message, resource or request that needs a
-// codec and has none: see Codec.
-var ErrNoCodec = errors.New("state: no codec")
 
 // Hash is a hash of a world's state. Logs and tools write its String.
 type Hash uint64
@@ -54,9 +53,10 @@ type Hasher struct {
 	also    []also
 	sum     sum
 	total   sum
-	add     func([]byte) // sum.bytes, bound once
 	scratch []byte
 	numbers []uint32
+
+	moves, gathered uint32 // as for store.Space.MovesOf
 }
 
 // writer hashes the values of one type.
@@ -78,9 +78,7 @@ func NewHasher(w *world.World, codecs *Codecs) *Hasher {
 	if w == nil {
 		panic("state: NewHasher of a nil World; make one with world.New")
 	}
-	h := &Hasher{w: w, codecs: codecs, writers: map[reflect.Type]*writer{}, alike: map[string]int{}}
-	h.add = h.sum.bytes
-	return h
+	return &Hasher{w: w, codecs: codecs, writers: map[reflect.Type]*writer{}, alike: map[string]int{}}
 }
 
 // StateHash hashes a world once. See Hasher.StateHash.
@@ -114,7 +112,7 @@ func (h *Hasher) StateHash() (Hash, error) { return h.stateHash("Hasher.StateHas
 
 func (h *Hasher) stateHash(call string) (Hash, error) {
 	h.total.Reset()
-	err := h.sections(call, nil, func(_ int, _, _ string) { h.total.number(h.sum.Sum64()) })
+	err := h.sections(call, everything, func(_ int, _, _ string) { h.total.number(h.sum.Sum64()) })
 	return Hash(h.total.Sum64()), err
 }
 
@@ -128,7 +126,7 @@ type Section struct {
 // worlds differ, the first sections that differ show where.
 func (h *Hasher) Sections() ([]Section, error) {
 	var all []Section
-	err := h.sections("Hasher.Sections", nil, func(shard int, kind, name string) {
+	err := h.sections("Hasher.Sections", everything, func(shard int, kind, name string) {
 		text := kind
 		if name != "" {
 			text = fmt.Sprintf("%s %q", kind, name)
@@ -144,9 +142,8 @@ func (h *Hasher) Sections() ([]Section, error) {
 // nowhere is the shard of sections that belong to none.
 const nowhere = -1
 
-// sections hashes one section after the other and calls done after each. If l is not nil, it leaves
-// out what l will hash.
-func (h *Hasher) sections(call string, l *later, done func(shard int, kind, name string)) (err error) {
+// sections hashes one section after the other and calls done after each. which is for Hasher.image.
+func (h *Hasher) sections(call string, which func(section int) bool, done func(shard int, kind, name string)) (err error) {
 	defer asError(&err)
 	if err := h.w.Err(); err != nil {
 		return err
@@ -154,6 +151,7 @@ func (h *Hasher) sections(call string, l *later, done func(shard int, kind, name
 	d := engine.Of(h.w)
 	d.MustIdle(call)
 	v := d.Survey()
+	h.moves, h.gathered = d.Space().MovesOf()
 	components, messages, resources := v.Components(), v.Messages(), v.Resources()
 	if err := errors.Join(h.learn("component", components), h.learn("message", messages), h.learn("resource", resources)); err != nil {
 		return err
@@ -162,7 +160,24 @@ func (h *Hasher) sections(call string, l *later, done func(shard int, kind, name
 	h.world(v)
 	done(nowhere, "the world", "")
 	for i := range h.w.Shards() {
-		h.shard(v, i, components, messages, l, done)
+		x := v.Image(i)
+		h.image(&x, len(components), which, func(section int) {
+			switch section {
+			case ofSlots:
+				done(i, "slots", "")
+			case ofEntities:
+				done(i, "entities", "")
+			default:
+				done(i, "component", components[section].Name)
+			}
+		})
+		for id, m := range messages {
+			h.sum.Reset()
+			to, bodies := v.Mailbox(id, i)
+			h.sum.bytes(mem.CellsOf(to).Bytes)
+			h.cells(bodies)
+			done(i, "message", m.Name)
+		}
 		if err := h.requests(v, i); err != nil {
 			return err
 		}
@@ -181,16 +196,15 @@ func (h *Hasher) sections(call string, l *later, done func(shard int, kind, name
 		h.resource(v, i)
 		done(nowhere, "resource", r.Name)
 	}
-	extensions := v.Extensions()
-	stateful, err := h.stateful(extensions)
-	if err != nil {
-		return err
-	}
-	for i, x := range stateful {
+	for i, e := range v.Extensions() {
+		x, err := h.statefulOf(e, i)
+		if err != nil {
+			return err
+		}
 		h.sum.Reset()
 		h.scratch = x.AppendState(h.scratch[:0])
 		h.sum.bytes(h.scratch)
-		done(nowhere, "extension", extend.NameOf(extensions[i], i))
+		done(nowhere, "extension", extend.NameOf(e, i))
 	}
 	for _, x := range h.also {
 		h.sum.Reset()
@@ -235,59 +249,98 @@ func (h *Hasher) world(v *engine.Survey) {
 	}
 }
 
-// shard hashes a shard: its slots, the entity of each row, the components and the messages.
-func (h *Hasher) shard(v *engine.Survey, i int, components, messages []extend.Named, l *later, done func(int, string, string)) {
-	s := v.Shard(i)
-	h.sum.Reset()
-	if l != nil {
-		l.note(s)
-	} else {
-		h.numbers = s.AppendSlots(h.numbers[:0])
-		h.slots(h.numbers, s.FreeList())
-	}
-	done(i, "slots", "")
+// The sections of an image that are no components: these have their numbers.
+const (
+	ofSlots    = -2
+	ofEntities = -1
+)
 
-	h.sum.Reset()
-	if l == nil {
-		for _, t := range s.Tables() {
-			h.scratch = t.AppendSpare(h.scratch[:0])
-			h.table(t.Components(), h.scratch, len(t.Chunks()))
-			for _, c := range t.Chunks() {
-				changed, _ := c.Stamps()
-				h.chunk(c.Cap(), c.Handles(), changed, c.Marks(), c.Flagged)
-			}
-		}
-		h.scratch = s.AppendMarks(h.scratch[:0])
-		h.sum.bytes(h.scratch)
-		h.scratch = s.AppendChanges(h.scratch[:0])
-		h.changes(h.scratch)
-	}
-	done(i, "entities", "")
+func everything(int) bool { return true }
 
-	for id, c := range components {
+// image hashes the sections of a shard: its slots, the entity of each row, and each component. It
+// leaves those empty for which which returns false, and calls done after each.
+func (h *Hasher) image(x *store.Image, components int, which func(section int) bool, done func(section int)) {
+	for section := ofSlots; section < components; section++ {
 		h.sum.Reset()
-		if l == nil || !l.has[id] {
-			for _, t := range s.Tables() {
-				if at := slices.Index(t.Components(), id); at >= 0 {
-					h.column(t, at)
-				}
-			}
+		switch {
+		case !which(section):
+		case section == ofSlots:
+			h.slots(x.Slots, x.Free)
+		case section == ofEntities:
+			h.entities(x)
+		default:
+			h.component(x, section)
 		}
-		done(i, "component", c.Name)
-	}
-	for id, m := range messages {
-		h.sum.Reset()
-		to, bodies := v.Mailbox(id, i)
-		h.sum.bytes(mem.CellsOf(to).Bytes)
-		h.cells(bodies)
-		done(i, "message", m.Name)
+		done(section)
 	}
 }
 
-// changes hashes the changes that hooks will be notified of, if there are any.
-func (h *Hasher) changes(notes []byte) {
-	if len(notes) > 0 {
-		h.sum.bytes(notes)
+// entities hashes which entity is in which row, and in what order marks came. It hashes the changes
+// that hooks will be notified of, if there are any.
+func (h *Hasher) entities(x *store.Image) {
+	for i := range x.Tables {
+		t := &x.Tables[i]
+		h.table(t)
+		for k := range t.Chunks {
+			c := &t.Chunks[k]
+			h.chunk(c.Cap, c.Handles, c.Changed, c.Marks, func(flag int) []uint64 { return c.Flags[flag] })
+		}
+	}
+	h.scratch = h.scratch[:0]
+	for _, m := range x.Marked {
+		h.words(m.Table, len(m.Chunks))
+		h.words(m.Chunks...)
+	}
+	h.sum.bytes(h.scratch)
+	if len(x.Created)+len(x.Changes)+len(x.Stored) == 0 {
+		return
+	}
+	h.scratch = h.scratch[:0]
+	number := func(n uint64) { h.scratch = binary.LittleEndian.AppendUint64(h.scratch, n) }
+	if h.moves != h.gathered {
+		number(1)
+	}
+	number(uint64(len(x.Created)))
+	h.scratch = append(h.scratch, mem.BytesOf(x.Created)...)
+	number(uint64(len(x.Changes)))
+	for _, n := range x.Changes {
+		number(uint64(n.Handle))
+		number(uint64(h.moves - n.Moves))
+		var set store.Set
+		for _, id := range n.Components {
+			set.Add(id)
+		}
+		for _, word := range set {
+			number(word)
+		}
+	}
+	for _, n := range x.Stored {
+		number(uint64(n.Handle))
+		number(uint64(n.Component))
+	}
+	h.sum.bytes(h.scratch)
+}
+
+// words appends numbers to the scratch.
+func (h *Hasher) words(all ...int) {
+	for _, n := range all {
+		h.scratch = binary.LittleEndian.AppendUint32(h.scratch, uint32(n))
+	}
+}
+
+// component hashes a component of the entities of a shard.
+func (h *Hasher) component(x *store.Image, id int) {
+	for i := range x.Tables {
+		t := &x.Tables[i]
+		at := slices.Index(t.Components, id)
+		if at < 0 {
+			continue
+		}
+		for k := range t.Chunks {
+			if c := &t.Chunks[k]; c.Rows > 0 {
+				h.rows(c.Written[at], c.Columns[at])
+			}
+		}
 	}
 }
 
@@ -296,17 +349,30 @@ func (h *Hasher) slots(words, free []uint32) {
 	h.list(free)
 }
 
-// table and chunk hash the entities in a table, how its rows are divided into chunks, which are
-// marked, which have flags, when they changed, and when unused capacity was last used.
-func (h *Hasher) table(components []int, spare []byte, chunks int) {
-	h.sum.number(uint64(len(components)))
-	for _, id := range components {
+// table hashes a table without its chunks, and of what is behind its rows when it was last used.
+func (h *Hasher) table(t *store.TableImage) {
+	h.sum.number(uint64(len(t.Components)))
+	for _, id := range t.Components {
 		h.sum.number(uint64(id))
 	}
-	h.sum.bytes(spare)
-	h.sum.number(uint64(chunks))
+	h.scratch = h.scratch[:0]
+	h.words(extend.FlagsOf(t.Listed), extend.FlagsOf(t.Fragmented), t.Current+1)
+	used := max(t.Current, 0) // chunks
+	if t.Current >= 0 && t.Chunks[used].Rows > 0 {
+		used++
+	}
+	if len(t.Chunks) == 0 {
+		h.words(int(t.Left))
+	}
+	for _, c := range t.Chunks[used:] {
+		h.words(int(c.Changed), extend.FlagsOf(c.Reserved))
+	}
+	h.sum.bytes(h.scratch)
+	h.sum.number(uint64(len(t.Chunks)))
 }
 
+// chunk hashes the entities of a chunk: how much room there is, which are marked, which have flags,
+// and when they changed.
 func (h *Hasher) chunk(room int, hs []handle.Handle, changed uint32, marks []uint64, flagged func(flag int) []uint64) {
 	h.sum.number(uint64(room))
 	h.sum.bytes(mem.BytesOf(hs))
@@ -319,16 +385,6 @@ func (h *Hasher) chunk(room int, hs []handle.Handle, changed uint32, marks []uin
 		if words := flagged(flag); slices.ContainsFunc(words, func(w uint64) bool { return w != 0 }) {
 			h.sum.number(uint64(flag))
 			h.bits(words)
-		}
-	}
-}
-
-// column hashes a component of the entities of a table.
-func (h *Hasher) column(t *store.Table, at int) {
-	for _, c := range t.Chunks() {
-		if len(c.Handles()) > 0 {
-			_, written := c.Stamps()
-			h.rows(written[at], c.Cells(at))
 		}
 	}
 }
@@ -354,3 +410,233 @@ func (h *Hasher) bits(words []uint64) {
 }
 
 func (h *Hasher) list(numbers []uint32) { h.sum.bytes(mem.BytesOf(numbers)) }
+
+// cells hashes values of a type that learn has seen.
+func (h *Hasher) cells(c mem.Cells) {
+	h.sum.number(uint64(c.Len))
+	x := h.writers[c.Type]
+	switch {
+	case x.codec != nil:
+		for i := range c.Len {
+			h.scratch = x.codec.append(h.scratch[:0], c.At(i).Part(0))
+			h.sum.bytes(h.scratch)
+		}
+	case x.form != nil:
+		h.scratch = x.form.AppendAll(h.scratch[:0], c)
+		h.sum.bytes(h.scratch)
+	default:
+		h.plain(x.layout, c.Bytes)
+	}
+}
+
+// resource hashes a resource: its value and its parts.
+func (h *Hasher) resource(v *engine.Survey, i int) {
+	value, parts := v.Resource(i)
+	h.cells(value)
+	h.sum.number(uint64(parts))
+	for k := range parts {
+		h.cells(v.ResourcePart(i, k))
+	}
+}
+
+// plain hashes values without pointers.
+func (h *Hasher) plain(l *layout, rows []byte) {
+	if l.whole {
+		h.sum.bytes(rows)
+	} else {
+		h.masked(l, rows)
+	}
+}
+
+// maskedAtOnce is about how many bytes are masked before they are hashed, so that they
+// stay in the processor's first cache.
+const maskedAtOnce = 8 << 10
+
+// masked hashes values without the bytes that are no part of them, some rows at a time.
+func (h *Hasher) masked(l *layout, rows []byte) {
+	if l.size == 0 {
+		return
+	}
+	step := max(1, maskedAtOnce/(8*len(l.mask))) * 8 * len(l.mask)
+	h.scratch = slices.Grow(h.scratch[:0], step)[:step]
+	for len(rows) > 0 {
+		n := min(step, len(rows))
+		l.masked(h.scratch[:n], rows[:n])
+		h.sum.bytes(h.scratch[:n])
+		rows = rows[n:]
+	}
+}
+
+// kind is how a kind of requests is hashed. Its number may be different in another world, where
+// something else is registered before it, such as a prefab.
+type kind struct {
+	name  string
+	alike int   // how many earlier kinds have that name
+	form  *form // of its value; nil: it has none, or none was seen
+}
+
+// learnKinds names the kinds that are new.
+func (h *Hasher) learnKinds(kinds store.Kinds) {
+	for i := len(h.kinds); i < kinds.Len(); i++ {
+		d, _ := kinds.Describe(i)
+		h.kinds = append(h.kinds, kind{name: d.Name, alike: h.alike[d.Name]})
+		h.alike[d.Name]++
+	}
+}
+
+// requests hashes what systems and functions have sent and no refresh has applied
+// yet: from a shard, or with world.AllShards from global systems.
+func (h *Hasher) requests(v *engine.Survey, from int) (err error) {
+	h.sum.Reset()
+	kinds := v.Kinds()
+	v.Requests(from, func(r queue.PendingRequest) {
+		h.learnKinds(kinds)
+		k := &h.kinds[r.Kind()]
+		h.sum.text(k.name)
+		h.sum.number(uint64(k.alike))
+		h.sum.number(uint64(r.Flags()))
+		h.sum.number(uint64(r.Handle))
+		value := kinds.Payload(r)
+		if value.Type == nil || err != nil {
+			return
+		}
+		if k.form == nil {
+			if k.form, err = h.codecs.form(value.Type, false); err != nil {
+				err = fmt.Errorf("%w (%s)", err, k.name)
+				return
+			}
+		}
+		h.scratch = k.form.Append(h.scratch[:0], value)
+		h.sum.bytes(h.scratch)
+	})
+	return err
+}
+
+// learn makes writers for types that are new.
+func (h *Hasher) learn(what string, all []extend.Named) error {
+	var errs []error
+	for _, x := range all {
+		if h.writers[x.Type] != nil {
+			continue
+		}
+		w := &writer{codec: h.codecs.of(x.Type)}
+		if w.codec == nil {
+			var err error
+			if w.layout, err = layoutOf(x.Type, x.Type.String()); err != nil {
+				w.form, err = h.codecs.newForm(x.Type, false)
+			}
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%w for %s %q: %v", ErrNoCodec, what, x.Name, err))
+				continue
+			}
+		}
+		h.writers[x.Type] = w
+	}
+	return errors.Join(errs...)
+}
+
+// statefulOf returns the i-th extension as Stateful.
+func (h *Hasher) statefulOf(e any, i int) (Stateful, error) {
+	x, err := extend.StateOf(e, h.codecs, false)
+	if err != nil {
+		return nil, fmt.Errorf("extension %q: %w", extend.NameOf(e, i), err)
+	}
+	s, ok := x.(Stateful)
+	if !ok {
+		return nil, fmt.Errorf("%w: extension %d of the world, a %T, has no AppendState", ErrNoCodec, i, e)
+	}
+	return s, nil
+}
+
+// sum hashes what it is given. The length comes before everything without a fixed length, so
+// that different contents cannot have the same bytes.
+//
+// Ownership: the Hasher's.
+type sum struct {
+	xxh3.Hasher
+	word [8]byte
+	size int // of all that went through bytes
+}
+
+func (s *sum) number(v uint64) {
+	binary.LittleEndian.PutUint64(s.word[:], v)
+	_, _ = s.Write(s.word[:])
+}
+
+func (s *sum) flag(v bool) {
+	if v {
+		s.number(1)
+	} else {
+		s.number(0)
+	}
+}
+
+func (s *sum) text(v string) {
+	s.number(uint64(len(v)))
+	_, _ = s.WriteString(v)
+}
+
+// runMin is the length from which on bytes are hashed by themselves, in place,
+// and their hash is added: a Hasher would copy them.
+const runMin = 512
+
+func (s *sum) bytes(v []byte) {
+	s.number(uint64(len(v)))
+	s.size += len(v)
+	if len(v) >= runMin {
+		s.number(xxh3.Hash(v))
+	} else {
+		_, _ = s.Write(v)
+	}
+}
+
+func init() {
+	extend.HashLater = func(w, codecs any, has func(component int) bool) (extend.Hashing, error) {
+		return hashLater(w.(*world.World), codecs.(*Codecs), has)
+	}
+}
+
+// later is the hash of a state whose shards are hashed after the world has gone on, from an
+// image of them: their slots, the entity of each row, and the components that the image has.
+//
+// Ownership: any goroutine, one at a time.
+type later struct {
+	h    *Hasher
+	has  []bool   // by component: it is hashed later
+	sums []uint64 // of all sections in order
+	at   []int    // by shard: its first section
+}
+
+// hashLater hashes what the images will not have.
+func hashLater(w *world.World, codecs *Codecs, has func(component int) bool) (*later, error) {
+	l := &later{h: NewHasher(w, codecs)}
+	for id := range engine.Of(w).Survey().Components() {
+		l.has = append(l.has, has(id))
+	}
+	err := l.h.sections("snapshot.Capture", func(section int) bool { return !l.left(section) }, func(_ int, kind, _ string) {
+		if kind == "slots" {
+			l.at = append(l.at, len(l.sums))
+		}
+		l.sums = append(l.sums, l.h.sum.Sum64())
+	})
+	return l, err
+}
+
+// left reports whether a section of a shard is hashed later.
+func (l *later) left(section int) bool { return section < 0 || l.has[section] }
+
+// Hash hashes the rest.
+func (l *later) Hash(image func(shard int) *store.Image) uint64 {
+	for i, at := range l.at {
+		l.h.image(image(i), len(l.has), l.left, func(section int) {
+			if l.left(section) {
+				l.sums[at+section-ofSlots] = l.h.sum.Sum64()
+			}
+		})
+	}
+	l.h.total.Reset()
+	for _, sum := range l.sums {
+		l.h.total.number(sum)
+	}
+	return l.h.total.Sum64()
+}

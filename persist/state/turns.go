@@ -60,134 +60,134 @@ const (
 )
 
 // Sum hashes the parts whose turn it is at the world's tick.
-func (x *turns) Sum() (sum uint64) {
-	if x.counts != x.v.Counts() {
-		x.learn()
+func (t *turns) Sum() (sum uint64) {
+	if t.counts != t.v.Counts() {
+		t.learn()
 	}
-	h, tick, shards := x.h, x.h.w.Tick(), x.h.w.Shards()
+	h, tick, shards := t.h, t.h.w.Tick(), t.h.w.Shards()
 	turn := func(n, of int) bool { return (tick+uint64(n))%uint64(of) == 0 }
 	h.sum.Reset()
-	cursor, run := x.v.Placement()
+	cursor, run := t.v.Placement()
 	for _, n := range [...]uint64{tick, uint64(cursor), uint64(run)} {
 		h.sum.number(n)
 	}
 	rows := 0
 	for i := range shards {
-		rows += x.v.Shard(i).Alive()
+		rows += t.v.Shard(i).Alive()
 	}
 	each := uint64(1) // in how many ticks chunks take turns
 	for each < often && each*rowsEach < uint64(rows) {
 		each *= 2
 	}
 	for i := range shards {
-		s := x.v.Shard(i)
+		s := t.v.Shard(i)
 		if turn(i, often) {
 			h.numbers = s.AppendSlots(h.numbers[:0])
 			h.slots(h.numbers, s.FreeList())
 		}
-		x.shard(s, tick+7*uint64(i), each)
+		t.shard(s, tick+7*uint64(i), each)
 	}
 	if turn(shards, often) {
-		h.numbers = x.v.PortSlots().AppendUses(h.numbers[:0])
+		h.numbers = t.v.PortSlots().AppendUses(h.numbers[:0])
 		h.list(h.numbers)
 	}
-	for i, r := range x.resources {
+	for i, r := range t.resources {
 		if r != nil && turn(i, r.turns()) {
-			x.resource(i)
+			t.resource(i)
 		}
 	}
-	for i := range x.extensions {
+	for i := range t.extensions {
 		if turn(seldom/2+i, seldom) {
-			x.extension(i)
+			t.extension(i)
 		}
 	}
-	x.walk()
+	t.walk()
 	return h.sum.Sum64()
 }
 
 // Wrong returns which types are left out because they have no codec, and how a codec has failed, or
 // nil.
-func (x *turns) Wrong() error { return errors.Join(x.lacks, x.failed) }
+func (t *turns) Wrong() error { return errors.Join(t.lacks, t.failed) }
 
 // contain is deferred where codecs are called.
-func (x *turns) contain() {
+func (t *turns) contain() {
 	if v := recover(); v != nil {
-		x.failed = fmt.Errorf("state: a codec failed: %v", v)
-		x.h.sum.number(codecFailed)
+		t.failed = fmt.Errorf("state: a codec failed: %v", v)
+		t.h.sum.number(codecFailed)
 	}
 }
 
 // codecFailed is hashed for a part whose codec has failed.
 const codecFailed = math.MaxUint64
 
-func (x *turns) resource(i int) {
-	defer x.contain()
-	x.h.resource(x.v, i)
+func (t *turns) resource(i int) {
+	defer t.contain()
+	t.h.resource(t.v, i)
 }
 
-func (x *turns) extension(i int) {
-	defer x.contain()
-	x.h.scratch = x.extensions[i].AppendState(x.h.scratch[:0])
-	x.h.sum.bytes(x.h.scratch)
+func (t *turns) extension(i int) {
+	defer t.contain()
+	t.h.scratch = t.extensions[i].AppendState(t.h.scratch[:0])
+	t.h.sum.bytes(t.h.scratch)
 }
 
-func (x *turns) rows(written uint32, cells mem.Cells) {
-	defer x.contain()
-	x.h.rows(written, cells)
+func (t *turns) rows(written uint32, cells mem.Cells) {
+	defer t.contain()
+	t.h.rows(written, cells)
 }
 
 // walk hashes some of what must be encoded, and resources: up to walkBytes in a tick, and after a
 // large part nothing until it is made up for.
-func (x *turns) walk() {
-	x.credit = min(x.credit, 0) + walkBytes
-	from := x.next
-	x.walkTo(from, math.MaxInt)
-	x.walkTo(0, from)
+func (t *turns) walk() {
+	t.credit = min(t.credit, 0) + walkBytes
+	from := t.next
+	t.walkTo(from, math.MaxInt)
+	t.walkTo(0, from)
 }
 
 // walkTo hashes the parts from number from on, up to the one before to, while there is credit. The
 // parts are 64 rows each of the chunks of each table that has components to encode, resources, and
 // extensions.
-func (x *turns) walkTo(from, to int) {
+func (t *turns) walkTo(from, to int) {
 	at := 0
-	for i := range x.h.w.Shards() {
-		for _, t := range x.v.Shard(i).Tables() {
-			if !x.anyEncoded(t) {
+	for i := range t.h.w.Shards() {
+		for _, table := range t.v.Shard(i).Tables() {
+			if !t.anyEncoded(table) {
 				continue
 			}
-			for _, c := range t.Chunks() {
+			for _, c := range table.Chunks() {
 				parts := (len(c.Handles()) + walkRows - 1) / walkRows
-				for k := max(0, from-at); k < min(parts, to-at) && x.credit > 0; k++ {
-					size := x.h.sum.size
-					x.someRows(t, c, k*walkRows)
-					x.spend(size, at+k)
+				for k := max(0, from-at); k < min(parts, to-at) && t.credit > 0; k++ {
+					size := t.h.sum.size
+					t.someRows(table, c, k*walkRows)
+					t.spend(size, at+k)
 				}
 				at += parts
 			}
 		}
 	}
-	for i, r := range x.resources {
-		if r != nil && at >= from && at < to && x.credit > 0 {
-			size := x.h.sum.size
-			x.resource(i)
-			x.spend(size, at)
+	for i, r := range t.resources {
+		if r != nil && at >= from && at < to && t.credit > 0 {
+			size := t.h.sum.size
+			t.resource(i)
+			t.spend(size, at)
 		}
 		at++
 	}
-	for i := range x.extensions {
-		if at >= from && at < to && x.credit > 0 {
-			size := x.h.sum.size
-			x.extension(i)
-			x.spend(size, at)
+	for i := range t.extensions {
+		if at >= from && at < to && t.credit > 0 {
+			size := t.h.sum.size
+			t.extension(i)
+			t.spend(size, at)
 		}
 		at++
 	}
 }
 
 // anyEncoded reports whether a component of a table must be encoded.
-func (x *turns) anyEncoded(t *store.Table) bool {
-	for _, id := range t.Components() {
-		if x.components[id].encoded() {
+func (t *turns) anyEncoded(table *store.Table) bool {
+	for _, id := range table.Components() {
+		if t.components[id].encoded() {
 			return true
 		}
 	}
@@ -195,51 +195,51 @@ func (x *turns) anyEncoded(t *store.Table) bool {
 }
 
 // someRows hashes the encoded components of walkRows rows of a chunk, or as many as there are.
-func (x *turns) someRows(t *store.Table, c *store.Chunk, row int) {
-	defer x.contain()
+func (t *turns) someRows(table *store.Table, c *store.Chunk, row int) {
+	defer t.contain()
 	n := min(walkRows, len(c.Handles())-row)
-	for i, id := range t.Components() {
-		if x.components[id].encoded() {
-			x.h.cells(c.CellsFrom(i, row, n))
+	for i, id := range table.Components() {
+		if t.components[id].encoded() {
+			t.h.cells(c.CellsFrom(i, row, n))
 		}
 	}
 }
 
 // spend counts what a part has cost, since the sum had a size.
-func (x *turns) spend(size, part int) {
-	x.credit -= x.h.sum.size - size + walkPart
-	x.next = part + 1
+func (t *turns) spend(size, part int) {
+	t.credit -= t.h.sum.size - size + walkPart
+	t.next = part + 1
 }
 
 // learn makes writers for all types that have a codec or need none.
-func (x *turns) learn() {
-	components, resources := x.v.Components(), x.v.Resources()
-	x.lacks = errors.Join(x.h.learn("component", components), x.h.learn("resource", resources))
-	x.extensions = x.extensions[:0]
-	for i, e := range x.v.Extensions() {
-		s, err := x.h.statefulOf(e, i)
+func (t *turns) learn() {
+	components, resources := t.v.Components(), t.v.Resources()
+	t.lacks = errors.Join(t.h.learn("component", components), t.h.learn("resource", resources))
+	t.extensions = t.extensions[:0]
+	for i, e := range t.v.Extensions() {
+		s, err := t.h.statefulOf(e, i)
 		if err != nil {
-			x.lacks = errors.Join(x.lacks, err)
+			t.lacks = errors.Join(t.lacks, err)
 			continue
 		}
-		x.extensions = append(x.extensions, s)
+		t.extensions = append(t.extensions, s)
 	}
-	x.components, x.resources = x.components[:0], x.resources[:0]
+	t.components, t.resources = t.components[:0], t.resources[:0]
 	for _, c := range components {
-		x.components = append(x.components, x.h.writers[c.Type])
+		t.components = append(t.components, t.h.writers[c.Type])
 	}
 	for _, r := range resources {
-		x.resources = append(x.resources, x.h.writers[r.Type])
+		t.resources = append(t.resources, t.h.writers[r.Type])
 	}
-	x.counts = x.v.Counts()
+	t.counts = t.v.Counts()
 }
 
 // encoded reports whether values have a codec that encodes them.
-func (x *writer) encoded() bool { return x != nil && x.layout == nil }
+func (w *writer) encoded() bool { return w != nil && w.layout == nil }
 
 // turns returns in how many ticks values are hashed once.
-func (x *writer) turns() int {
-	if x.layout != nil {
+func (w *writer) turns() int {
+	if w.layout != nil {
 		return often
 	}
 	return seldom
@@ -247,23 +247,23 @@ func (x *writer) turns() int {
 
 // shard hashes the chunks whose turn it is: of each table one in so many. Each table begins with
 // another one.
-func (x *turns) shard(s *store.Shard, at, each uint64) {
-	h := x.h
-	for k, t := range s.Tables() {
-		at, chunks := at+11*uint64(k), t.Chunks()
+func (t *turns) shard(s *store.Shard, at, each uint64) {
+	h := t.h
+	for k, table := range s.Tables() {
+		at, chunks := at+11*uint64(k), table.Chunks()
 		for c := int(at % each); c < len(chunks); c += int(each) {
 			chunk := chunks[c]
 			changed, written := chunk.Stamps()
 			h.sum.number(uint64(k))
 			h.chunk(chunk.Cap(), chunk.Handles(), changed, chunk.Marks(), chunk.Flagged)
-			for i, id := range t.Components() {
-				switch w := x.components[id]; {
+			for i, id := range table.Components() {
+				switch w := t.components[id]; {
 				case w == nil:
 				case w.layout != nil:
 					h.sum.number(uint64(written[i]))
 					h.plain(w.layout, chunk.Bytes(i))
 				case (at-uint64(c))%seldom == 0:
-					x.rows(written[i], chunk.Cells(i))
+					t.rows(written[i], chunk.Cells(i))
 				}
 			}
 		}

@@ -204,7 +204,7 @@ func (h *house) follow(dice *rand.Rand, more bool, chain *snapshot.Chain, links 
 			}
 			defer c.Release()
 			var b bytes.Buffer
-			if err := chain.Save(&b, c); err != nil {
+			if err := chain.Write(&b, c); err != nil {
 				return err
 			}
 			*links = append(*links, b.Bytes())

@@ -195,15 +195,15 @@ func savingCallbacks() []callbackRow {
 		writes("snapshot.Save dst", func(x *callbackScene, to io.Writer) error {
 			return snapshot.Save(to, newPond(3, scheduler.Options{}).World, o)
 		}),
-		writes("snapshot.Captured.Save dst", func(x *callbackScene, to io.Writer) error {
+		writes("snapshot.Captured.Write dst", func(x *callbackScene, to io.Writer) error {
 			c := must(snapshot.Capture(newPond(3, scheduler.Options{}).World, o))
 			defer c.Release()
-			return c.Save(to)
+			return c.Write(to)
 		}),
-		writes("snapshot.Chain.Save dst", func(x *callbackScene, to io.Writer) error {
+		writes("snapshot.Chain.Write dst", func(x *callbackScene, to io.Writer) error {
 			c := must(snapshot.Capture(newPond(3, scheduler.Options{}).World, o))
 			defer c.Release()
-			return new(snapshot.Chain).Save(to, c)
+			return new(snapshot.Chain).Write(to, c)
 		}),
 		writes("text.Export dst", func(x *callbackScene, to io.Writer) error {
 			_, err := snaptext.Export(bytes.NewReader(image()), to, o)

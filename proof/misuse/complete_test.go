@@ -103,7 +103,7 @@ var misuseLeftOut = map[string]string{
 		prefab.With prefab.Child prefab.Extends prefab.In prefab.Local region.Divide TreeOptions.SizeNeeded hierarchy.With hierarchy.WithForeign Hasher.Also `,
 	"is Add, and panics with its error":                                        "Scheduler.MustAdd",
 	"are snapshot.Save and Load, with a file":                                  "Dir.Save Dir.Load",
-	"are of what snapshot.Capture or Insert returned, which looks at the time": "Inserted.All Inserted.Handle Inserted.Len Captured.Hash Captured.Release Captured.Save Chain.Save Dir.Write",
+	"are of what snapshot.Capture or Insert returned, which looks at the time": "Inserted.All Inserted.Handle Inserted.Len Captured.Hash Captured.Release Captured.Write Chain.Write Dir.Write",
 	"tell what does not change": `World.Incarnation Relation.Options Names.Label Names.Options Timers.Label Timers.Options Index.Options Index.Cell Index.Where Prefab.Entity Prefab.Len Grid.AppendNeighbours Grid.Corner Grid.Options Grid.Regions Grid.Shard Grid.Side
 		Build.Shard Build.Shards Log.Note Log.Tick Player.Ticks Player.Err Recorder.Err Plan.DOT 
 		`,

@@ -103,7 +103,10 @@ func foreignRows() (rows []misuseRow) {
 		(*world.Build)(engine.Of(x.w).NewBuild(0, "late")).Creates(y.unit)
 		return nil
 	})
-	add("Relation.Read by a Build", "", func(x, y *misuseScene) error { x.kin.Read((*world.Build)(engine.Of(y.w).NewBuild(0, "late"))); return nil })
+	add("Relation.Read by a Build", "", func(x, y *misuseScene) error {
+		x.kin.Read((*world.Build)(engine.Of(y.w).NewBuild(0, "late")))
+		return nil
+	})
 	add("Log.Play", "", func(x, _ *misuseScene) error {
 		log, err := inputlog.Open(bytes.NewReader(misuseLog))
 		if err == nil {

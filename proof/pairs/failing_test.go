@@ -61,7 +61,7 @@ func failing() *feature {
 						return
 					}
 					defer c.Release()
-					_ = c.Save(io.Discard)
+					_ = c.Write(io.Discard)
 				},
 			}
 			try := tries[s.n(len(tries))]

@@ -73,7 +73,7 @@ func frames() *feature {
 		held, _ := s.made["frames"].([]*heldFrame)
 		for i := len(held) - 1; i >= 0; i-- {
 			var b bytes.Buffer
-			err := held[i].Save(&b)
+			err := held[i].Write(&b)
 			s.must(err == nil && bytes.Equal(held[i].want, b.Bytes()), "a frame that was held is another: %v", err)
 			x := held[i]
 			s.must(slices.Equal(x.said, x.of.said(x.frame, x.whom)), "the relations or names of a frame are others")
@@ -125,7 +125,7 @@ func (s *scene) captured(o *objects) *heldFrame {
 	c, err := snapshot.Capture(o.World, snapshot.Options{Codecs: o.codecs, Scheduler: o.ticks, Compression: snapshot.None})
 	s.must(err == nil, "Capture: %v", err)
 	var b bytes.Buffer
-	err = c.Save(&b)
+	err = c.Write(&b)
 	s.must(err == nil, "saving what was captured: %v", err)
 	return &heldFrame{Captured: c, want: b.Bytes()}
 }

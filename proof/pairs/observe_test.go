@@ -59,7 +59,7 @@ func (s *scene) compare() {
 	s.facts = s.facts[:0]
 	s.must(s.Tick() == m.tick, "the tick is %d", s.Tick())
 	for i := range s.Shards() {
-		marks := engine.Of(s.World).Survey().Shard(i).AppendMarks(nil)
+		marks := engine.Of(s.World).Survey().Image(i).Marked
 		s.must(len(marks) == 0, "shard %d has marked rows after the refresh: %v", i, marks)
 	}
 	all := make([]handle.Handle, 0, len(m.entities))

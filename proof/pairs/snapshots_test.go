@@ -128,7 +128,7 @@ func (s *scene) loadInto(o *objects, image []byte) *objects {
 // chained saves the world to a chain, too: what it makes is what was saved.
 func (s *scene) chained(x *heldFrame) {
 	var b bytes.Buffer
-	err := s.chain.Save(&b, x.Captured)
+	err := s.chain.Write(&b, x.Captured)
 	s.must(err == nil, "saving to a chain: %v", err)
 	s.links = append(s.links, b.Bytes())
 	var all []io.Reader

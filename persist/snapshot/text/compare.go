@@ -2,21 +2,213 @@ package text
 
 import (
 	"bytes"
-	"encoding/hex"
 	"fmt"
 	"io"
-	"math"
-	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/snapshot"
-	"github.com/atoll-sim/atoll/persist/snapshot/internal/cbor"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/shape"
 )
+
+// picture is a snapshot in memory, with its rows by entity.
+type picture struct {
+	head     format.Header
+	names    *format.Catalogue
+	how      format.Compression // of the sections that may be compressed
+	forms    [valued][]*form    // of what is registered and has values
+	images   []store.Image      // by shard; chunks have their handles, and no columns
+	sections [][]int            // by shard: how many chunks are in each section of rows
+	blocks   []block            // of chunks that have rows
+	entities map[handle.Handle]rowAt
+	rest     map[sectionKey][]byte // all sections but rows
+	most     int64                 // how many bytes it may take, or 0 for no limit
+}
+
+// The lists of what has values, as in format.Listed.
+const (
+	components = iota
+	messages
+	resources
+	requests
+	valued // how many
+)
+
+type sectionKey struct {
+	kind   byte
+	number int
+}
+
+type rowAt struct{ block, row int }
+
+// block is the rows of a chunk.
+type block struct {
+	shard, table, chunk int
+	handles             []handle.Handle
+	columns             []valueColumn
+}
+
+// valueColumn is the values of a component in the rows of a chunk.
+type valueColumn struct {
+	bytes []byte
+	size  int      // of each value, if ends is nil
+	ends  []uint32 // offsets of the ends of values
+}
+
+func (v *valueColumn) value(row int) []byte {
+	if v.ends == nil {
+		return v.bytes[row*v.size : (row+1)*v.size]
+	}
+	from := uint32(0)
+	if row > 0 {
+		from = v.ends[row-1]
+	}
+	return v.bytes[from:v.ends[row]]
+}
+
+// pictureOf reads a whole snapshot. If o is not nil, it fails if that takes more bytes than the
+// options allow.
+func pictureOf(src io.Reader, o *snapshot.Options) (*picture, error) {
+	r := format.SourceOf(src)
+	head, names, err := format.ReadHead(r)
+	if err != nil {
+		return nil, err
+	}
+	p := &picture{head: head, names: names, entities: map[handle.Handle]rowAt{}, rest: map[sectionKey][]byte{}}
+	for i := range p.forms {
+		list := *names.Lists()[i]
+		for k := range list {
+			f, err := formOf(&list[k])
+			if err != nil {
+				return nil, format.Altered("%s %q: %w", format.Listed[i], f.Name, err)
+			}
+			p.forms[i] = append(p.forms[i], f)
+		}
+	}
+	var s format.Section
+	var read, took int64
+	err = r.Next(&s)
+	for p.how = s.How; err == nil && s.Kind != format.EndSection; err = r.Next(&s) {
+		read += int64(len(s.Body))
+		if o != nil {
+			p.most = format.BytesMax(o.BytesMax, read)
+		}
+		if took += int64(s.Length); p.most > 0 && took > p.most {
+			return nil, fmt.Errorf("%w: %v and all before it have %d bytes, with BytesMax = %d", snapshot.ErrTooLarge, &s, took, p.most)
+		}
+		var buf, body []byte
+		if body, err = s.Unpack(&buf); err != nil {
+			return nil, err
+		}
+		if err = p.section(&s, slices.Clone(body)); err != nil {
+			return nil, format.Altered("%v: %w", &s, err)
+		}
+	}
+	if err == nil {
+		err = r.Finish(&s)
+	}
+	return p, err
+}
+
+// section reads a section. All but rows are kept as they are, and shards are read, too.
+func (p *picture) section(s *format.Section, body []byte) error {
+	c := &extend.Cursor{Rest: body}
+	if s.Kind == format.RowsSection {
+		return p.rows(c, s.Number)
+	}
+	p.rest[sectionKey{s.Kind, s.Number}] = body
+	if s.Kind != format.ShardSection {
+		return nil
+	}
+	c.Most = p.most
+	x := format.ReadShard(c)
+	for i := range x.Tables {
+		for k, id := range x.Tables[i].Components {
+			if id >= len(p.names.Components) || k > 0 && id <= x.Tables[i].Components[k-1] {
+				return extend.ErrBody
+			}
+		}
+	}
+	p.images, p.sections = append(p.images, x), append(p.sections, nil)
+	return c.End()
+}
+
+// components returns the numbers of the components of rows.
+func (p *picture) components(b *block) []int { return p.images[b.shard].Tables[b.table].Components }
+
+// rows reads a section of rows.
+func (p *picture) rows(c *extend.Cursor, shard int) error {
+	if shard >= len(p.images) {
+		return extend.ErrBody
+	}
+	from := len(p.blocks)
+	for len(c.Rest) > 0 && c.Err == nil {
+		if err := p.chunk(c, shard); err != nil {
+			return err
+		}
+	}
+	p.sections[shard] = append(p.sections[shard], len(p.blocks)-from)
+	return c.Err
+}
+
+// chunk reads the rows of a chunk.
+func (p *picture) chunk(c *extend.Cursor, shard int) error {
+	b := block{shard: shard, table: c.Int(), chunk: c.Int()}
+	b.handles = extend.WordsOf[handle.Handle](c)
+	if c.Err != nil || b.table >= len(p.images[shard].Tables) || b.chunk >= len(p.images[shard].Tables[b.table].Chunks) {
+		return extend.ErrBody
+	}
+	x := &p.images[shard].Tables[b.table].Chunks[b.chunk]
+	if len(x.Handles) > 0 || len(b.handles) != x.Rows || x.Rows == 0 {
+		return fmt.Errorf("chunk %d of table %d has %d rows, and comes with %d, or twice", b.chunk, b.table, x.Rows, len(b.handles))
+	}
+	x.Handles = b.handles
+	for _, id := range p.components(&b) {
+		column, err := p.column(c, p.forms[components][id].skip, len(b.handles))
+		if err != nil {
+			return fmt.Errorf("component %q: %w", p.forms[components][id].Name, err)
+		}
+		b.columns = append(b.columns, column)
+	}
+	for row, h := range b.handles {
+		if _, ok := p.entities[h]; ok {
+			return fmt.Errorf("entity %v is there twice", h)
+		}
+		p.entities[h] = rowAt{len(p.blocks), row}
+	}
+	p.blocks = append(p.blocks, b)
+	return nil
+}
+
+// column reads the values of a column.
+func (p *picture) column(c *extend.Cursor, form *shape.Skipper, rows int) (x valueColumn, err error) {
+	x.bytes = c.Rest
+	if form.Fixed() {
+		if x.size = form.Least(); x.size > 0 && rows > len(c.Rest)/x.size {
+			return x, shape.ErrShort
+		}
+		c.Rest = c.Rest[rows*x.size:]
+		return x, nil
+	}
+	x.ends = make([]uint32, rows)
+	for row := range x.ends {
+		if c.Rest, err = form.Read(c.Rest, mem.Cells{}); err != nil {
+			return x, err
+		}
+		x.ends[row] = uint32(len(x.bytes) - len(c.Rest))
+	}
+	return x, nil
+}
+
+// chunkOf returns the chunk that rows are in.
+func (p *picture) chunkOf(b *block) *store.ChunkImage {
+	return &p.images[b.shard].Tables[b.table].Chunks[b.chunk]
+}
 
 // Comparison is what differs between two snapshots.
 type Comparison struct {
@@ -48,18 +240,18 @@ func Compare(old, now io.Reader, limit int) (x Comparison, err error) {
 }
 
 // Equal reports whether nothing differs.
-func (x Comparison) Equal() bool { return len(x.Differences)+x.Omitted == 0 }
+func (c Comparison) Equal() bool { return len(c.Differences)+c.Omitted == 0 }
 
 // String returns the differences line by line, and how many entities differ.
-func (x Comparison) String() string {
+func (c Comparison) String() string {
 	var b strings.Builder
-	for _, d := range x.Differences {
+	for _, d := range c.Differences {
 		_, _ = fmt.Fprintln(&b, d)
 	}
-	if x.Omitted > 0 {
-		_, _ = fmt.Fprintf(&b, "… and %d more\n", x.Omitted)
+	if c.Omitted > 0 {
+		_, _ = fmt.Fprintf(&b, "… and %d more\n", c.Omitted)
 	}
-	_, _ = fmt.Fprintf(&b, "%d created, %d destroyed, %d moved, %d changed\n", x.Created, x.Destroyed, x.Moved, x.Changed)
+	_, _ = fmt.Fprintf(&b, "%d created, %d destroyed, %d moved, %d changed\n", c.Created, c.Destroyed, c.Moved, c.Changed)
 	return b.String()
 }
 
@@ -138,7 +330,7 @@ func (c *comparing) rows() {
 func (p *picture) home(b *block) string {
 	var all []string
 	for _, id := range p.components(b) {
-		all = append(all, p.forms[id].Name)
+		all = append(all, p.forms[components][id].Name)
 	}
 	slices.Sort(all)
 	return fmt.Sprintf("shard %d %q", b.shard, all)
@@ -148,9 +340,9 @@ func (p *picture) home(b *block) string {
 func (c *comparing) entity(h handle.Handle, was *block, row int, is *block, at int) {
 	changed := false
 	for k, id := range c.old.components(was) {
-		n := &c.old.forms[id]
+		n := c.old.forms[components][id]
 		for j, to := range c.now.components(is) {
-			m := &c.now.forms[to]
+			m := c.now.forms[components][to]
 			if m.Name != n.Name {
 				continue
 			}
@@ -158,7 +350,7 @@ func (c *comparing) entity(h handle.Handle, was *block, row int, is *block, at i
 			if n.Hash == m.Hash && bytes.Equal(a, b) {
 				continue
 			}
-			c.fields("entity", h.String(), n.Name, fieldsOf(n, a), fieldsOf(m, b), &changed)
+			c.fields("entity", h.String(), n.Name, n.fields(a), m.fields(b), &changed)
 		}
 	}
 	if changed {
@@ -186,6 +378,9 @@ func (c *comparing) fields(kind, name, of string, old, now []fieldValue, changed
 		}
 	}
 }
+
+// text shows the value of a field as the lines of a text do.
+func (f *fieldValue) text() string { return string(f.appendJSON(nil)) }
 
 // pathOf returns the path of a field with the name of its component.
 func pathOf(of, path string) string {
@@ -228,104 +423,4 @@ func (c *comparing) others() {
 			c.note(what, name, "", "", "", "differs")
 		}
 	}
-}
-
-// What follows shows saved values, by the description of their types in a snapshot.
-
-// shownMost is how many bytes of a codec's output are shown.
-const shownMost = 32
-
-// text shows the value of a field.
-func (f fieldValue) text() string {
-	switch f.How {
-	case shape.AsText:
-		return strconv.Quote(string(f.bytes))
-	case shape.AsCBOR:
-		text, _ := showCBOR(f.bytes, 0)
-		return text
-	case shape.ByCodec:
-		return "0x" + hex.EncodeToString(f.bytes[:min(len(f.bytes), shownMost)]) + strings.Repeat("…", min(1, len(f.bytes)/(shownMost+1)))
-	}
-	return show(f.bytes, f.Shape)
-}
-
-// show shows memory as a value.
-func show(src []byte, s *shape.Shape) string {
-	switch {
-	case s.Size == 0:
-		return "{}"
-	case s.Kind == reflect.Array:
-		var all []string
-		for i := range s.Len {
-			all = append(all, show(src[i*s.Elem.Size:], s.Elem))
-		}
-		return "[" + strings.Join(all, " ") + "]"
-	case s.Kind == reflect.Struct:
-		var all []string
-		for _, f := range s.Fields {
-			all = append(all, f.Name+":"+show(src[f.At:], f.Shape))
-		}
-		return "{" + strings.Join(all, " ") + "}"
-	case s.Kind == reflect.Bool:
-		return strconv.FormatBool(src[0]&1 != 0)
-	case s.Kind == reflect.Complex64 || s.Kind == reflect.Complex128:
-		half := halfOf(s)
-		return show(src, half) + "," + show(src[half.Size:], half) + "i"
-	}
-	var number [1]uint64
-	shape.Numbers(number[:], s.Kind, src, 0)
-	switch _, signed := shape.Exact(s.Kind); {
-	case s.Handle:
-		return handle.Handle(number[0]).String()
-	case s.Kind == reflect.Float32:
-		return strconv.FormatFloat(math.Float64frombits(number[0]), 'g', -1, 32)
-	case s.Kind == reflect.Float64:
-		return strconv.FormatFloat(math.Float64frombits(number[0]), 'g', -1, 64)
-	case signed:
-		return strconv.FormatInt(int64(number[0]), 10)
-	}
-	return strconv.FormatUint(number[0], 10)
-}
-
-// showCBOR shows the first value of CBOR, and returns the bytes after it.
-func showCBOR(src []byte, depth int) (text string, rest []byte) {
-	major, n, rest, err := cbor.Head(src)
-	if err != nil || depth > shape.NestedMost || major >= cbor.Bytes && major <= cbor.Text && n > uint64(len(rest)) {
-		return "?", nil
-	}
-	switch major {
-	case 0:
-		return strconv.FormatUint(n, 10), rest
-	case 1:
-		return strconv.FormatInt(-1-int64(n), 10), rest
-	case cbor.Bytes:
-		return "0x" + hex.EncodeToString(rest[:n]), rest[n:]
-	case cbor.Text:
-		return strconv.Quote(string(rest[:n])), rest[n:]
-	case cbor.Tag:
-		text, rest = showCBOR(rest, depth+1)
-		return fmt.Sprintf("%d(%s)", n, text), rest
-	case cbor.Array, cbor.Map:
-		var all []string
-		for ; n > 0 && len(rest) > 0; n-- {
-			if text, rest = showCBOR(rest, depth+1); major == cbor.Map {
-				key := text
-				text, rest = showCBOR(rest, depth+1)
-				text = strings.Trim(key, `"`) + ":" + text
-			}
-			all = append(all, text)
-		}
-		return map[byte]string{cbor.Array: "[", cbor.Map: "{"}[major] + strings.Join(all, " ") + map[byte]string{cbor.Array: "]", cbor.Map: "}"}[major], rest
-	}
-	switch src[0] {
-	case cbor.False, cbor.True:
-		return strconv.FormatBool(src[0] == cbor.True), rest
-	case cbor.Null:
-		return "nil", rest
-	case cbor.Float32:
-		return strconv.FormatFloat(float64(math.Float32frombits(uint32(n))), 'g', -1, 32), rest
-	case cbor.Float64:
-		return strconv.FormatFloat(math.Float64frombits(n), 'g', -1, 64), rest
-	}
-	return "?", rest
 }

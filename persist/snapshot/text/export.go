@@ -36,7 +36,7 @@ func Export(src io.Reader, dst io.Writer, o snapshot.Options) (snapshot.Info, er
 	if err := ofThisMachine(p.head.Settings); err != nil {
 		return snapshot.Info{}, err
 	}
-	x := &exporting{p: p, texts: map[*format.Named]*valueText{}, out: bufio.NewWriterSize(dst, 1<<16)}
+	x := &exporting{p: p, out: bufio.NewWriterSize(dst, 1<<16)}
 	x.encoder = json.NewEncoder(&x.buf)
 	x.encoder.SetEscapeHTML(false)
 	if err := x.all(); err != nil {
@@ -59,168 +59,135 @@ type exporting struct {
 	buf     bytes.Buffer
 	encoder *json.Encoder
 	sum     xxh3.Hasher
-	texts   map[*format.Named]*valueText
 	err     error // the first deviation from what Save writes
 }
 
 // all writes all lines, in their order.
-func (x *exporting) all() error {
-	x.line(headLine{textVersion, format.Version, x.p.how.String()})
-	x.sum.Reset() // so that the compression can be edited
-	x.heads()
-	texts := x.components()
-	x.entities(texts)
-	x.resources()
-	for i := range x.p.images {
-		x.mail(i)
+func (e *exporting) all() error {
+	e.line(headLine{textVersion, format.Version, e.p.how.String()})
+	e.sum.Reset() // so that the compression can be edited
+	e.heads()
+	e.entities()
+	e.resources()
+	for i := range e.p.images {
+		e.mail(i)
 	}
-	x.mail(len(x.p.images))
-	for i, n := range x.p.names.Extensions {
-		x.extension(n.Name, x.body(format.ExtensionSection, i))
+	e.mail(len(e.p.images))
+	for i, n := range e.p.names.Extensions {
+		e.extension(n.Name, e.body(format.ExtensionSection, i))
 	}
-	x.state()
-	for i := range x.p.images {
-		x.shard(i)
+	e.state()
+	for i := range e.p.images {
+		e.shard(i)
 	}
-	if x.p.names.Scheduler {
-		x.bytes("scheduler", "", x.body(format.SchedulerSection, 0))
+	if e.p.names.Scheduler {
+		e.bytes("scheduler", "", e.body(format.SchedulerSection, 0))
 	}
-	for i, n := range x.p.names.Also {
-		x.bytes("also", n.Name, x.body(format.AlsoSection, i))
+	for i, n := range e.p.names.Also {
+		e.bytes("also", n.Name, e.body(format.AlsoSection, i))
 	}
-	x.line(endLine{fmt.Sprintf("%016x", x.sum.Sum64())})
-	return x.err
+	e.line(endLine{fmt.Sprintf("%016x", e.sum.Sum64())})
+	return e.err
 }
 
 // fail keeps the first error.
-func (x *exporting) fail(err error) {
-	if x.err == nil {
-		x.err = err
+func (e *exporting) fail(err error) {
+	if e.err == nil {
+		e.err = err
 	}
 }
 
 // line writes a line.
-func (x *exporting) line(v any) {
-	x.buf.Reset()
-	if err := x.encoder.Encode(v); err != nil {
-		x.fail(err)
+func (e *exporting) line(v any) {
+	e.buf.Reset()
+	if err := e.encoder.Encode(v); err != nil {
+		e.fail(err)
 	}
-	x.write(x.buf.Bytes())
+	e.write(e.buf.Bytes())
 }
 
 // write writes the end of a line. The end of the text returns an error of dst.
-func (x *exporting) write(line []byte) {
-	_, _ = x.sum.Write(line)
-	_, _ = x.out.Write(line)
+func (e *exporting) write(line []byte) {
+	_, _ = e.sum.Write(line)
+	_, _ = e.out.Write(line)
 }
 
 // body returns a section.
-func (x *exporting) body(kind byte, number int) []byte {
-	body, ok := x.p.rest[sectionKey{kind, number}]
+func (e *exporting) body(kind byte, number int) []byte {
+	body, ok := e.p.rest[sectionKey{kind, number}]
 	if !ok {
-		x.fail(format.Altered("it has no section of kind %q, number %d", kind, number))
+		e.fail(format.Altered("it has no section of kind %q, number %d", kind, number))
 	}
 	return body
 }
 
 // ended checks that a section was read to its end.
-func (x *exporting) ended(c *extend.Cursor, kind byte, number int) {
+func (e *exporting) ended(c *extend.Cursor, kind byte, number int) {
 	if err := c.End(); err != nil {
-		x.fail(format.Altered("section of kind %q, number %d: %w", kind, number, err))
+		e.fail(format.Altered("section of kind %q, number %d: %w", kind, number, err))
 	}
 }
 
 // heads writes the header, and what is registered.
-func (x *exporting) heads() {
+func (e *exporting) heads() {
 	options := []byte{'{'}
-	last := len(x.p.head.Settings) - format.OfTick // the others are in the line of the tick
-	for i, s := range x.p.head.Settings[:last] {
+	last := len(e.p.head.Settings) - format.OfTick // the others are in the line of the tick
+	for i, s := range e.p.head.Settings[:last] {
 		options = appendWhole(appendName(options, s.Name, i), s.Value, false)
 	}
-	tick := tickLine{Tick: x.p.head.Tick, Entities: x.p.head.Entities}
-	if x.p.head.Hash != 0 {
-		tick.Hash = x.p.head.Hash.String()
+	tick := tickLine{Tick: e.p.head.Tick, Entities: e.p.head.Entities}
+	if e.p.head.Hash != 0 {
+		tick.Hash = e.p.head.Hash.String()
 	}
-	x.line(tick)
-	x.line(optionsLine{append(options, '}')})
+	e.line(tick)
+	e.line(optionsLine{append(options, '}')})
 	for i, what := range format.Listed {
 		known := map[string]bool{}
-		for _, n := range *x.p.names.Lists()[i] {
+		for _, n := range *e.p.names.Lists()[i] {
 			if known[n.Name] && what != "request" && what != "hook" {
-				x.fail(format.Altered("there are two of %s %q", what, n.Name))
+				e.fail(format.Altered("there are two of %s %q", what, n.Name))
 			}
 			known[n.Name] = true
-			line := registeredLine{Registered: what, Name: n.Name, Type: n.Type}
+			line := registeredLine{Registered: what, Name: n.Name, Type: n.Type, Parts: slices.Clone(n.Parts)}
 			if n.Hash != 0 {
 				line.Form = fmt.Sprintf("%016x", n.Hash)
 			}
-			for _, p := range n.Parts {
-				part := partText{At: p.Offset, Size: p.Size, ByCodec: p.ByCodec}
-				for _, f := range p.Fields {
-					part.Fields = append(part.Fields, fieldText{f.Path, f.Type, f.Offset})
+			for k := range line.Parts {
+				if p := &line.Parts[k]; len(p.Fields) == 0 {
+					p.Fields = nil
 				}
-				line.Parts = append(line.Parts, part)
 			}
-			x.line(line)
+			e.line(line)
 		}
 	}
-}
-
-// textOf returns the format of something's values.
-func (x *exporting) textOf(what string, n *format.Named) *valueText {
-	if t := x.texts[n]; t != nil {
-		return t
-	}
-	t, err := textOf(n)
-	if err != nil {
-		x.fail(format.Altered("%s %q: %w", what, n.Name, err))
-	}
-	x.texts[n] = t
-	return t
-}
-
-func (x *exporting) components() (all []*valueText) {
-	for i := range x.p.names.Components {
-		all = append(all, x.textOf("component", &x.p.names.Components[i]))
-	}
-	return all
 }
 
 // entities writes the entities with rows, in the order of their handles.
-func (x *exporting) entities(texts []*valueText) {
-	if x.err != nil {
-		return
-	}
+func (e *exporting) entities() {
 	var dst []byte
-	for _, h := range slices.Sorted(maps.Keys(x.p.entities)) {
-		at := x.p.entities[h]
-		b := &x.p.blocks[at.block]
-		chunk := x.p.chunkOf(b)
+	for _, h := range slices.Sorted(maps.Keys(e.p.entities)) {
+		at := e.p.entities[h]
+		b := &e.p.blocks[at.block]
+		chunk := e.p.chunkOf(b)
 		dst = appendHandle(append(dst[:0], `{"entity":`...), h)
-		first := true
+		var flags []byte
 		for f := range chunk.Flags {
-			if !bitOf(chunk.Flags[f], at.row) {
-				continue
+			if bitOf(chunk.Flags[f], at.row) {
+				flags = strconv.AppendInt(append(flags, ','), int64(f), 10)
 			}
-			if first {
-				dst = append(dst, `,"flags":[`...)
-			} else {
-				dst = append(dst, ',')
-			}
-			first = false
-			dst = strconv.AppendInt(dst, int64(f), 10)
 		}
-		if !first {
-			dst = append(dst, ']')
+		if flags != nil {
+			dst = append(append(append(dst, `,"flags":[`...), flags[1:]...), ']')
 		}
 		if bitOf(chunk.Marks, at.row) {
 			dst = append(dst, `,"marked":true`...)
 		}
 		dst = append(dst, `,"components":{`...)
-		for i, id := range x.p.components(b) {
-			dst = texts[id].append(appendName(dst, texts[id].Name, i), b.columns[i].value(at.row))
+		for i, id := range e.p.components(b) {
+			f := e.p.forms[components][id]
+			dst = f.append(appendName(dst, f.Name, i), b.columns[i].value(at.row))
 		}
-		x.write(append(dst, "}}\n"...))
+		e.write(append(dst, "}}\n"...))
 	}
 }
 
@@ -228,151 +195,145 @@ func (x *exporting) entities(texts []*valueText) {
 func bitOf(set []uint64, row int) bool { return row/64 < len(set) && set[row/64]>>(row%64)&1 != 0 }
 
 // value writes the first value of a section.
-func (x *exporting) value(c *extend.Cursor, t *valueText) []byte {
+func (e *exporting) value(c *extend.Cursor, f *form) []byte {
 	if c.Err != nil {
 		return nil
 	}
-	rest, err := t.skip.Read(c.Rest, mem.Cells{})
+	rest, err := f.skip.Read(c.Rest, mem.Cells{})
 	if err != nil {
 		c.Rest, c.Err = nil, err
 		return nil
 	}
 	value := c.Rest[:len(c.Rest)-len(rest)]
 	c.Rest = rest
-	return t.append(nil, value)
+	return f.append(nil, value)
 }
 
 // resources writes the resources, each with what shards have added to it.
-func (x *exporting) resources() {
-	for i := range x.p.names.Resources {
-		n := &x.p.names.Resources[i]
-		t, c := x.textOf("resource", n), &extend.Cursor{Rest: x.body(format.ResourceSection, i), Most: x.p.most}
-		if x.err != nil {
-			return
-		}
-		line := resourceLine{Resource: n.Name, Value: x.value(c, t)}
+func (e *exporting) resources() {
+	for i, f := range e.p.forms[resources] {
+		c := &extend.Cursor{Rest: e.body(format.ResourceSection, i), Most: e.p.most}
+		line := resourceLine{Resource: f.Name, Value: e.value(c, f)}
 		for count := c.Int(); count > 0 && c.Takes(1, 32); count-- {
-			line.Parts = append(line.Parts, x.value(c, t))
+			line.Parts = append(line.Parts, e.value(c, f))
 		}
-		x.ended(c, format.ResourceSection, i)
-		x.line(line)
+		e.ended(c, format.ResourceSection, i)
+		e.line(line)
 	}
 }
 
 // mail writes the messages for a shard, and the requests that it has sent.
-func (x *exporting) mail(from int) {
-	c := &extend.Cursor{Rest: x.body(format.MailSection, from), Most: x.p.most}
-	if from < len(x.p.images) {
-		for i := range x.p.names.Messages {
-			n := &x.p.names.Messages[i]
-			t := x.textOf("message", n)
+func (e *exporting) mail(from int) {
+	c := &extend.Cursor{Rest: e.body(format.MailSection, from), Most: e.p.most}
+	if from < len(e.p.images) {
+		for _, f := range e.p.forms[messages] {
 			for _, h := range extend.WordsOf[handle.Handle](c) {
-				if value := x.value(c, t); c.Err == nil && x.err == nil {
-					x.line(messageLine{n.Name, from, handleText(h), value})
+				if value := e.value(c, f); c.Err == nil {
+					e.line(messageLine{f.Name, from, handleText(h), value})
 				}
 			}
 		}
 	}
 	for range c.Count(3) {
 		kind, flags, h := c.Int(), c.Below(1<<16), c.Handle()
-		if c.Err != nil || kind >= len(x.p.names.Kinds) || x.err != nil {
-			x.fail(format.Altered("a request of kind %d: %w", kind, extend.ErrBody))
+		if c.Err != nil || kind >= len(e.p.forms[requests]) {
+			e.fail(format.Altered("a request of kind %d: %w", kind, extend.ErrBody))
 			return
 		}
-		n := &x.p.names.Kinds[kind]
-		line := requestLine{Request: n.Name, Kind: kind, Shard: from, Flags: uint16(flags), Entity: handleText(h)}
-		if n.Type != "" {
-			line.Value = x.value(c, x.textOf("request", n))
+		f := e.p.forms[requests][kind]
+		line := requestLine{Request: f.Name, Kind: kind, Shard: from, Flags: uint16(flags), Entity: handleText(h)}
+		if f.Type != "" {
+			line.Value = e.value(c, f)
 		}
 		if c.Err == nil {
-			x.line(line)
+			e.line(line)
 		}
 	}
-	x.ended(c, format.MailSection, from)
+	e.ended(c, format.MailSection, from)
 }
 
 // What follows is not for people: slots, tables, chunks and bytes.
 
 // bytes writes a section that only its writer can read.
-func (x *exporting) bytes(what, name string, body []byte) {
+func (e *exporting) bytes(what, name string, body []byte) {
 	for from := 0; from == 0 || from < len(body); from += bytesInLine {
-		x.line(bytesLine{what, name, from, appendBytes(nil, body[from:min(from+bytesInLine, len(body))])})
+		e.line(bytesLine{what, name, from, appendBytes(nil, body[from:min(from+bytesInLine, len(body))])})
 	}
 }
 
 // state writes the state of the world as a whole.
-func (x *exporting) state() {
-	c := &extend.Cursor{Rest: x.body(format.WorldSection, 0), Most: x.p.most}
+func (e *exporting) state() {
+	c := &extend.Cursor{Rest: e.body(format.WorldSection, 0), Most: e.p.most}
 	s := format.ReadState(c)
-	x.ended(c, format.WorldSection, 0)
-	if s.Tick != x.p.head.Tick {
-		x.fail(format.Altered("the world has tick %d, and the header %d", s.Tick, x.p.head.Tick))
+	e.ended(c, format.WorldSection, 0)
+	if s.Tick != e.p.head.Tick {
+		e.fail(format.Altered("the world has tick %d, and the header %d", s.Tick, e.p.head.Tick))
 	}
-	x.line(stateLine{"world", s.Incarnation, s.Shard, s.Run, s.Misrouted, s.Moves, s.Gathered, x.named(s.Pinned), s.Hooks})
-	ports := len(x.p.images)
-	x.words("slots", ports, s.Ports.Slots)
-	x.words("free", ports, s.Ports.Pool)
-	x.handles(handlesLine{Handles: "recalled", Shard: ports}, s.Ports.Recalled)
+	e.line(stateLine{"world", s.Incarnation, s.Shard, s.Run, s.Misrouted, s.Moves, s.Gathered, e.named(s.Pinned), s.Hooks})
+	ports := len(e.p.images)
+	e.words("slots", ports, s.Ports.Slots)
+	e.words("free", ports, s.Ports.Pool)
+	e.handles(handlesLine{Handles: "recalled", Shard: ports}, s.Ports.Recalled)
 }
 
 // named returns the names of components.
-func (x *exporting) named(ids []int) []string {
+func (e *exporting) named(ids []int) []string {
 	all := make([]string, len(ids))
 	for i, id := range ids {
-		if id >= len(x.p.names.Components) {
-			x.fail(format.Altered("there is no component %d", id))
+		if id >= len(e.p.names.Components) {
+			e.fail(format.Altered("there is no component %d", id))
 			return nil
 		}
-		all[i] = x.p.names.Components[id].Name
+		all[i] = e.p.names.Components[id].Name
 	}
 	return all
 }
 
-func (x *exporting) words(what string, shard int, all []uint32) {
+func (e *exporting) words(what string, shard int, all []uint32) {
 	for from := 0; from < len(all); from += wordsInLine {
-		x.line(wordsLine{what, shard, from, all[from:min(from+wordsInLine, len(all))]})
+		e.line(wordsLine{what, shard, from, all[from:min(from+wordsInLine, len(all))]})
 	}
 }
 
-func (x *exporting) handles(line handlesLine, all []handle.Handle) {
+func (e *exporting) handles(line handlesLine, all []handle.Handle) {
 	for line.From = 0; line.From < len(all); line.From += handlesInLine {
 		line.Are = line.Are[:0]
 		for _, h := range all[line.From:min(line.From+handlesInLine, len(all))] {
 			line.Are = append(line.Are, handleText(h))
 		}
-		x.line(line)
+		e.line(line)
 	}
 }
 
 // shard writes the slots, tables and chunks of a shard.
-func (x *exporting) shard(i int) {
-	s := &x.p.images[i]
-	line := shardLine{Shard: i, Sections: x.p.sections[i], Marked: []markedText{}, Changes: []changeText{}, Stored: []storedText{}}
+func (e *exporting) shard(i int) {
+	s := &e.p.images[i]
+	line := shardLine{Shard: i, Sections: e.p.sections[i], Marked: []markedText{}, Changes: []changeText{}, Stored: []storedText{}}
 	for _, m := range s.Marked {
 		line.Marked = append(line.Marked, markedText{m.Table, m.Chunks})
 	}
 	for _, n := range s.Changes {
-		line.Changes = append(line.Changes, changeText{handleText(n.Handle), n.Moves, x.named(n.Components)})
+		line.Changes = append(line.Changes, changeText{handleText(n.Handle), n.Moves, e.named(n.Components)})
 	}
 	for _, n := range s.Stored {
-		if name := x.named([]int{n.Component}); name != nil {
+		if name := e.named([]int{n.Component}); name != nil {
 			line.Stored = append(line.Stored, storedText{handleText(n.Handle), name[0]})
 		}
 	}
-	x.line(line)
-	x.words("slots", i, s.Slots)
-	x.words("free", i, s.Free)
-	x.handles(handlesLine{Handles: "created", Shard: i}, s.Created)
+	e.line(line)
+	e.words("slots", i, s.Slots)
+	e.words("free", i, s.Free)
+	e.handles(handlesLine{Handles: "created", Shard: i}, s.Created)
 	for k := range s.Tables {
 		t := &s.Tables[k]
-		x.line(tableLine{k, i, x.named(t.Components), t.Listed, t.Fragmented, t.Left, t.Current})
+		e.line(tableLine{k, i, e.named(t.Components), t.Listed, t.Fragmented, t.Left, t.Current})
 		for n := range t.Chunks {
 			c := &t.Chunks[n]
-			x.line(chunkLine{n, k, i, c.Cap, c.Rows, c.Reserved, c.Changed, c.Written})
+			e.line(chunkLine{n, k, i, c.Cap, c.Rows, c.Reserved, c.Changed, c.Written})
 			if len(c.Handles) != c.Rows {
-				x.fail(format.Altered("chunk %d of table %d of shard %d has no rows", n, k, i))
+				e.fail(format.Altered("chunk %d of table %d of shard %d has no rows", n, k, i))
 			}
-			x.handles(handlesLine{Handles: "rows", Shard: i, Table: k, Chunk: n}, c.Handles)
+			e.handles(handlesLine{Handles: "rows", Shard: i, Table: k, Chunk: n}, c.Handles)
 		}
 	}
 }

@@ -1,10 +1,21 @@
 package text
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
 	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/shape"
 	"github.com/atoll-sim/atoll/world"
@@ -32,22 +43,11 @@ type (
 		Options json.RawMessage `json:"options"`
 	}
 	registeredLine struct {
-		Registered string     `json:"registered"` // its list, as in format.Listed
-		Name       string     `json:"name"`
-		Type       string     `json:"type,omitempty"`
-		Form       string     `json:"form,omitempty"` // its hash
-		Parts      []partText `json:"parts,omitempty"`
-	}
-	partText struct {
-		At      int         `json:"at"`
-		Size    int         `json:"size"`
-		ByCodec bool        `json:"codec,omitempty"`
-		Fields  []fieldText `json:"fields"`
-	}
-	fieldText struct {
-		Path string `json:"path"`
-		Type string `json:"type"`
-		At   int    `json:"at"`
+		Registered string        `json:"registered"` // its list, as in format.Listed
+		Name       string        `json:"name"`
+		Type       string        `json:"type,omitempty"`
+		Form       string        `json:"form,omitempty"` // its hash
+		Parts      []extend.Part `json:"parts,omitempty"`
 	}
 	entityLine struct {
 		Entity     handleText     `json:"entity"`
@@ -187,4 +187,308 @@ func ofThisMachine(saved []format.Setting) error {
 		}
 	}
 	return nil
+}
+
+// What follows has the words of JSON: how numbers, texts, bytes and handles are written and read.
+
+// decodeText reads one JSON value.
+func decodeText(text []byte) (v any, err error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	err = d.Decode(&v)
+	return v, err
+}
+
+// appendName appends the name of the i-th field of an object.
+func appendName(dst []byte, name string, i int) []byte {
+	if i > 0 {
+		dst = append(dst, ',')
+	}
+	return append(appendString(dst, name), ':')
+}
+
+// wholeMost is the largest integer that is written as a number. Floats of 64 bits hold all up to
+// it, and so do all JSON tools.
+const wholeMost = 1 << 53
+
+// appendWhole appends an integer, as text if it is large.
+func appendWhole(dst []byte, n uint64, signed bool) []byte {
+	quoted := n > wholeMost
+	if signed {
+		quoted = int64(n) > wholeMost || int64(n) < -wholeMost
+	}
+	if quoted {
+		dst = append(dst, '"')
+	}
+	if signed {
+		dst = strconv.AppendInt(dst, int64(n), 10)
+	} else {
+		dst = strconv.AppendUint(dst, n, 10)
+	}
+	if quoted {
+		dst = append(dst, '"')
+	}
+	return dst
+}
+
+// appendNumber appends a bool, an integer, a float or a handle, by its bits.
+func appendNumber(dst []byte, bits uint64, s *shape.Shape) []byte {
+	switch {
+	case s.Kind == reflect.Bool:
+		return strconv.AppendBool(dst, bits != 0)
+	case shape.IsFloat(s.Kind):
+		return appendFloat(dst, bits, s.Size)
+	case s.Handle:
+		return appendHandle(dst, handle.Handle(bits))
+	}
+	return appendWhole(dst, bits, s.Kind <= reflect.Int64)
+}
+
+// appendHandle appends a handle as text, or as a number if it is not a valid handle.
+func appendHandle(dst []byte, h handle.Handle) []byte {
+	if text, err := h.AppendText(append(dst, '"')); err == nil {
+		return append(text, '"')
+	}
+	return appendWhole(dst, uint64(h), false)
+}
+
+// notANumber is Go's NaN. Others are written by their bits.
+var notANumber = map[int]uint64{4: uint64(math.Float32bits(float32(math.NaN()))), 8: math.Float64bits(math.NaN())}
+
+// floatOf returns the float of 4 or 8 bytes that has some bits.
+func floatOf(bits uint64, size int) float64 {
+	if size == 4 {
+		return float64(math.Float32frombits(uint32(bits)))
+	}
+	return math.Float64frombits(bits)
+}
+
+// appendFloat appends a float of 4 or 8 bytes, as text if JSON has no number for it.
+func appendFloat(dst []byte, bits uint64, size int) []byte {
+	f := floatOf(bits, size)
+	switch {
+	case math.IsNaN(f) && bits != notANumber[size]:
+		return fmt.Appendf(dst, `"NaN %#x"`, bits)
+	case math.IsNaN(f), math.IsInf(f, 0):
+		return append(strconv.AppendFloat(append(dst, '"'), f, 'g', -1, 64), '"')
+	}
+	format := byte('f')
+	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
+		format = 'e'
+	}
+	return strconv.AppendFloat(dst, f, format, -1, size*8)
+}
+
+// appendString appends a valid UTF-8 string.
+func appendString(dst []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			quoted := new(strings.Builder)
+			e := json.NewEncoder(quoted)
+			e.SetEscapeHTML(false)
+			_ = e.Encode(s) // of a text
+			return append(dst, strings.TrimSuffix(quoted.String(), "\n")...)
+		}
+	}
+	return append(append(append(dst, '"'), s...), '"')
+}
+
+// appendText appends a string, which need not be UTF-8.
+func appendText(dst, bytes []byte) []byte {
+	if utf8.Valid(bytes) {
+		return appendString(dst, string(bytes))
+	}
+	return append(append64(append(dst, `{"base64":`...), bytes), '}')
+}
+
+// appendBytes is appendText for bytes. They are text only if they are letters and the like.
+func appendBytes(dst, bytes []byte) []byte {
+	for _, c := range bytes {
+		if c < ' ' || c == 0x7f {
+			return append(append64(append(dst, `{"base64":`...), bytes), '}')
+		}
+	}
+	return appendText(dst, bytes)
+}
+
+func append64(dst, bytes []byte) []byte {
+	return append(base64.StdEncoding.AppendEncode(append(dst, '"'), bytes), '"')
+}
+
+var errMissing = errors.New("it is missing: write it as a value, 0 for nothing")
+
+func unknown(all map[string]any, known []string) error {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if !slices.Contains(known, name) {
+			return inField(name, fmt.Errorf("there is no such field; there are %q", known))
+		}
+	}
+	return nil
+}
+
+// fieldError is an error with the path of its field.
+type fieldError struct {
+	path string
+	err  error
+}
+
+func (f *fieldError) Error() string { return f.path + ": " + f.err.Error() }
+func (f *fieldError) Unwrap() error { return f.err }
+
+// inField puts a name in front of the path of an error.
+func inField(name string, err error) error {
+	if name == "" || err == nil {
+		return err
+	}
+	if e, ok := err.(*fieldError); ok {
+		if !strings.HasPrefix(e.path, "[") {
+			name += "."
+		}
+		return &fieldError{name + e.path, e.err}
+	}
+	return &fieldError{name, err}
+}
+
+func objectOf(v any) (map[string]any, error) {
+	all, ok := v.(map[string]any)
+	if !ok {
+		return nil, wants("an object", v)
+	}
+	return all, nil
+}
+
+// listOf returns the elements of a list, which must have n of them, or with 0 any number.
+func listOf(v any, n int) ([]any, error) {
+	all, ok := v.([]any)
+	switch {
+	case !ok:
+		return nil, wants("a list", v)
+	case n > 0 && len(all) != n:
+		return nil, fmt.Errorf("it has %d elements, want %d", len(all), n)
+	}
+	return all, nil
+}
+
+// inElement puts the number of an element in front of the path of an error.
+func inElement(i int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return inField(fmt.Sprintf("[%d]", i), err)
+}
+
+// shownOf is how much of a wrong value an error shows.
+const shownOf = 60
+
+func wants(what string, v any) error {
+	text, _ := json.Marshal(v) // of JSON
+	if len(text) > shownOf {
+		text = append(text[:shownOf:shownOf], "…"...)
+	}
+	return fmt.Errorf("%s is no %s", text, strings.TrimPrefix(strings.TrimPrefix(what, "a "), "an "))
+}
+
+// parseNumber reads the bits of a bool, an integer, a float or a handle.
+func parseNumber(v any, s *shape.Shape) (bits uint64, err error) {
+	switch is, ok := v.(bool); {
+	case shape.IsFloat(s.Kind):
+		return parseFloat(v, shape.SizeOf(s.Kind))
+	case s.Kind != reflect.Bool:
+		return parseWhole(v, s)
+	case !ok:
+		return 0, wants("a bool: write true or false", v)
+	case is:
+		bits = 1
+	}
+	return bits, nil
+}
+
+// parseWhole reads an integer of a kind, or a handle.
+func parseWhole(v any, s *shape.Shape) (n uint64, err error) {
+	text, ok := v.(string)
+	if number, is := v.(json.Number); is {
+		text, ok = number.String(), true
+	}
+	if !ok {
+		return 0, wants("a number", v)
+	}
+	if s.Handle && (strings.Contains(text, ":") || text == handle.None.String()) {
+		h, err := handle.Parse(text)
+		return uint64(h), err
+	}
+	if width := shape.SizeOf(s.Kind) * 8; s.Kind <= reflect.Int64 {
+		var signed int64
+		signed, err = strconv.ParseInt(text, 10, width)
+		n = uint64(signed)
+	} else {
+		n, err = strconv.ParseUint(text, 10, width)
+	}
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, fmt.Errorf("%s does not fit in %s", text, s.Kind)
+	case err != nil && s.Handle:
+		return 0, wants("a handle, as in 3:1047@5 or none", v)
+	case err != nil:
+		return 0, wants("a whole number of type "+s.Kind.String(), v)
+	}
+	return n, nil
+}
+
+// parseFloat reads the bits of a float.
+func parseFloat(v any, size int) (bits uint64, err error) {
+	text, ok := v.(string)
+	if number, is := v.(json.Number); is {
+		text, ok = number.String(), true
+	} else if digits, is := strings.CutPrefix(text, "NaN 0x"); is {
+		bits, err = strconv.ParseUint(digits, 16, size*8)
+		if err != nil || !math.IsNaN(floatOf(bits, size)) {
+			return 0, wants("a NaN", v)
+		}
+		return bits, nil
+	}
+	if !ok {
+		return 0, wants("a number", v)
+	}
+	f, err := strconv.ParseFloat(text, size*8)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, fmt.Errorf("%s does not fit in float%d", text, size*8)
+	case err != nil:
+		return 0, wants("a number", v)
+	case math.IsNaN(f):
+		return notANumber[size], nil
+	case size == 4:
+		return uint64(math.Float32bits(float32(f))), nil
+	}
+	return math.Float64bits(f), nil
+}
+
+// parseText appends what appendText wrote.
+func parseText(dst []byte, v any) ([]byte, error) {
+	switch v := v.(type) {
+	case string:
+		return append(dst, v...), nil
+	case map[string]any:
+		if coded, ok := v["base64"].(string); ok && len(v) == 1 {
+			return parse64(dst, coded)
+		}
+	}
+	return nil, wants(`a text, or {"base64":"…"}`, v)
+}
+
+// textIn appends the text that a line has as JSON.
+func textIn(dst []byte, text json.RawMessage) ([]byte, error) {
+	v, err := decodeText(text)
+	if err != nil {
+		return nil, err
+	}
+	return parseText(dst, v)
+}
+
+func parse64(dst []byte, coded string) ([]byte, error) {
+	dst, err := base64.StdEncoding.Strict().AppendDecode(dst, []byte(coded))
+	if err != nil {
+		return nil, fmt.Errorf("it is no base64: %w", err)
+	}
+	return dst, nil
 }

@@ -1,13 +1,17 @@
 package text
 
 import (
+	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
@@ -19,11 +23,11 @@ import (
 const entityBytes = 160
 
 // entity keeps the values of an entity, until it is known where its row is.
-func (x *importing) entity(l *entityLine) error {
+func (b *builder) entity(l *entityLine) error {
 	h := handle.Handle(l.Entity)
 	fail := func(err error) error { return fmt.Errorf("entity %v: %w", h, err) }
-	e := &entityText{line: x.line, marked: l.Marked}
-	if was, ok := x.entities[h]; ok {
+	e := &entityText{line: b.line, marked: l.Marked}
+	if was, ok := b.entities[h]; ok {
 		return fail(fmt.Errorf("it has a line already, line %d", was.line))
 	}
 	for _, f := range l.Flags {
@@ -33,265 +37,329 @@ func (x *importing) entity(l *entityLine) error {
 		e.flags |= 1 << f
 	}
 	for name := range l.Components {
-		_, id, err := x.lists[0].find("component", name)
-		if err != nil {
-			return fail(err)
+		id, ok := b.known[[2]string{"component", name}]
+		if !ok {
+			return fail(fmt.Errorf("there is no component %q", name))
 		}
 		e.ids = append(e.ids, id)
 	}
 	slices.Sort(e.ids)
 	for _, id := range e.ids {
-		t := x.lists[0].all[id]
-		err := x.keep(t.skip.Least() + 8)
+		f := b.forms[components][id]
+		err := b.keep(f.skip.Least() + 8)
 		if err == nil {
-			e.values, err = t.parse(e.values, l.Components[t.Name])
+			e.values, err = f.parse(e.values, l.Components[f.Name])
 		}
 		if err != nil {
-			return fail(inField(t.Name, err))
+			return fail(inField(f.Name, err))
 		}
 	}
 	e.values = slices.Clip(e.values)
-	x.entities[h] = e
-	return x.keep(entityBytes + len(e.values))
+	b.entities[h] = e
+	return b.keep(entityBytes + len(e.values))
 }
 
 // resource makes the section of a resource.
-func (x *importing) resource(l *resourceLine) error {
-	t, at, err := x.lists[2].find("resource", l.Resource)
-	if err != nil {
-		return err
-	}
-	body, err := x.value(nil, t, l.Value)
-	if err == nil {
-		body = extend.AppendNumber(body, len(l.Parts))
-	}
+func (b *builder) resource(l *resourceLine) error {
+	f, at := b.find(resources, l.Resource)
+	body := extend.AppendNumber(b.value("resource", nil, f, l.Value), len(l.Parts))
 	for _, p := range l.Parts {
-		if err == nil {
-			body, err = x.value(body, t, p)
-		}
+		body = b.value("resource", body, f, p)
 	}
-	if err != nil {
-		return fmt.Errorf("resource %q: %w", l.Resource, err)
-	}
-	return x.once(bytesKey{format.ResourceSection, at}, body)
+	return b.once(sectionKey{format.ResourceSection, at}, body)
 }
 
 // message adds a message to the mail of a shard.
-func (x *importing) message(l *messageLine) error {
-	t, at, err := x.lists[1].find("message", l.Message)
-	if err != nil {
-		return err
-	}
-	m, err := x.of(l.Shard)
-	if err != nil {
-		return err
-	}
+func (b *builder) message(l *messageLine) error {
+	f, at := b.find(messages, l.Message)
+	m := b.of(l.Shard)
 	for at >= len(m.to) {
 		m.to, m.values = append(m.to, nil), append(m.values, nil)
 	}
-	m.to[at] = append(m.to[at], handle.Handle(l.To))
-	if m.values[at], err = x.value(m.values[at], t, l.Value); err != nil {
-		return fmt.Errorf("message %q: %w", l.Message, err)
-	}
-	return x.keep(8)
+	m.to[at], m.values[at] = append(m.to[at], handle.Handle(l.To)), b.value("message", m.values[at], f, l.Value)
+	return b.keep(8)
 }
 
 // request adds a request to the mail of the shard that has sent it.
-func (x *importing) request(l *requestLine) error {
-	m, err := x.of(l.Shard)
-	if err != nil {
-		return err
-	}
-	if l.Kind < 0 || l.Kind >= len(x.kinds) {
+func (b *builder) request(l *requestLine) error {
+	m := b.of(l.Shard)
+	if l.Kind < 0 || l.Kind >= len(b.forms[requests]) {
 		return fmt.Errorf("kind: there is no %d", l.Kind)
 	}
-	t := x.kinds[l.Kind]
-	if l.Request != t.Name {
-		return fmt.Errorf("kind: %d is %s, and the request is %s", l.Kind, t.Name, l.Request)
+	f := b.forms[requests][l.Kind]
+	if l.Request != f.Name {
+		return fmt.Errorf("kind: %d is %s, and the request is %s", l.Kind, f.Name, l.Request)
 	}
-	if err := l.check(t.Name, x.info.Options.Shards); err != nil {
-		return err
+	flags, to := queue.Flags(l.Flags), queue.Flags(l.Flags)&queue.Shards
+	move, _ := store.Kinds{}.Describe(queue.MoveKind)
+	if flags&^(queue.Shards|queue.Direct) != 0 || int(to) >= b.info.Options.Shards || to != 0 && flags&queue.Direct == 0 && f.Name != move.Name {
+		return inField("flags", fmt.Errorf("a %s has no flags %d", f.Name, l.Flags))
 	}
 	m.count++
 	m.requests = extend.AppendNumber(extend.AppendNumber(extend.AppendNumber(m.requests, l.Kind), uint64(l.Flags)), uint64(l.Entity))
-	if t.Type != "" {
-		if m.requests, err = x.value(m.requests, t, l.Value); err != nil {
-			return fmt.Errorf("request %q: %w", l.Request, err)
-		}
+	if f.Type != "" {
+		m.requests = b.value("request", m.requests, f, l.Value)
 	}
-	return x.keep(16)
+	return b.keep(16)
 }
 
 // bytes reads some bytes of a section.
-func (x *importing) bytes(l *bytesLine) error {
-	key := bytesKey{format.SchedulerSection, 0}
-	var list []format.Named
+func (b *builder) bytes(l *bytesLine) error {
+	key := sectionKey{format.SchedulerSection, 0}
+	list := []format.Named{{Name: l.Name}} // there is one scheduler
 	switch l.Bytes {
 	case "extension":
-		key.kind, list = format.ExtensionSection, x.names.Extensions
+		key.kind, list = format.ExtensionSection, b.names.Extensions
 	case "also":
-		key.kind, list = format.AlsoSection, x.names.Also
+		key.kind, list = format.AlsoSection, b.names.Also
 	case "scheduler":
-		x.names.Scheduler = true
+		b.names.Scheduler = true
 	default:
 		return fmt.Errorf("bytes: there is no %q; there are extension, scheduler and also", l.Bytes)
 	}
-	if list != nil {
-		key.number = slices.IndexFunc(list, func(n format.Named) bool { return n.Name == l.Name })
-	}
-	if key.number < 0 || list == nil && key.kind != format.SchedulerSection {
+	if key.number = slices.IndexFunc(list, func(n format.Named) bool { return n.Name == l.Name }); key.number < 0 {
 		return fmt.Errorf("name: there is no %s %q", l.Bytes, l.Name)
 	}
-	if key.kind == format.ExtensionSection && x.named[l.Name] != nil {
+	if key.kind == format.ExtensionSection && b.named[l.Name] != nil {
 		return fmt.Errorf("name: %q has a line of names", l.Name)
 	}
-	if x.bodies[key] == nil {
-		x.bodies[key] = new([]byte)
+	if b.bodies[key] == nil {
+		b.bodies[key] = new([]byte)
 	}
-	body := x.bodies[key]
+	body := b.bodies[key]
 	if l.From != len(*body) {
 		return fmt.Errorf("from: it begins at %d, and %d bytes came before", l.From, len(*body))
 	}
-	v, err := decodeText(l.Is)
-	if err == nil {
-		*body, err = parseText(*body, v)
-	}
-	if err != nil {
+	var err error
+	if *body, err = textIn(*body, l.Is); err != nil {
 		return inField("is", err)
 	}
-	return x.keep(len(l.Is))
+	return b.keep(len(l.Is))
 }
 
 // world reads the state of the world as a whole.
-func (x *importing) world(l *stateLine) (err error) {
-	if x.lines.state != 0 {
-		return fmt.Errorf("it is there twice, first in line %d", x.lines.state)
-	}
-	x.lines.state = x.line
-	s := &x.state
+func (b *builder) world(l *stateLine) error {
+	s := &b.state
 	s.Incarnation, s.Shard, s.Run, s.Misrouted, s.Moves, s.Gathered, s.Hooks = l.Incarnation, l.Shard, l.Run, l.Misrouted, l.Moves, l.Gathered, l.Hooks
-	s.Pinned, err = x.ids(l.Pinned)
+	s.Pinned = b.ids(l.Pinned)
 	if s.Shard < 0 || s.Run < 0 {
 		return fmt.Errorf("it has a number below 0: shard %d, run %d", s.Shard, s.Run)
 	}
-	return err
+	return nil
 }
 
 // words adds slots or free indexes to a shard, or to ports.
-func (x *importing) words(l *wordsLine) error {
-	to := map[string]*[]uint32{"slots": &x.state.Ports.Slots, "free": &x.state.Ports.Pool}
-	if l.Shard != x.info.Options.Shards {
-		s, err := x.image(l.Shard)
-		if err != nil {
-			return err
-		}
+func (b *builder) words(l *wordsLine) error {
+	to := map[string]*[]uint32{"slots": &b.state.Ports.Slots, "free": &b.state.Ports.Pool}
+	if l.Shard != b.info.Options.Shards {
+		s := b.image(l.Shard)
 		to = map[string]*[]uint32{"slots": &s.Slots, "free": &s.Free}
 	}
-	return addTo(x, to, l.Words, l.From, l.Are)
+	return addTo(b, to, l.Words, l.From, l.Are)
 }
 
 // handles adds handles to the list that the line names.
-func (x *importing) handles(l *handlesLine) error {
-	to := map[string]*[]handle.Handle{"recalled": &x.state.Ports.Recalled}
+func (b *builder) handles(l *handlesLine) error {
+	to := map[string]*[]handle.Handle{"recalled": &b.state.Ports.Recalled}
 	if l.Handles != "recalled" {
-		s, err := x.image(l.Shard)
-		if err != nil {
-			return err
-		}
+		s := b.image(l.Shard)
 		to = map[string]*[]handle.Handle{"created": &s.Created}
 		if l.Handles == "rows" {
-			t, err := lastOf(s.Tables, "table", l.Table)
-			if err != nil {
-				return err
-			}
-			c, err := lastOf(t.Chunks, "chunk", l.Chunk)
-			if err != nil {
-				return err
-			}
-			to["rows"] = &c.Handles
+			t := lastOf(b, s.Tables, "table", l.Table)
+			to["rows"] = &lastOf(b, t.Chunks, "chunk", l.Chunk).Handles
 		}
 	}
 	some := make([]handle.Handle, len(l.Are))
 	for i, h := range l.Are {
 		some[i] = handle.Handle(h)
 	}
-	return addTo(x, to, l.Handles, l.From, some)
+	return addTo(b, to, l.Handles, l.From, some)
 }
 
 // shard begins the image of a shard.
-func (x *importing) shard(l *shardLine) (err error) {
-	if l.Shard != len(x.images) || l.Shard >= x.info.Options.Shards {
-		return inField("shard", fmt.Errorf("it is %d, and %d lines of shards came before, of %d", l.Shard, len(x.images), x.info.Options.Shards))
+func (b *builder) shard(l *shardLine) error {
+	if l.Shard != len(b.images) || l.Shard >= b.info.Options.Shards {
+		return inField("shard", fmt.Errorf("it is %d, and %d lines of shards came before, of %d", l.Shard, len(b.images), b.info.Options.Shards))
 	}
 	s := store.Image{}
 	for _, m := range l.Marked {
 		s.Marked = append(s.Marked, store.MarkedTable{Table: m.Table, Chunks: m.Chunks})
 	}
 	for _, n := range l.Changes {
-		ids, e := x.ids(n.Components)
-		err = errors.Join(err, e)
-		s.Changes = append(s.Changes, store.ChangeImage{Handle: handle.Handle(n.Entity), Components: ids, Moves: n.Moves})
+		s.Changes = append(s.Changes, store.ChangeImage{Handle: handle.Handle(n.Entity), Components: b.ids(n.Components), Moves: n.Moves})
 	}
 	for _, n := range l.Stored {
-		ids, e := x.ids([]string{n.Component})
-		if err = errors.Join(err, e); err == nil {
-			s.Stored = append(s.Stored, store.StoredImage{Handle: handle.Handle(n.Entity), Component: ids[0]})
-		}
+		s.Stored = append(s.Stored, store.StoredImage{Handle: handle.Handle(n.Entity), Component: b.ids([]string{n.Component})[0]})
 	}
-	x.images, x.sections, x.lines.shards = append(x.images, s), append(x.sections, l.Sections), append(x.lines.shards, x.line)
-	return err
+	b.images, b.sections, b.at = append(b.images, s), append(b.sections, l.Sections), append(b.at, b.line)
+	return nil
 }
 
 // table begins a table of the last shard.
-func (x *importing) table(l *tableLine) error {
-	s, err := x.image(l.Shard)
-	if err != nil {
-		return err
-	}
+func (b *builder) table(l *tableLine) error {
+	s, ids := b.image(l.Shard), b.ids(l.Components)
 	if l.Table != len(s.Tables) || l.Current < -1 {
 		return inField("table", fmt.Errorf("it is %d, and %d came before; or its current chunk is %d", l.Table, len(s.Tables), l.Current))
 	}
-	ids, err := x.ids(l.Components)
-	if err == nil && !slices.IsSorted(ids) {
-		err = inField("components", errors.New("they are not in the order in which they are registered"))
-	}
-	if err != nil {
-		return err
+	if !slices.IsSorted(ids) {
+		return inField("components", errors.New("they are not in the order in which they are registered"))
 	}
 	s.Tables = append(s.Tables, store.TableImage{Components: ids, Listed: l.Listed, Fragmented: l.Fragmented, Left: l.Left, Current: l.Current})
-	return x.keep(format.BytesOfTable)
+	return b.keep(format.BytesOfTable)
 }
 
 // chunk begins a chunk of the last table.
-func (x *importing) chunk(l *chunkLine) error {
-	s, err := x.image(l.Shard)
-	if err != nil {
-		return err
-	}
-	t, err := lastOf(s.Tables, "table", l.Table)
-	if err != nil {
-		return err
-	}
-	if l.Chunk != len(t.Chunks) || l.Room < 0 || l.Rows < 0 || len(l.Written) != len(t.Components) {
+func (b *builder) chunk(l *chunkLine) error {
+	t := lastOf(b, b.image(l.Shard).Tables, "table", l.Table)
+	if l.Chunk != len(t.Chunks) || l.Rows < 0 || len(l.Written) != len(t.Components) {
 		return fmt.Errorf("chunk: it is %d, with %d rows of %d and %d stamps, and %d chunks came before", l.Chunk, l.Rows, l.Room, len(l.Written), len(t.Chunks))
 	}
-	if err := l.check(); err != nil {
-		return err
+	if l.Room < 1 || l.Room > slots.RowsMax || l.Room&(l.Room-1) != 0 { // rows take memory
+		return inField("room", fmt.Errorf("%d is no power of two up to %d", l.Room, slots.RowsMax))
 	}
 	t.Chunks = append(t.Chunks, store.ChunkImage{Cap: l.Room, Rows: l.Rows, Reserved: l.Reserved, Changed: l.Changed, Written: l.Written})
-	return x.keep(format.BytesOfChunk + 9*l.Room)
+	return b.keep(format.BytesOfChunk + 9*l.Room)
 }
 
 // end reads the last line. If the lines before it are not those that Export wrote, the hash of the
 // state is not kept.
-func (x *importing) end(l *endLine) error {
+func (b *builder) end(l *endLine) error {
 	sum, err := strconv.ParseUint(l.End, 16, 64)
 	if err != nil {
 		return fmt.Errorf("end: %q has no 16 hexadecimal digits", l.End)
 	}
-	if sum != x.sum.Sum64() {
-		x.info.Hash = 0
+	if sum != b.sum.Sum64() {
+		b.info.Hash = 0
 	}
-	x.ended = true
+	b.ended = true
 	return nil
+}
+
+// What follows converts the state of package names to text, and back.
+
+type (
+	// namesLine is the state of package names. The names are in lines of their own.
+	namesLine struct {
+		Names     string `json:"names"` // the extension
+		LengthMax uint64 `json:"lengthMax"`
+		Refusals  uint64 `json:"refusals"`
+	}
+	nameLine struct {
+		Name   json.RawMessage `json:"name"`
+		Of     string          `json:"of"`
+		Entity handleText      `json:"entity"`
+	}
+	refusedLine struct {
+		Refused json.RawMessage `json:"refused"`
+		Of      string          `json:"of"`
+		Entity  handleText      `json:"entity"`
+		Holder  handleText      `json:"holder"`
+	}
+)
+
+// nameBytes is about how much memory a name takes, besides its text.
+const nameBytes = 128
+
+// extension writes the state of an extension: by name if it is package names, with names that are
+// strings.
+func (e *exporting) extension(name string, body []byte) {
+	c := &extend.Cursor{Rest: body, Most: e.p.most}
+	lines := []any{namesLine{name, c.Word64(), c.Word64()}}
+	named, refused := c.Word64(), c.Word64()
+	text := func() json.RawMessage { return appendText(nil, c.Take(int(min(c.Word64(), math.MaxInt32)))) }
+	for range named {
+		h := handleText(c.Word64())
+		if lines = append(lines, nameLine{text(), name, h}); !c.Takes(1, nameBytes) {
+			break
+		}
+	}
+	for range refused {
+		entity, holder := handleText(c.Word64()), handleText(c.Word64())
+		if lines = append(lines, refusedLine{text(), name, entity, holder}); !c.Takes(1, nameBytes) {
+			break
+		}
+	}
+	if c.End() != nil {
+		e.bytes("extension", name, body)
+		return
+	}
+	for _, l := range lines {
+		e.line(l)
+	}
+}
+
+// namesOf begins the names of an extension.
+func (b *builder) namesOf(l *namesLine) error {
+	at := slices.IndexFunc(b.names.Extensions, func(n format.Named) bool { return n.Name == l.Names })
+	if at < 0 || b.named[l.Names] != nil {
+		return fmt.Errorf("names: there is no extension %q, or two lines of it", l.Names)
+	}
+	for name, n := range map[string]uint64{"lengthMax": l.LengthMax, "refusals": l.Refusals} {
+		if n < 1 || n > math.MaxInt {
+			return inField(name, fmt.Errorf("%d is no limit of names", n))
+		}
+	}
+	n := &namesText{head: [2]uint64{l.LengthMax, l.Refusals}, taken: map[string]handleText{}, entities: map[handleText]bool{}}
+	b.named[l.Names] = n
+	return b.once(sectionKey{format.ExtensionSection, at}, nil)
+}
+
+func (b *builder) name(l *nameLine) error {
+	return b.addName(l.Of, 0, l.Name, l.Entity)
+}
+
+func (b *builder) refusedName(l *refusedLine) error {
+	return b.addName(l.Of, 1, l.Refused, l.Entity, l.Holder)
+}
+
+// addName adds handles and a name to those of an extension.
+func (b *builder) addName(of string, list int, text json.RawMessage, hs ...handleText) error {
+	n := b.named[of]
+	if n == nil {
+		return fmt.Errorf("of: there is no line of names %q before", of)
+	}
+	name, err := textIn(nil, text)
+	if err != nil {
+		return inField("name", err)
+	}
+	if list == 1 && n.counts[1] == n.head[1] {
+		return fmt.Errorf("refused: there are more than %d, which is the limit of names %q", n.head[1], of)
+	}
+	if list == 0 {
+		if err := b.bind(n, string(name), hs[0]); err != nil {
+			return err
+		}
+	}
+	dst := &n.lists[list]
+	for _, h := range hs {
+		*dst = binary.LittleEndian.AppendUint64(*dst, uint64(h))
+	}
+	*dst = append(binary.LittleEndian.AppendUint64(*dst, uint64(len(name))), name...)
+	n.counts[list]++
+	return b.keep(nameBytes + len(name))
+}
+
+// bind refuses a name that a world could not bind.
+func (b *builder) bind(n *namesText, name string, h handleText) error {
+	other, taken := n.taken[name]
+	switch {
+	case b.entities[handle.Handle(h)] == nil:
+		return fmt.Errorf("entity: there is no line of an entity %v before", handle.Handle(h))
+	case taken:
+		return fmt.Errorf("name: %q is that of entity %v too; give each another name", name, handle.Handle(other))
+	case n.entities[h]:
+		return fmt.Errorf("entity: %v has two names; leave one out", handle.Handle(h))
+	case uint64(len(name)) > n.head[0]:
+		return fmt.Errorf("name: it has %d bytes, and names have %d at most", len(name), n.head[0])
+	}
+	n.taken[name], n.entities[h] = h, true
+	return nil
+}
+
+// body returns the state as package names would have saved it.
+func (n *namesText) body() (dst []byte) {
+	for _, v := range []uint64{n.head[0], n.head[1], n.counts[0], n.counts[1]} {
+		dst = binary.LittleEndian.AppendUint64(dst, v)
+	}
+	return append(append(dst, n.lists[0]...), n.lists[1]...)
 }

@@ -1,25 +1,34 @@
 package text
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"go/token"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/persist/snapshot/internal/cbor"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/shape"
 )
 
 // This file writes values as JSON and reads them, by the description of their types in a snapshot.
 
-// valueText is the format of something's values in JSON.
-type valueText struct {
-	valueForm
-	tree []branch // the fields of the object; nil if a value is a single leaf
+// form says how something's values are saved, and how they are written as JSON.
+type form struct {
+	*format.Named
+	leaves []shape.Leaf
+	skip   *shape.Skipper
+	tree   []branch // the fields of the object; nil if a value is a single leaf
 }
 
 // branch is a field of an object: a leaf, or an object.
@@ -29,27 +38,23 @@ type branch struct {
 	inner []branch // nil for a leaf
 }
 
-// textOf returns how values are written.
-func textOf(n *format.Named) (*valueText, error) {
-	form, err := formOf(n)
-	t, leaves := &valueText{valueForm: form, tree: []branch{}}, form.leaves
-	if err != nil {
-		return t, err
+// formOf returns the form of what is registered. It finds where the leaves are in the object.
+func formOf(n *format.Named) (f *form, err error) {
+	f = &form{Named: n, skip: shape.Skip(n.Parts)}
+	if f.leaves, err = shape.LeavesOf(n.Type, n.Parts); err != nil || len(f.leaves) == 1 && f.leaves[0].Path == "" {
+		return f, err
 	}
-	if len(leaves) == 1 && leaves[0].Path == "" {
-		t.tree = nil
-		return t, nil
-	}
-	for i := range leaves {
-		path := strings.Split(leaves[i].Path, ".")
+	f.tree = []branch{}
+	for i := range f.leaves {
+		path := strings.Split(f.leaves[i].Path, ".")
 		if slices.ContainsFunc(path, func(name string) bool { return !token.IsIdentifier(name) }) {
-			path = []string{leaves[i].Path}
+			path = []string{f.leaves[i].Path}
 		}
-		if !plant(&t.tree, path, i) {
-			return t, fmt.Errorf("the field %s is among others", leaves[i].Path)
+		if !plant(&f.tree, path, i) {
+			return f, fmt.Errorf("the field %s is among others", f.leaves[i].Path)
 		}
 	}
-	return t, nil
+	return f, nil
 }
 
 // plant adds a leaf. It returns false if its place is taken by something that is no object, or is
@@ -71,12 +76,36 @@ func plant(tree *[]branch, path []string, leaf int) bool {
 }
 
 // append appends a value as JSON.
-func (t *valueText) append(dst, value []byte) []byte {
-	fields := fieldsOf(&t.valueForm, value)
-	if t.tree == nil {
+func (f *form) append(dst, value []byte) []byte {
+	fields := f.fields(value)
+	if f.tree == nil {
 		return fields[0].appendJSON(dst)
 	}
-	return appendTree(dst, t.tree, fields)
+	return appendTree(dst, f.tree, fields)
+}
+
+// fieldValue is a field of a value.
+type fieldValue struct {
+	*shape.Leaf
+	bytes []byte
+}
+
+// fields returns the fields of a value that was written.
+func (f *form) fields(value []byte) (all []fieldValue) {
+	var parts [][]byte
+	for i := range f.Parts {
+		var body []byte
+		body, value, _ = shape.Cut(value, &f.Parts[i]) // it was cut before
+		parts = append(parts, body)
+	}
+	for i := range f.leaves {
+		x := fieldValue{&f.leaves[i], parts[f.leaves[i].Part]}
+		if x.How == shape.AsMemory {
+			x.bytes = x.bytes[x.At : x.At+x.Size]
+		}
+		all = append(all, x)
+	}
+	return all
 }
 
 // appendTree appends the fields of a value as an object.
@@ -130,21 +159,22 @@ func appendMemory(dst, src []byte, s *shape.Shape) []byte {
 			dst = appendMemory(appendName(dst, f.Name, i), src[f.At:], f.Shape)
 		}
 		return append(dst, '}')
-	case s.Kind == reflect.Bool:
-		return strconv.AppendBool(dst, src[0]&1 != 0)
 	case s.Kind == reflect.Complex64, s.Kind == reflect.Complex128:
 		half := halfOf(s)
 		dst = appendMemory(append(dst, '['), src, half)
 		return append(appendMemory(append(dst, ','), src[half.Size:], half), ']')
-	case shape.IsFloat(s.Kind):
-		return appendFloat(dst, bitsOf(src, s.Size), s.Size)
 	}
 	var number [1]uint64
-	shape.Numbers(number[:], s.Kind, src, 0)
-	if s.Handle {
-		return appendHandle(dst, handle.Handle(number[0]))
+	shape.Numbers(number[:], bitsOf(s.Kind), src, 0)
+	return appendNumber(dst, number[0], s)
+}
+
+// bitsOf returns the kind that has the bits of numbers of another kind as they are.
+func bitsOf(k reflect.Kind) reflect.Kind {
+	if k == reflect.Float32 {
+		return reflect.Uint32
 	}
-	return appendWhole(dst, number[0], s.Kind <= reflect.Int64)
+	return k
 }
 
 // halfOf returns the shape of the parts of a complex number.
@@ -153,34 +183,32 @@ func halfOf(s *shape.Shape) *shape.Shape {
 }
 
 // parse appends the value of a JSON value.
-func (t *valueText) parse(dst []byte, v any) (out []byte, err error) {
-	values := make([]any, len(t.leaves))
-	if t.tree == nil {
+func (f *form) parse(dst []byte, v any) (out []byte, err error) {
+	values := make([]any, len(f.leaves))
+	if f.tree == nil {
 		values[0] = v
-	} else if err := pick(values, t.tree, v); err != nil {
+	} else if err := pick(values, f.tree, v); err != nil {
 		return nil, err
 	}
 	at := 0
-	for i := range t.Parts {
-		p := &t.Parts[i]
+	for i := range f.Parts {
+		p := &f.Parts[i]
 		from := len(dst)
-		if p.ByCodec {
-			dst = append(dst, 0, 0, 0, 0)
-		} else {
-			dst = append(dst, make([]byte, p.Size)...)
+		if dst = append(dst, make([]byte, p.Size)...); p.ByCodec {
+			dst = append(dst, 0, 0, 0, 0) // for the length
 		}
-		for ; at < len(t.leaves) && t.leaves[at].Part == i; at++ {
-			f := &t.leaves[at]
-			switch f.How {
+		for ; at < len(f.leaves) && f.leaves[at].Part == i; at++ {
+			x := &f.leaves[at]
+			switch x.How {
 			case shape.AsMemory:
-				err = parseMemory(dst[from+f.At:from+f.At+f.Size], values[at], f.Shape)
+				err = parseMemory(dst[from+x.At:from+x.At+x.Size], values[at], x.Shape)
 			case shape.AsCBOR:
-				dst, err = parseCBORText(dst, values[at], f.Shape)
+				dst, err = parseCBORText(dst, values[at], x.Shape)
 			default:
 				dst, err = parseText(dst, values[at])
 			}
 			if err != nil {
-				for _, name := range slices.Backward(strings.Split(f.Path, ".")) {
+				for _, name := range slices.Backward(strings.Split(x.Path, ".")) {
 					err = inField(name, err)
 				}
 				return nil, err
@@ -234,46 +262,23 @@ func eachField(v any, n int, name func(i int) string, f func(i int, inner any) e
 func parseMemory(dst []byte, v any, s *shape.Shape) error {
 	switch {
 	case s.Kind == reflect.Array:
-		all, err := listOf(v)
-		if err != nil || s.Elem.Size == 0 {
-			return err
-		}
-		if len(all) != s.Len {
-			return fmt.Errorf("it has %d elements, want %d", len(all), s.Len)
-		}
+		all, err := listOf(v, min(s.Len, s.Size)) // elements without a size are omitted
 		for i, x := range all {
-			if err := parseMemory(dst[i*s.Elem.Size:(i+1)*s.Elem.Size], x, s.Elem); err != nil {
-				return inField(fmt.Sprintf("[%d]", i), err)
+			if s.Size > 0 && err == nil {
+				err = inElement(i, parseMemory(dst[i*s.Elem.Size:(i+1)*s.Elem.Size], x, s.Elem))
 			}
 		}
-		return nil
+		return err
 	case s.Kind == reflect.Struct:
 		return eachField(v, len(s.Fields), func(i int) string { return s.Fields[i].Name }, func(i int, inner any) error {
 			f := &s.Fields[i]
 			return parseMemory(dst[f.At:f.At+f.Size], inner, f.Shape)
 		})
-	case s.Kind == reflect.Bool:
-		is, ok := v.(bool)
-		if !ok {
-			return wants("a bool: write true or false", v)
-		}
-		if is {
-			dst[0] = 1
-		}
-		return nil
 	case s.Kind == reflect.Complex64, s.Kind == reflect.Complex128:
-		return parseMemory(dst, v, &shape.Shape{Kind: reflect.Array, Len: 2, Elem: halfOf(s)})
-	case shape.IsFloat(s.Kind):
-		bits, err := parseFloat(v, s.Size)
-		if s.Size == 4 {
-			binary.NativeEndian.PutUint32(dst, uint32(bits))
-		} else {
-			binary.NativeEndian.PutUint64(dst, bits)
-		}
-		return err
+		return parseMemory(dst, v, &shape.Shape{Kind: reflect.Array, Len: 2, Size: s.Size, Elem: halfOf(s)})
 	}
-	n, err := parseWhole(v, s)
-	shape.PutNumbers([]uint64{n}, s.Kind, dst, 0)
+	n, err := parseNumber(v, s)
+	shape.PutNumbers([]uint64{n}, bitsOf(s.Kind), dst, 0)
 	return err
 }
 
@@ -284,3 +289,261 @@ func fieldNames(s *shape.Shape) (all []string) {
 	}
 	return all
 }
+
+// What follows converts CBOR that package state has written to JSON, and back. A value that would
+// not come back as the same bytes is written in base64: as {"cbor":"…"}.
+
+// byHandle is the description of a handle, as of a type that writes itself.
+var byHandle = strconv.Quote(reflect.TypeFor[handle.Handle]().String())
+
+// appendCBORText appends a value as JSON.
+func appendCBORText(dst, src []byte, s *shape.Shape) []byte {
+	from := len(dst)
+	dst, rest, ok := appendCBOR(dst, src, s)
+	if ok && len(rest) == 0 {
+		if v, err := decodeText(dst[from:]); err == nil {
+			if again, err := parseCBORText(nil, v, s); err == nil && bytes.Equal(again, src) {
+				return dst
+			}
+		}
+	}
+	return appendRawCBOR(dst[:from], src)
+}
+
+func appendRawCBOR(dst, src []byte) []byte {
+	return append(append64(append(dst, `{"cbor":`...), src), '}')
+}
+
+// appendCBOR appends the first value of CBOR as JSON, and returns the bytes after it. It returns
+// false if the value is not of the type, or cannot be written.
+func appendCBOR(dst, src []byte, s *shape.Shape) (out, rest []byte, ok bool) {
+	major, n, rest, err := cbor.Head(src)
+	switch {
+	case err != nil || (major == cbor.Bytes || major == cbor.Text) && n > uint64(len(rest)):
+		return dst, nil, false
+	case src[0] == cbor.Null:
+		return append(dst, "null"...), rest, s.Kind == reflect.Pointer || s.Kind == reflect.Slice || s.Kind == reflect.Map
+	case s.Kind == reflect.Pointer:
+		return appendCBOR(dst, src, s.Elem)
+	case s.Kind == reflect.Invalid:
+		return appendOwn(dst, src, s, major, n, rest)
+	}
+	switch float := shape.IsFloat(s.Kind); {
+	case major <= 1 && shape.IsNumber(s.Kind) && !float:
+		signed := s.Kind <= reflect.Int64
+		if ok = !signed && major == 0 || signed && n <= math.MaxInt64; major == 1 {
+			n = ^n
+		}
+		return appendWhole(dst, n, signed), rest, ok
+	case major == cbor.Text && s.Kind == reflect.String:
+		return appendText(dst, rest[:n]), rest[n:], true
+	case major == cbor.Bytes && s.IsBytes():
+		return append64(dst, rest[:n]), rest[n:], true
+	case major == cbor.Array && (s.Kind == reflect.Slice || s.Kind == reflect.Array):
+		dst = append(dst, '[')
+		for i := range n {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			if dst, rest, ok = appendCBOR(dst, rest, s.Elem); !ok {
+				return dst, nil, false
+			}
+		}
+		return append(dst, ']'), rest, true
+	case major == cbor.Map && (s.Kind == reflect.Map || s.Kind == reflect.Struct):
+		return appendPairs(dst, s, n, rest)
+	case src[0] == cbor.False || src[0] == cbor.True:
+		return strconv.AppendBool(dst, src[0] == cbor.True), rest, s.Kind == reflect.Bool
+	case float && src[0] == map[reflect.Kind]byte{reflect.Float32: cbor.Float32, reflect.Float64: cbor.Float64}[s.Kind]:
+		return appendFloat(dst, n, shape.SizeOf(s.Kind)), rest, true
+	}
+	return dst, nil, false
+}
+
+// appendOwn appends the bytes of a type that writes itself.
+func appendOwn(dst, src []byte, s *shape.Shape, major byte, n uint64, rest []byte) (out, behind []byte, ok bool) {
+	switch {
+	case major == cbor.Text && utf8.Valid(rest[:n]) && s.Text != byHandle:
+		return appendString(dst, string(rest[:n])), rest[n:], true
+	case major == cbor.Bytes && n == 8 && s.Text == byHandle:
+		return appendHandle(dst, handle.Handle(binary.BigEndian.Uint64(rest))), rest[n:], true
+	}
+	behind, err := cbor.Skip(src)
+	if err != nil {
+		return dst, nil, false
+	}
+	return appendRawCBOR(dst, src[:len(src)-len(behind)]), behind, true
+}
+
+// appendPairs appends the n pairs of a map or the fields of a struct.
+func appendPairs(dst []byte, s *shape.Shape, n uint64, src []byte) (out, rest []byte, ok bool) {
+	dst = append(dst, '{')
+	for i := range n {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		at := len(dst)
+		key := s.Key
+		if s.Kind == reflect.Struct {
+			key = &shape.Shape{Kind: reflect.String}
+			if len(src) > 0 && src[0]>>5 <= 1 {
+				key.Kind = reflect.Int64 // the name is a number
+			}
+		}
+		if dst, src, ok = appendCBOR(dst, src, key); !ok {
+			return dst, nil, false
+		}
+		if dst[at] != '"' {
+			dst = append(slices.Insert(dst, at, '"'), '"')
+		}
+		elem := s.Elem
+		if s.Kind == reflect.Struct {
+			name := ""
+			if json.Unmarshal(dst[at:], &name) != nil {
+				return dst, nil, false
+			}
+			if elem = fieldOf(s, name); elem == nil {
+				return dst, nil, false
+			}
+		}
+		if dst, src, ok = appendCBOR(append(dst, ':'), src, elem); !ok {
+			return dst, nil, false
+		}
+	}
+	return append(dst, '}'), src, true
+}
+
+// fieldOf returns the shape of a struct's field, or nil.
+func fieldOf(s *shape.Shape, name string) *shape.Shape {
+	for i := range s.Fields {
+		if f := &s.Fields[i]; f.Name == name || f.Name == name+cbor.ByNumber {
+			return f.Shape
+		}
+	}
+	return nil
+}
+
+// parseCBORText appends the CBOR of what appendCBORText wrote.
+func parseCBORText(dst []byte, v any, s *shape.Shape) (out []byte, err error) {
+	if all, ok := v.(map[string]any); ok && len(all) == 1 {
+		if coded, ok := all["cbor"].(string); ok {
+			raw, err := parse64(nil, coded)
+			if err == nil {
+				err = cbor.One(raw)
+			}
+			return append(dst, raw...), err
+		}
+	}
+	switch s.Kind {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		if v == nil {
+			return append(dst, cbor.Null), nil
+		}
+	}
+	switch {
+	case s.Kind == reflect.Pointer:
+		return parseCBORText(dst, v, s.Elem)
+	case s.Kind == reflect.Invalid:
+		return parseOwn(dst, v, s)
+	case s.Kind == reflect.String:
+		text, err := parseText(nil, v)
+		return append(cbor.AppendHead(dst, cbor.Text, uint64(len(text))), text...), err
+	case s.Kind == reflect.Bool || shape.IsNumber(s.Kind):
+		n, err := parseNumber(v, s)
+		switch {
+		case s.Kind == reflect.Bool:
+			return append(dst, cbor.False+byte(n)), err
+		case s.Kind == reflect.Float32:
+			return binary.BigEndian.AppendUint32(append(dst, cbor.Float32), uint32(n)), err
+		case s.Kind == reflect.Float64:
+			return binary.BigEndian.AppendUint64(append(dst, cbor.Float64), n), err
+		case s.Kind <= reflect.Int64 && int64(n) < 0:
+			return cbor.AppendHead(dst, 1, ^n), err
+		}
+		return cbor.AppendHead(dst, 0, n), err
+	case s.IsBytes():
+		if coded, ok := v.(string); ok {
+			raw, err := parse64(nil, coded)
+			return append(cbor.AppendHead(dst, cbor.Bytes, uint64(len(raw))), raw...), err
+		}
+	case s.Kind == reflect.Map || s.Kind == reflect.Struct:
+		return parsePairs(dst, v, s)
+	}
+	all, err := listOf(v, s.Len)
+	dst = cbor.AppendHead(dst, cbor.Array, uint64(len(all)))
+	for i, x := range all {
+		if err == nil {
+			dst, err = parseCBORText(dst, x, s.Elem)
+			err = inElement(i, err)
+		}
+	}
+	return dst, err
+}
+
+// parseOwn appends a value of a type that writes itself.
+func parseOwn(dst []byte, v any, s *shape.Shape) ([]byte, error) {
+	if s.Text == byHandle {
+		n, err := parseWhole(v, handleShape)
+		return binary.BigEndian.AppendUint64(append(dst, cbor.Bytes<<5|8), n), err
+	}
+	text, ok := v.(string)
+	if !ok {
+		return nil, wants(`a text, or {"cbor":"…"}`, v)
+	}
+	if s.Text == byTime {
+		if _, err := time.Parse(time.RFC3339, text); err != nil {
+			return nil, fmt.Errorf("%q is no time, as in 2006-01-02T15:04:05Z", text)
+		}
+	}
+	return append(cbor.AppendHead(dst, cbor.Text, uint64(len(text))), text...), nil
+}
+
+// parsePairs appends a map or a struct. It sorts the keys by their bytes.
+func parsePairs(dst []byte, v any, s *shape.Shape) ([]byte, error) {
+	all, err := objectOf(v)
+	if err != nil {
+		return nil, err
+	}
+	type pair struct{ key, value []byte }
+	var pairs []pair
+	for name, x := range all {
+		key, elem := s.Key, s.Elem
+		if s.Kind == reflect.Struct {
+			if elem = fieldOf(s, name); elem == nil {
+				return nil, unknown(all, fieldNames(s))
+			}
+			key = &shape.Shape{Kind: reflect.String}
+			if slices.Contains(fieldNames(s), name+cbor.ByNumber) {
+				key.Kind = reflect.Int64
+			}
+		}
+		var p pair
+		if p.key, err = parseKey(name, key); err == nil {
+			p.value, err = parseCBORText(nil, x, elem)
+		}
+		if err != nil {
+			return nil, inField(name, err)
+		}
+		pairs = append(pairs, p)
+	}
+	slices.SortFunc(pairs, func(a, b pair) int { return bytes.Compare(a.key, b.key) })
+	dst = cbor.AppendHead(dst, cbor.Map, uint64(len(pairs)))
+	for i, p := range pairs {
+		if i > 0 && bytes.Equal(p.key, pairs[i-1].key) {
+			return nil, errors.New("two of its keys are the same")
+		}
+		dst = append(append(dst, p.key...), p.value...)
+	}
+	return dst, nil
+}
+
+// parseKey returns the CBOR of a key, which is text in JSON.
+func parseKey(name string, s *shape.Shape) ([]byte, error) {
+	if s.Kind == reflect.Bool {
+		return parseCBORText(nil, name == "true", s)
+	}
+	return parseCBORText(nil, name, s)
+}
+
+// byTime is the description of a time.Time, as of a type that writes itself.
+var byTime = strconv.Quote(reflect.TypeFor[time.Time]().String())

@@ -103,6 +103,7 @@ func One(src []byte) error {
 // Skip returns the bytes after the first value of src.
 func Skip(src []byte) (rest []byte, err error) { return skip(src, 0) }
 
+// skip is Skip within as many other values as depth says.
 func skip(src []byte, depth int) (rest []byte, err error) {
 	major, n, rest, err := Head(src)
 	if err != nil || depth > nestedMost {

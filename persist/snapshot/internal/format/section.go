@@ -10,8 +10,14 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
+	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/zstd"
 	"github.com/zeebo/xxh3"
+
+	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/persist/state"
 )
 
 // A snapshot is a preamble and sections.
@@ -149,6 +155,32 @@ func (w *Writer) write(p []byte) error {
 	return err
 }
 
+// Base names the snapshot with which an increment must be merged.
+type Base struct {
+	tick uint64
+	hash state.Hash
+	sum  uint64 // the sum in its section E, as without compression
+}
+
+func (b Base) String() string { return fmt.Sprintf("that of tick %d with hash %v", b.tick, b.hash) }
+
+// appendBase appends the first section of an increment.
+func appendBase(dst []byte, b Base) []byte {
+	for _, n := range []uint64{b.tick, uint64(b.hash), b.sum} {
+		dst = extend.AppendNumber(dst, n)
+	}
+	return dst
+}
+
+func readBase(s *Section) (b Base, err error) {
+	c := extend.Cursor{Rest: s.Body}
+	b = Base{c.Number(), state.Hash(c.Number()), c.Number()}
+	if err := c.End(); err != nil || s.How != None || s.Number != 0 {
+		return b, Altered("%v: it names no base", s)
+	}
+	return b, nil
+}
+
 // Source has the sections of a snapshot.
 type Source interface {
 	Begin() error
@@ -265,4 +297,179 @@ func (r *reader) Finish(s *Section) error {
 		return Altered("%v: it does not end the %d sections before it", s, r.sections-1)
 	}
 	return nil
+}
+
+// Compression is how the bodies of sections are compressed.
+type Compression uint8
+
+// The compressions.
+const (
+	Zstd Compression = iota
+	S2
+	None
+)
+
+// String returns the compression as a lower-case word.
+func (c Compression) String() string {
+	switch c {
+	case Zstd:
+		return "zstd"
+	case S2:
+		return "s2"
+	case None:
+		return "none"
+	}
+	return fmt.Sprintf("compression %d", uint8(c))
+}
+
+// A compressed body is a sequence of blocks, each compressed by itself and of limited size, so that
+// a false size cannot make a reader allocate much:
+//
+//	length │ stored │ stored bytes    4, 4 bytes; stored is length for an uncompressed block
+const (
+	blockMax  = 1 << 20
+	blockHead = 8
+	// blockSpare is room that the decompressor needs after a block.
+	blockSpare = 64
+)
+
+// One of each is enough: EncodeAll and DecodeAll are safe for concurrent use.
+var (
+	zstdWriter = sync.OnceValue(func() *zstd.Encoder {
+		return must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false)))
+	})
+	zstdReader = sync.OnceValue(func() *zstd.Decoder {
+		return must(zstd.NewReader(nil, zstd.WithDecoderMaxMemory(blockMax), zstd.WithDecoderConcurrency(0)))
+	})
+)
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// Pack compresses a body.
+func Pack(how Compression, dst, body []byte) []byte {
+	for len(body) > 0 {
+		block := body[:min(len(body), blockMax)]
+		body = body[len(block):]
+		at := len(dst)
+		dst = append(dst, make([]byte, blockHead)...)
+		switch how {
+		case Zstd:
+			dst = zstdWriter().EncodeAll(block, dst)
+		case S2:
+			dst = append(dst, s2.Encode(nil, block)...)
+		}
+		if len(dst)-at-blockHead >= len(block) {
+			dst = append(dst[:at+blockHead], block...)
+		}
+		binary.LittleEndian.PutUint32(dst[at:], uint32(len(block)))
+		binary.LittleEndian.PutUint32(dst[at+4:], uint32(len(dst)-at-blockHead))
+	}
+	return dst
+}
+
+// Unpack undoes Pack.
+func Unpack(how Compression, dst, body []byte, length int) ([]byte, error) {
+	for len(body) > 0 {
+		if len(body) < blockHead {
+			return dst, extend.ErrBody
+		}
+		n, stored := int64(binary.LittleEndian.Uint32(body)), int64(binary.LittleEndian.Uint32(body[4:]))
+		body = body[blockHead:]
+		if n == 0 || n > blockMax || stored > int64(len(body)) || n > int64(length-len(dst)) {
+			return dst, fmt.Errorf("a block of %d bytes, %d stored, does not fit", n, stored)
+		}
+		block, at := body[:stored], len(dst)
+		body = body[stored:]
+		dst = slices.Grow(dst, int(n)+blockSpare)
+		out, err := block, error(nil)
+		switch {
+		case stored == n:
+		case how == Zstd:
+			out, err = zstdReader().DecodeAll(block, dst[at:at:cap(dst)])
+		default:
+			if length, e := s2.DecodedLen(block); e != nil || int64(length) != n {
+				return dst, fmt.Errorf("a block has %d bytes, and says %d", length, n)
+			}
+			out, err = s2.Decode(dst[at:at+int(n)], block)
+		}
+		if err == nil && int64(len(out)) != n {
+			err = fmt.Errorf("a block has %d bytes, and says %d", len(out), n)
+		}
+		if err != nil {
+			return dst, err
+		}
+		if dst = dst[:at+int(n)]; &out[0] != &dst[at] {
+			copy(dst[at:], out)
+		}
+	}
+	if len(dst) != length {
+		return dst, fmt.Errorf("its blocks have %d bytes, want %d", len(dst), length)
+	}
+	return dst, nil
+}
+
+// Package snapshot exports these errors, and says what they mean.
+var (
+	ErrNoSnapshot = errors.New("snapshot: not a snapshot")
+	ErrVersion    = errors.New("snapshot: another version of the format")
+	ErrBase       = errors.New("snapshot: not with its base")
+	ErrTruncated  = errors.New("snapshot: truncated")
+	ErrAltered    = errors.New("snapshot: altered")
+	ErrOtherWorld = errors.New("snapshot: of another world")
+	ErrTooLarge   = errors.New("snapshot: too large")
+)
+
+// ErrGoexit is what a function of the user becomes that ends its goroutine.
+var ErrGoexit = errors.New("snapshot: a function has ended its goroutine, by runtime.Goexit")
+
+// CodecError returns the error with which a codec has panicked. It repeats other panics.
+func CodecError(recovered any) error {
+	if recovered == nil {
+		return nil
+	}
+	var failed *extend.CodecError
+	if err, ok := recovered.(error); ok && errors.As(err, &failed) {
+		return err
+	}
+	panic(recovered)
+}
+
+// Altered returns an error about a part of a snapshot.
+func Altered(format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	for _, x := range args {
+		if e, ok := x.(error); ok && errors.Is(e, extend.ErrMemory) {
+			return fmt.Errorf("%w: %w", ErrTooLarge, err)
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrAltered, err)
+}
+
+// OtherWorld returns an error about something that the new world lacks.
+func OtherWorld(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrOtherWorld, fmt.Sprintf(format, args...))
+}
+
+// About how much memory the parts of a world take.
+const (
+	BytesOfChunk = 512 // without its rows
+	BytesOfTable = 4096
+
+	// BytesPerByte bounds the memory for each byte that describes some, unless it is very little.
+	BytesPerByte = 64
+	bytesFree    = 1 << 30
+)
+
+// BytesMax returns how much memory a snapshot may take after that many bytes of it were read: most,
+// or a default if that is 0.
+func BytesMax(most, read int64) int64 {
+	if most > 0 {
+		return most
+	}
+	return bytesFree + BytesPerByte*read
 }

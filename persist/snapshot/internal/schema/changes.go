@@ -79,9 +79,9 @@ func (m *migration[Old, New]) ReadAll(src []byte, values mem.Cells) (rest []byte
 type Changes []Change
 
 // Drop reports whether something is dropped as a whole, by its saved or its present name.
-func (all Changes) Drop(saved, now string) bool {
-	return slices.ContainsFunc(all, func(c Change) bool {
-		return c.Kind == Dropped && len(c.Fields) == 0 && (c.In == saved || c.In == now)
+func (c Changes) Drop(saved, now string) bool {
+	return slices.ContainsFunc(c, func(one Change) bool {
+		return one.Kind == Dropped && len(one.Fields) == 0 && (one.In == saved || one.In == now)
 	})
 }
 
@@ -89,27 +89,27 @@ func (all Changes) Drop(saved, now string) bool {
 // that the world still has, if the world lacks the new one, and it leaves the name
 // if the snapshot has the new one, too. The name of a kind of requests ends, in quotes, with
 // that of a component, message, function or bundle.
-func (all Changes) Rename(what string, names, own []string) []string {
+func (c Changes) Rename(what string, names, own []string) []string {
 	names = slices.Clone(names)
-	for i, c := range all {
-		if c.Kind != Renamed {
+	for i, one := range c {
+		if one.Kind != Renamed {
 			continue
 		}
-		now := c.To
-		for _, later := range all[i+1:] {
+		now := one.To
+		for _, later := range c[i+1:] {
 			if later.Kind == Renamed && later.From == now {
 				now = later.To
 			}
 		}
 		for k, name := range names {
-			to, last := c.To, now
+			to, last := one.To, now
 			if what == "request" {
-				rest, ok := strings.CutSuffix(name, " "+strconv.Quote(c.From))
+				rest, ok := strings.CutSuffix(name, " "+strconv.Quote(one.From))
 				if !ok {
 					continue
 				}
 				to, last = rest+" "+strconv.Quote(to), rest+" "+strconv.Quote(last)
-			} else if name != c.From {
+			} else if name != one.From {
 				continue
 			}
 			if !slices.Contains(names, to) && !slices.Contains(names, last) && (!slices.Contains(own, name) || slices.Contains(own, last)) {
@@ -143,28 +143,28 @@ type fieldRules struct {
 
 // rulesOf returns the rules for something with these paths of fields in the snapshot, and own in
 // the world. It leaves a path as Rename leaves a name.
-func (all Changes) rulesOf(saved, now string, paths, own []string) *fieldRules {
-	r := &fieldRules{subjects: []string{saved, now}, paths: map[string]string{}, changes: all}
+func (c Changes) rulesOf(saved, now string, paths, own []string) *fieldRules {
+	r := &fieldRules{subjects: []string{saved, now}, paths: map[string]string{}, changes: c}
 	names := slices.Clone(paths)
 	has := func(all []string, path string) bool {
 		return slices.ContainsFunc(all, func(n string) bool { return within(n, path) })
 	}
-	for i, c := range all {
-		if !r.renames(c) || !has(names, c.From) {
+	for i, one := range c {
+		if !r.renames(one) || !has(names, one.From) {
 			continue
 		}
-		last := c.To
-		for _, later := range all[i+1:] {
+		last := one.To
+		for _, later := range c[i+1:] {
 			if r.renames(later) && within(last, later.From) {
 				last = later.To + last[len(later.From):]
 			}
 		}
-		if has(names, c.To) || has(names, last) || has(own, c.From) && !has(own, last) {
+		if has(names, one.To) || has(names, last) || has(own, one.From) && !has(own, last) {
 			continue
 		}
 		for i, n := range names {
-			if within(n, c.From) {
-				names[i] = c.To + n[len(c.From):]
+			if within(n, one.From) {
+				names[i] = one.To + n[len(one.From):]
 				r.paths[paths[i]] = names[i]
 			}
 		}
@@ -173,8 +173,8 @@ func (all Changes) rulesOf(saved, now string, paths, own []string) *fieldRules {
 }
 
 // renames reports whether a change renames a field that the rules are for.
-func (r *fieldRules) renames(c Change) bool {
-	return c.Kind == RenamedField && slices.Contains(r.subjects, c.In)
+func (f *fieldRules) renames(c Change) bool {
+	return c.Kind == RenamedField && slices.Contains(f.subjects, c.In)
 }
 
 // within reports whether a path is that of a field, or of one in it.
@@ -184,8 +184,8 @@ func within(path, outer string) bool {
 }
 
 // path returns the present path of a saved one.
-func (r *fieldRules) path(saved string) string {
-	if now, ok := r.paths[saved]; ok {
+func (f *fieldRules) path(saved string) string {
+	if now, ok := f.paths[saved]; ok {
 		return now
 	}
 	return saved
@@ -193,32 +193,32 @@ func (r *fieldRules) path(saved string) string {
 
 // allow reports whether a change says that a field, by its saved or its present path, is dropped or
 // narrowed.
-func (r *fieldRules) allow(how ChangeKind, saved, now string) bool {
-	return slices.ContainsFunc(r.changes, func(c Change) bool {
-		return c.Kind == how && slices.Contains(r.subjects, c.In) && (slices.ContainsFunc(c.Fields, func(f string) bool {
-			return within(saved, f) || within(now, f)
+func (f *fieldRules) allow(how ChangeKind, saved, now string) bool {
+	return slices.ContainsFunc(f.changes, func(c Change) bool {
+		return c.Kind == how && slices.Contains(f.subjects, c.In) && (slices.ContainsFunc(c.Fields, func(field string) bool {
+			return within(saved, field) || within(now, field)
 		}))
 	})
 }
 
 // codecName returns the present name of a type with a codec.
-func (r *fieldRules) codecName(saved string) string {
-	return r.changes.Rename("codec", []string{saved}, nil)[0]
+func (f *fieldRules) codecName(saved string) string {
+	return f.changes.Rename("codec", []string{saved}, nil)[0]
 }
 
 // Migrate returns the form that reads saved values, whose form has this hash, by a Migration to
 // type now. It returns nil if there is none, and whether there is one from another form.
-func (all Changes) Migrate(saved uint64, now reflect.Type, codecs *state.Codecs) (form extend.Form, other bool, err error) {
-	for _, c := range all {
-		if c.Kind != Migrated || c.Now != now {
+func (c Changes) Migrate(saved uint64, now reflect.Type, codecs *state.Codecs) (form extend.Form, other bool, err error) {
+	for _, one := range c {
+		if one.Kind != Migrated || one.Now != now {
 			continue
 		}
-		old, err := extend.FormOf(codecs, c.Old, true)
+		old, err := extend.FormOf(codecs, one.Old, true)
 		if err != nil {
 			return nil, false, err
 		}
 		if shape.HashOf(old) == saved {
-			return c.form(old), false, nil
+			return one.form(old), false, nil
 		}
 		other = true
 	}

@@ -4,8 +4,11 @@ package schema
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"reflect"
+	"strconv"
+	"strings"
 
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
@@ -13,7 +16,303 @@ import (
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/shape"
 )
 
-// This file converts values.
+// Side is a form of a type: the saved one, or the world's.
+type Side struct {
+	Name   string // by which Changes call what has the type
+	Type   string
+	Parts  []extend.Part
+	Leaves []shape.Leaf // the fields in the parts
+}
+
+// Note says what becomes of a field, or of all of them.
+type Note struct {
+	Field, Was, Is, Text string
+	Refused              bool
+}
+
+// Convert returns a form that reads values of the saved form as values of own, which form reads. It
+// is nil for the notes alone. Some of them may say that this must not be.
+func Convert(changes Changes, saved, own Side, form extend.Form) (extend.Form, []Note) {
+	p := &pairing{rules: changes.rulesOf(saved.Name, own.Name, paths(saved.Leaves), paths(own.Leaves))}
+	return p.convert(saved, own, form), p.notes
+}
+
+// pairing is the comparison of a saved form with the world's.
+type pairing struct {
+	rules *fieldRules
+	notes []Note
+}
+
+// note adds a difference.
+func (p *pairing) note(field, was, is string, refused bool, text string, args ...any) {
+	p.notes = append(p.notes, Note{field, was, is, fmt.Sprintf(text, args...), refused})
+}
+
+// say returns a Change, as Go code, for an error to suggest.
+func (p *pairing) say(how, path string, more ...string) string {
+	all := append([]string{strconv.Quote(p.rules.subjects[1]), strconv.Quote(path)}, more...)
+	return fmt.Sprintf("%s(%s)", how, strings.Join(all, ", "))
+}
+
+// convert returns a converter that reads values of one form as values of another.
+func (p *pairing) convert(saved, own Side, form extend.Form) *converter {
+	c := newConverter(saved.Parts, own.Parts, form)
+	p.match(saved.Leaves, own.Leaves, func(s, o *shape.Leaf) {
+		x := &c.parts[s.Part]
+		switch {
+		case s.How != o.How || s.How == shape.ByCodec && p.rules.codecName(s.Text) != o.Text:
+			p.refuse(s, o, s.How == shape.ByCodec || o.How == shape.ByCodec)
+			return
+		case s.How == shape.AsMemory:
+			steps, _ := p.pair(s, o)
+			for i := range steps {
+				steps[i].part = o.Part
+			}
+			x.steps = joined(append(x.steps, steps...))
+			return
+		case s.How == shape.AsCBOR:
+			_, x.rewrite = p.pair(s, o)
+		}
+		if x.rewrite != leftOut {
+			x.to = o.Part
+		}
+	})
+	if len(p.notes) == 0 {
+		size := 0
+		for _, x := range saved.Parts {
+			size += x.Size
+		}
+		p.note("", fmt.Sprintf("%d bytes", size), own.Type, false, "its fields are at other places in memory")
+	}
+	return c
+}
+
+// match calls pair for the fields that both have, by their present paths. It notes those that are
+// new and those that are gone, and returns the latter.
+func (p *pairing) match(saved, own []shape.Leaf, pair func(s, o *shape.Leaf)) (gone []*shape.Leaf) {
+	byPath := map[string]*shape.Leaf{}
+	for i := range saved {
+		byPath[p.rules.path(saved[i].Path)] = &saved[i]
+	}
+	for i := range own {
+		o := &own[i]
+		s := byPath[o.Path]
+		if s == nil {
+			p.note(o.Path, "", o.Text, false, "is new, and begins at zero")
+			continue
+		}
+		delete(byPath, o.Path)
+		if s.Path != o.Path && p.rules.paths[s.Path] == o.Path {
+			p.note(s.Path, s.Text, s.Text, false, "is %s now", o.Path)
+		}
+		pair(s, o)
+	}
+	for i := range saved {
+		s := &saved[i]
+		now := p.rules.path(s.Path)
+		if byPath[now] != s {
+			continue
+		}
+		if gone = append(gone, s); p.rules.allow(Dropped, s.Path, now) {
+			p.note(s.Path, s.Text, "", false, "is dropped")
+		} else {
+			p.note(s.Path, s.Text, "", true, "is not in this world: say %s or %s", p.say("Dropped", s.Path), p.say("RenamedField", s.Path, "…"))
+		}
+	}
+	return gone
+}
+
+// refuse notes that a type cannot become another.
+func (p *pairing) refuse(s, o *shape.Leaf, codec bool) {
+	switch drop := p.say("Dropped", s.Path); {
+	case p.rules.allow(Dropped, s.Path, o.Path):
+		p.note(s.Path, s.Text, o.Text, false, "is dropped, and begins at zero")
+	case codec && s.Kind == o.Kind:
+		p.note(s.Path, s.Text, o.Text, true, "is written by another codec: say Renamed(%q, %q) if it reads what the old one wrote, %s, or give a Migrated", s.Text, o.Text, drop)
+	default:
+		p.note(s.Path, s.Text, o.Text, true, "does not become that by itself: say %s, or give a Migrated", drop)
+	}
+}
+
+// narrow reports whether a change allows a field to lose what its new type does not hold.
+func (p *pairing) narrow(s, o *shape.Leaf) bool {
+	switch {
+	case p.rules.allow(Narrowed, s.Path, o.Path):
+		p.note(s.Path, s.Text, o.Text, false, "is narrowed")
+		return true
+	case p.rules.allow(Dropped, s.Path, o.Path):
+		p.note(s.Path, s.Text, o.Text, false, "is dropped, and begins at zero")
+	default:
+		p.note(s.Path, s.Text, o.Text, true, "does not hold each of its values: say %s, %s, or give a Migrated", p.say("Narrowed", s.Path), p.say("Dropped", s.Path))
+	}
+	return false
+}
+
+// pair compares a field of both forms. If it is memory, pair returns the steps that copy it. If it
+// is CBOR, in which a type finds fields by their names, pair returns what must be changed in it:
+// nil for nothing, and leftOut if the other type can read nothing of it.
+func (p *pairing) pair(s, o *shape.Leaf) ([]step, *rewriting) {
+	memory, kind, as, n := s.How == shape.AsMemory, s.Kind, o.Kind, 1
+	if isComplex(kind) && isComplex(as) {
+		kind, as, n = kind-reflect.Complex64+reflect.Float32, as-reflect.Complex64+reflect.Float32, 2
+	}
+	number := []step{{from: s.At, to: o.At, n: n, kind: kind, as: as}}
+	switch same := s.Kind == o.Kind; {
+	case !memory && s.Text == o.Text && len(p.rules.paths) == 0:
+		return nil, nil
+	case same && kind == reflect.Struct:
+		return p.fields(s, o)
+	case same && kind == reflect.Invalid: // both write themselves
+		was, _ := strconv.Unquote(s.Text)
+		if is, _ := strconv.Unquote(o.Text); is != p.rules.codecName(was) {
+			p.refuse(inner(s, &shape.Shape{Text: was}), inner(o, &shape.Shape{Text: is}), true)
+			return nil, leftOut
+		}
+		return nil, nil
+	case !memory && same && s.IsBytes() == o.IsBytes() && (kind != reflect.Array || s.Len <= o.Len):
+		return nil, p.elements(s, o)
+	case memory && same && kind == reflect.Array:
+		return p.array(s, o), nil
+	case memory && same && kind == reflect.Bool:
+		return number, nil
+	case memory && same:
+		return []step{{from: s.At, to: o.At, n: s.Size}}, nil
+	case !shape.IsNumber(kind) || !shape.IsNumber(as):
+	case shape.Lossless(kind, as):
+		p.note(s.Path, s.Text, o.Text, false, "is converted")
+		return number, nil
+	case memory && p.narrow(s, o):
+		return number, nil
+	case memory:
+		return nil, nil
+	}
+	p.refuse(s, o, false)
+	return nil, leftOut
+}
+
+func isComplex(k reflect.Kind) bool { return k == reflect.Complex64 || k == reflect.Complex128 }
+
+// inner returns something in a field, at the beginning of its memory.
+func inner(x *shape.Leaf, s *shape.Shape) *shape.Leaf {
+	return &shape.Leaf{Path: x.Path, How: x.How, Shape: s}
+}
+
+// array is pair for arrays in memory.
+func (p *pairing) array(s, o *shape.Leaf) []step {
+	switch {
+	case s.Len > o.Len && !p.narrow(s, o):
+		return nil
+	case s.Len < o.Len:
+		p.note(s.Path, s.Text, o.Text, false, "is longer; what is new begins at zero")
+	}
+	x := step{from: s.At, to: o.At, n: min(s.Len, o.Len), each: [2]int{s.Elem.Size, o.Elem.Size}}
+	x.elements, _ = p.pair(inner(s, s.Elem), inner(o, o.Elem))
+	switch {
+	case len(x.elements) == 0 || x.n == 0:
+		return nil
+	case len(x.elements) > 1:
+		return []step{x}
+	}
+	if e := x.elements[0]; e.copies() && e.n == s.Elem.Size && e.n == o.Elem.Size {
+		x.n, x.elements = x.n*e.n, nil
+	} else if e.elements == nil && !e.copies() && e.n == 1 && (shape.IsNumber(s.Elem.Kind) || s.Elem.Kind == reflect.Bool) {
+		x.kind, x.as, x.elements = e.kind, e.as, nil
+	}
+	return []step{x}
+}
+
+// elements is pair for what has elements in CBOR.
+func (p *pairing) elements(s, o *shape.Leaf) *rewriting {
+	if s.Elem == nil {
+		return nil
+	}
+	if s.Kind == reflect.Array && s.Len < o.Len {
+		p.note(s.Path, s.Text, o.Text, false, "is longer; what is new begins at zero")
+	}
+	if s.Kind == reflect.Map {
+		if _, key := p.pair(inner(s, s.Key), inner(o, o.Key)); key != nil {
+			return leftOut
+		}
+	}
+	_, elem := p.pair(inner(s, s.Elem), inner(o, o.Elem))
+	if elem == nil || elem == leftOut || s.Kind == reflect.Pointer {
+		return elem
+	}
+	return &rewriting{elem: elem}
+}
+
+// fields is pair for structs.
+func (p *pairing) fields(s, o *shape.Leaf) (steps []step, x *rewriting) {
+	x = &rewriting{fields: map[string]fieldRewriting{}}
+	gone := p.match(fieldsOf(s), fieldsOf(o), func(f, g *shape.Leaf) {
+		some, inner := p.pair(f, g)
+		steps = append(steps, some...)
+		switch key := string(cbor.Key(f.Name)); {
+		case inner == leftOut:
+			x.fields[key] = fieldRewriting{}
+		case inner != nil || f.Name != g.Name:
+			x.fields[key] = fieldRewriting{key: cbor.Key(g.Name), rewriting: inner}
+		}
+	})
+	for _, f := range gone {
+		x.fields[string(cbor.Key(f.Name))] = fieldRewriting{}
+	}
+	if len(x.fields) == 0 {
+		x = nil
+	}
+	return joined(steps), x
+}
+
+// fieldsOf returns the fields of a struct that is a field, or within one.
+func fieldsOf(x *shape.Leaf) (all []shape.Leaf) {
+	for _, f := range x.Fields {
+		all = append(all, shape.Leaf{Path: join(x.Path, f.Name), Name: f.Name, At: x.At + f.At, How: x.How, Shape: f.Shape})
+	}
+	return all
+}
+
+// joined merges copies of adjacent bytes into one step.
+func joined(steps []step) (all []step) {
+	for _, x := range steps {
+		if n := len(all); n > 0 && x.copies() && all[n-1].copies() && all[n-1].part == x.part && all[n-1].from+all[n-1].n == x.from && all[n-1].to+all[n-1].n == x.to {
+			all[n-1].n += x.n
+			continue
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// copies reports whether a step copies bytes.
+func (s *step) copies() bool { return s.elements == nil && s.as == reflect.Invalid }
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// paths lists the paths of fields and of the fields within them.
+func paths(all []shape.Leaf) (list []string) {
+	var add func(path string, s *shape.Shape)
+	add = func(path string, s *shape.Shape) {
+		if s.Elem != nil {
+			add(path, s.Elem)
+		}
+		for _, f := range s.Fields {
+			list = append(list, join(path, f.Name))
+			add(join(path, f.Name), f.Shape)
+		}
+	}
+	for _, x := range all {
+		list = append(list, x.Path)
+		add(x.Path, x.Shape)
+	}
+	return list
+}
+
+// What follows converts values, as the comparison has found.
 
 // converter is a extend.Form that reads values written by another form of the type. Each component
 // has one. Immutable.
@@ -30,17 +329,12 @@ type savedPart struct {
 	extend.Part
 	to      int // of a codec's bytes: the part of the world's form, or -1
 	rewrite *rewriting
-	copies  []copying // of the bytes that are memory, by part of the world's form
-}
-
-// copying copies memory to a part of the world's form.
-type copying struct {
-	to    int
-	steps []step
+	steps   []step // of the bytes that are memory
 }
 
 // step copies bytes, numbers or elements of an array from a place in a row to one in another.
 type step struct {
+	part     int // of the world's form, to which it copies
 	from, to int
 	n        int // bytes, numbers or elements
 	kind     reflect.Kind
@@ -51,11 +345,12 @@ type step struct {
 
 // newConverter returns a converter that reads values of the saved parts, and keeps nothing of them.
 func newConverter(saved, own []extend.Part, form extend.Form) *converter {
-	c := &converter{Form: form, own: own, least: shape.Least(saved)}
+	bytes := shape.Skip(saved)
+	c := &converter{Form: form, own: own, least: bytes.Least()}
 	for _, p := range saved {
 		c.parts = append(c.parts, savedPart{Part: p, to: -1})
 	}
-	c.flat = shape.Fixed(saved) && len(saved) <= 1 && len(c.own) == 1 && !c.own[0].ByCodec
+	c.flat = bytes.Fixed() && len(saved) <= 1 && len(c.own) == 1 && !c.own[0].ByCodec
 	return c
 }
 
@@ -76,10 +371,8 @@ func (c *converter) ReadAll(src []byte, values mem.Cells) (rest []byte, err erro
 	}
 	clear(values.Bytes)
 	for _, p := range c.parts {
-		for _, x := range p.copies {
-			for i := range x.steps {
-				x.steps[i].run(values.Bytes, src, values.Len, len(values.Bytes)/max(values.Len, 1), c.least)
-			}
+		for i := range p.steps {
+			p.steps[i].run(values.Bytes, src, values.Len, len(values.Bytes)/max(values.Len, 1), c.least)
 		}
 	}
 	return src[c.least*values.Len:], nil
@@ -98,12 +391,9 @@ func (c *converter) Read(src []byte, value mem.Cells) (rest []byte, err error) {
 		if body, src, err = shape.Cut(src, &p.Part); err != nil {
 			return nil, err
 		}
-		for _, x := range p.copies {
-			to := &c.own[x.to]
-			dst := value.PartBytes(uintptr(to.Offset), uintptr(to.Size))
-			for k := range x.steps {
-				x.steps[k].run(dst, body, 1, 0, 0)
-			}
+		for k := range p.steps {
+			to := &c.own[p.steps[k].part]
+			p.steps[k].run(value.PartBytes(uintptr(to.Offset), uintptr(to.Size)), body, 1, 0, 0)
 		}
 		if p.to < 0 {
 			continue
@@ -179,40 +469,30 @@ func between(all []uint64, kind, as reflect.Kind) {
 	if negative {
 		least = -1 << (width & 63)
 	}
-	switch {
-	case shape.Lossless(kind, as) && (shape.IsFloat(kind) || !shape.IsFloat(as)):
-	case shape.IsFloat(kind) && shape.IsFloat(as): // shape.PutNumbers does it
-	case as == reflect.Float32 && signed: // converted directly, to round once
+	switch from, to := shape.IsFloat(kind), shape.IsFloat(as); {
+	case from && to, !to && shape.Lossless(kind, as): // shape.PutNumbers does it
+	case to:
 		for i, v := range all {
-			all[i] = math.Float64bits(float64(float32(int64(v))))
+			f := float64(v)
+			switch {
+			case signed && as == reflect.Float32: // converted directly, to round once
+				f = float64(float32(int64(v)))
+			case signed:
+				f = float64(int64(v))
+			case as == reflect.Float32:
+				f = float64(float32(v))
+			}
+			all[i] = math.Float64bits(f)
 		}
-	case as == reflect.Float32:
-		for i, v := range all {
-			all[i] = math.Float64bits(float64(float32(v)))
-		}
-	case shape.IsFloat(as) && signed:
-		for i, v := range all {
-			all[i] = math.Float64bits(float64(int64(v)))
-		}
-	case shape.IsFloat(as):
-		for i, v := range all {
-			all[i] = math.Float64bits(float64(v))
-		}
-	case shape.IsFloat(kind):
+	case from:
 		for i, v := range all {
 			all[i] = wholeOf(math.Float64frombits(v), least, most)
 		}
-	case signed:
-		for i, v := range all {
-			if v := int64(v); v < least {
-				all[i] = uint64(least)
-			} else if v > 0 && uint64(v) > most {
-				all[i] = most
-			}
-		}
 	default:
 		for i, v := range all {
-			all[i] = min(v, most)
+			if all[i] = min(v, most); signed && int64(v) < 0 {
+				all[i] = uint64(max(int64(v), least))
+			}
 		}
 	}
 }

@@ -4,7 +4,11 @@
 package shape
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"math"
+	"math/bits"
 	"reflect"
 	"strconv"
 	"strings"
@@ -12,6 +16,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/mem"
 )
 
 // Shape is a type as a snapshot describes it: as memory, or as CBOR.
@@ -42,6 +47,7 @@ func (s *Shape) IsBytes() bool {
 // text or CBOR writes.
 type Leaf struct {
 	Path string // without the type, such as Place.X; empty if the value is not a struct
+	Name string // the last name of a path within a field; elsewhere empty
 	Part int    // of the form
 	At   int    // in the part
 	How  Written
@@ -145,137 +151,316 @@ type typeParser struct {
 	err  error
 }
 
-func (p *typeParser) fail() *Shape {
-	if p.err == nil {
-		p.err = fmt.Errorf("no type is %.40q", p.rest)
+func (t *typeParser) fail() *Shape {
+	if t.err == nil {
+		t.err = fmt.Errorf("no type is %.40q", t.rest)
 	}
 	return &Shape{}
 }
 
 // cut removes a text from the front, or reports that it is not there.
-func (p *typeParser) cut(text string) (ok bool) {
-	p.rest, ok = strings.CutPrefix(p.rest, text)
+func (t *typeParser) cut(text string) (ok bool) {
+	t.rest, ok = strings.CutPrefix(t.rest, text)
 	return ok
 }
 
-func (p *typeParser) must(text string) {
-	if !p.cut(text) {
-		p.fail()
+func (t *typeParser) must(text string) {
+	if !t.cut(text) {
+		t.fail()
 	}
 }
 
 // number reads digits.
-func (p *typeParser) number() int {
-	n := len(p.rest) - len(strings.TrimLeft(p.rest, "0123456789"))
-	v, err := strconv.ParseUint(p.rest[:n], 10, 30)
+func (t *typeParser) number() int {
+	n := len(t.rest) - len(strings.TrimLeft(t.rest, "0123456789"))
+	v, err := strconv.ParseUint(t.rest[:n], 10, 30)
 	if err != nil {
-		p.fail()
+		t.fail()
 		return 0
 	}
-	p.rest = p.rest[n:]
+	t.rest = t.rest[n:]
 	return int(v)
 }
 
 // name reads the name of a field, which is in quotes if it is no identifier.
-func (p *typeParser) name() string {
-	if quoted, err := strconv.QuotedPrefix(p.rest); err == nil && quoted[0] == '"' {
-		p.rest = p.rest[len(quoted):]
+func (t *typeParser) name() string {
+	if quoted, err := strconv.QuotedPrefix(t.rest); err == nil && quoted[0] == '"' {
+		t.rest = t.rest[len(quoted):]
 		name, _ := strconv.Unquote(quoted)
 		return name
 	}
-	at := strings.IndexByte(p.rest, ' ')
+	at := strings.IndexByte(t.rest, ' ')
 	if at < 1 {
-		p.fail()
+		t.fail()
 		return ""
 	}
-	name := p.rest[:at]
-	p.rest = p.rest[at:]
+	name := t.rest[:at]
+	t.rest = t.rest[at:]
 	return name
 }
 
 // parse reads a type, within as many others as depth says.
-func (p *typeParser) parse(depth int) (s *Shape) {
+func (t *typeParser) parse(depth int) (s *Shape) {
 	s = &Shape{}
-	if depth > NestedMost || p.err != nil {
-		return p.fail()
+	if depth > NestedMost || t.err != nil {
+		return t.fail()
 	}
-	whole := p.rest
-	defer func() { s.Text = whole[:len(whole)-len(p.rest)] }()
+	whole := t.rest
+	defer func() { s.Text = whole[:len(whole)-len(t.rest)] }()
 	switch {
-	case p.cut("{"):
+	case t.cut("{"):
 		s.Kind = reflect.Struct
-		p.fields(s, depth)
-	case p.cbor && p.cut("[]"):
-		s.Kind, s.Elem = reflect.Slice, p.parse(depth+1)
-	case p.cbor && p.cut("*"):
-		s.Kind, s.Elem = reflect.Pointer, p.parse(depth+1)
-	case p.cbor && p.cut("map["):
-		s.Kind, s.Key = reflect.Map, p.parse(depth+1)
-		p.must("]")
-		s.Elem = p.parse(depth + 1)
-	case p.cut("["):
-		s.Kind, s.Len = reflect.Array, p.number()
-		p.must("]")
-		s.Elem = p.parse(depth + 1)
+		t.fields(s, depth)
+	case t.cbor && t.cut("[]"):
+		s.Kind, s.Elem = reflect.Slice, t.parse(depth+1)
+	case t.cbor && t.cut("*"):
+		s.Kind, s.Elem = reflect.Pointer, t.parse(depth+1)
+	case t.cbor && t.cut("map["):
+		s.Kind, s.Key = reflect.Map, t.parse(depth+1)
+		t.must("]")
+		s.Elem = t.parse(depth + 1)
+	case t.cut("["):
+		s.Kind, s.Len = reflect.Array, t.number()
+		t.must("]")
+		s.Elem = t.parse(depth + 1)
 		if s.Elem.Size > 0 && s.Len > sizeMax/s.Elem.Size {
-			return p.fail()
+			return t.fail()
 		}
 		s.Size = s.Len * s.Elem.Size
-	case p.cbor && strings.HasPrefix(p.rest, `"`):
-		quoted, err := strconv.QuotedPrefix(p.rest)
+	case t.cbor && strings.HasPrefix(t.rest, `"`):
+		quoted, err := strconv.QuotedPrefix(t.rest)
 		if err != nil {
-			return p.fail()
+			return t.fail()
 		}
-		p.rest = p.rest[len(quoted):]
-	case !p.cbor && p.cut("handle"):
+		t.rest = t.rest[len(quoted):]
+	case !t.cbor && t.cut("handle"):
 		s.Kind, s.Size, s.Handle = reflect.Uint64, 8, true
 	default:
-		n := len(p.rest) - len(strings.TrimLeft(p.rest, "abcdefghijklmnopqrstuvwxyz0123456789"))
+		n := len(t.rest) - len(strings.TrimLeft(t.rest, "abcdefghijklmnopqrstuvwxyz0123456789"))
 		for kind, size := range sizes {
-			if size > 0 && reflect.Kind(kind).String() == p.rest[:n] {
+			if size > 0 && reflect.Kind(kind).String() == t.rest[:n] {
 				s.Kind, s.Size = reflect.Kind(kind), size
 			}
 		}
-		if p.cbor && p.rest[:n] == "string" {
+		if t.cbor && t.rest[:n] == "string" {
 			s.Kind = reflect.String
 		}
 		if s.Kind == reflect.Invalid {
-			return p.fail()
+			return t.fail()
 		}
-		p.rest = p.rest[n:]
+		t.rest = t.rest[n:]
 	}
 	return s
 }
 
 // fields reads the fields of a struct, and what follows them.
-func (p *typeParser) fields(s *Shape, depth int) {
+func (t *typeParser) fields(s *Shape, depth int) {
 	end, known := 0, map[string]bool{}
-	for p.err == nil && !p.cut("}") {
-		if !p.cbor && p.rest != "" && p.rest[0] >= '0' && p.rest[0] <= '9' {
-			if s.Size = p.number(); s.Size < end {
-				p.fail()
+	for t.err == nil && !t.cut("}") {
+		if !t.cbor && t.rest != "" && t.rest[0] >= '0' && t.rest[0] <= '9' {
+			if s.Size = t.number(); s.Size < end {
+				t.fail()
 			}
-			p.must("}")
+			t.must("}")
 			return
 		}
-		f := Field{Name: p.name()}
-		p.must(" ")
-		f.Shape = p.parse(depth + 1)
-		if !p.cbor {
-			p.must("@")
-			f.At = p.number()
+		f := Field{Name: t.name()}
+		t.must(" ")
+		f.Shape = t.parse(depth + 1)
+		if !t.cbor {
+			t.must("@")
+			f.At = t.number()
 		}
-		p.must(";")
+		t.must(";")
 		if f.At < end || known[f.Name] {
-			p.fail()
+			t.fail()
 		}
 		known[f.Name] = true
-		if end = f.At + f.Size; p.cbor {
+		if end = f.At + f.Size; t.cbor {
 			end = 0
 		}
 		s.Fields = append(s.Fields, f)
 	}
-	if !p.cbor {
-		p.fail() // its size is missing
+	if !t.cbor {
+		t.fail() // its size is missing
+	}
+}
+
+// ErrShort is returned for bytes that end within a value.
+var ErrShort = errors.New("a value ends before its last field")
+
+// Cut splits off the bytes of a part from the front of src.
+func Cut(src []byte, p *extend.Part) (body, rest []byte, err error) {
+	n := uint64(p.Size)
+	if p.ByCodec {
+		if len(src) < 4 {
+			return nil, nil, ErrShort
+		}
+		n, src = uint64(binary.LittleEndian.Uint32(src)), src[4:]
+	}
+	if n > uint64(len(src)) {
+		return nil, nil, ErrShort
+	}
+	return src[:n:n], src[n:], nil
+}
+
+// Skipper passes over values, of which it needs only the parts that are written of each. Of a
+// extend.Form it is the half that reads.
+//
+// Ownership: immutable.
+type Skipper struct {
+	extend.Form // nil
+	parts       []extend.Part
+	least       int
+	fixed       bool
+}
+
+// Skip returns a Skipper of values with these parts.
+func Skip(parts []extend.Part) *Skipper {
+	s := &Skipper{parts: parts, fixed: true}
+	for _, p := range parts {
+		if s.least += p.Size; p.ByCodec {
+			s.least, s.fixed = s.least+4, false
+		}
+	}
+	return s
+}
+
+// Least returns how many bytes a value takes at least.
+func (s *Skipper) Least() int { return s.least }
+
+// Fixed reports whether each value takes as many bytes: all of it is written as memory.
+func (s *Skipper) Fixed() bool { return s.fixed }
+
+// ByCodec reports false: nothing is called.
+func (s *Skipper) ByCodec() bool { return false }
+
+// Read passes over a value.
+func (s *Skipper) Read(src []byte, _ mem.Cells) (rest []byte, err error) {
+	for i := range s.parts {
+		if _, src, err = Cut(src, &s.parts[i]); err != nil {
+			return nil, err
+		}
+	}
+	return src, nil
+}
+
+// ReadAll passes over as many values as there are cells.
+func (s *Skipper) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
+	if s.fixed {
+		if s.least > 0 && values.Len > len(src)/s.least {
+			return nil, ErrShort
+		}
+		return src[s.least*values.Len:], nil
+	}
+	for range values.Len {
+		if src, err = s.Read(src, values); err != nil {
+			return nil, err
+		}
+	}
+	return src, nil
+}
+
+// What follows reads and writes numbers as they are in memory.
+
+// sizes are the sizes of kinds that are written as memory.
+var sizes = [...]int{
+	reflect.Bool: 1, reflect.Int: bits.UintSize / 8, reflect.Int8: 1, reflect.Int16: 2, reflect.Int32: 4, reflect.Int64: 8,
+	reflect.Uint: bits.UintSize / 8, reflect.Uint8: 1, reflect.Uint16: 2, reflect.Uint32: 4, reflect.Uint64: 8,
+	reflect.Uintptr: bits.UintSize / 8, reflect.Float32: 4, reflect.Float64: 8, reflect.Complex64: 8, reflect.Complex128: 16,
+}
+
+// SizeOf returns the size of a kind that is written as memory.
+func SizeOf(k reflect.Kind) int { return sizes[k] }
+
+// Exact returns how many bits of an integer a kind of number holds, and whether negative ones, too.
+func Exact(k reflect.Kind) (width int, signed bool) {
+	switch {
+	case k == reflect.Float32:
+		return 24, true
+	case k == reflect.Float64:
+		return 53, true
+	case k >= reflect.Int && k <= reflect.Int64:
+		return sizes[k]*8 - 1, true
+	}
+	return sizes[k] * 8, false
+}
+
+// IsNumber reports whether a kind is an integer or a float.
+func IsNumber(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Float64 }
+
+// IsFloat reports whether a kind is a float.
+func IsFloat(k reflect.Kind) bool { return k == reflect.Float32 || k == reflect.Float64 }
+
+// Lossless reports whether a kind of number holds each value of another.
+func Lossless(from, to reflect.Kind) bool {
+	a, negative := Exact(from)
+	b, signed := Exact(to)
+	return a <= b && (signed || !negative) && (IsFloat(to) || !IsFloat(from))
+}
+
+// Numbers reads numbers: signed ones as int64, others as uint64, floats as float64.
+func Numbers(to []uint64, kind reflect.Kind, src []byte, apart int) {
+	ne := binary.NativeEndian
+	size, signed := sizes[kind], kind <= reflect.Int64
+	switch {
+	case kind == reflect.Float32:
+		for i := range to {
+			to[i] = math.Float64bits(float64(math.Float32frombits(ne.Uint32(src[i*apart:]))))
+		}
+	case kind == reflect.Bool:
+		for i := range to {
+			to[i] = uint64(src[i*apart] & 1)
+		}
+	case size == 8:
+		for i := range to {
+			to[i] = ne.Uint64(src[i*apart:])
+		}
+	case size == 4 && signed:
+		for i := range to {
+			to[i] = uint64(int32(ne.Uint32(src[i*apart:])))
+		}
+	case size == 4:
+		for i := range to {
+			to[i] = uint64(ne.Uint32(src[i*apart:]))
+		}
+	default:
+		shift := 64 - 8*size
+		for i := range to {
+			v := uint64(src[i*apart])
+			if size == 2 {
+				v = uint64(ne.Uint16(src[i*apart:]))
+			}
+			if to[i] = v; signed {
+				to[i] = uint64(int64(v<<shift) >> shift)
+			}
+		}
+	}
+}
+
+// PutNumbers writes numbers as Numbers would read them.
+func PutNumbers(all []uint64, kind reflect.Kind, dst []byte, apart int) {
+	ne := binary.NativeEndian
+	switch size := sizes[kind]; {
+	case kind == reflect.Float32:
+		for i, v := range all {
+			ne.PutUint32(dst[i*apart:], math.Float32bits(float32(math.Float64frombits(v))))
+		}
+	case size == 8:
+		for i, v := range all {
+			ne.PutUint64(dst[i*apart:], v)
+		}
+	case size == 4:
+		for i, v := range all {
+			ne.PutUint32(dst[i*apart:], uint32(v))
+		}
+	case size == 2:
+		for i, v := range all {
+			ne.PutUint16(dst[i*apart:], uint16(v))
+		}
+	default:
+		for i, v := range all {
+			dst[i*apart] = byte(v)
+		}
 	}
 }

@@ -2,80 +2,129 @@ package snapshot
 
 import (
 	"fmt"
-	"io"
 	"slices"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/schema"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/shape"
+	"github.com/atoll-sim/atoll/persist/state"
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
 
-// PlanLoad returns what Load would do about each difference of the snapshot and the world, and
-// what it would refuse. It reads the beginning of the snapshot and does not touch the world, which
-// need not be new. Errors are those of Load for data that is no snapshot.
-//
-// It compares names and types. It cannot see that a number means something else now, as when the
-// constants of an enum are renumbered: Load then reads the old numbers. So never renumber, or give
-// the field another name, too, and convert it by a Migrated.
-func PlanLoad(src io.Reader, w *world.World, o Options) (Plan, error) {
-	if w == nil {
-		panic("snapshot: PlanLoad for a nil World; pass one of world.New")
-	}
-	o = o.validate("PlanLoad")
-	if err := w.Err(); err != nil {
-		return Plan{}, err
-	}
-	d := engine.Of(w)
-	d.MustIdle("snapshot.PlanLoad")
-	l := &loading{w: w, v: d.Survey(), o: &o, r: format.SourceOf(src)}
-	return l.plan()
+// catalogue lists everything that is registered, or that a snapshot has. What is registered has the
+// form that writes its values, what a snapshot has a description of the form.
+type catalogue struct {
+	*format.Catalogue
+	hashed   map[string]bool    // of a world: the lists on which its hash depends
+	balances scheduler.Balancer // of a world, or nil
 }
 
-// PlanFiles is PlanLoad with a snapshot instead of a world: of that world, or of another of the
-// same program. It cannot check what only a world or its Options have: kinds of requests, whether a
-// Change.Migrated fits, and whether Load gets an Also or a Scheduler that the new snapshot lacks,
-// as package durable does. Of the Options it uses Changes and OtherOptions.
-func PlanFiles(old, now io.Reader, o Options) (p Plan, err error) {
-	o = o.validate("PlanFiles")
-	var saved [2]*loading
-	for i, src := range []io.Reader{old, now} {
-		saved[i] = &loading{r: format.SourceOf(src)}
-		if err := saved[i].readHead(); err != nil {
-			return p, fmt.Errorf("%w (of %s)", err, []string{"the old one", "the new one"}[i])
+// catalogueOf lists what a world has. Kinds of requests are listed by name only: see findForm.
+func catalogueOf(w *world.World, v *engine.Survey, o *Options) (x *catalogue, err error) {
+	x = &catalogue{Catalogue: &format.Catalogue{Scheduler: o.Scheduler != nil}, hashed: map[string]bool{}}
+	for _, r := range v.Registered() {
+		if x.hashed[r.What] = true; !slices.Contains(format.Listed[:], r.What) {
+			panic(fmt.Sprintf("snapshot: the state hash depends on what is registered as %q, which snapshots do not list", r.What))
 		}
 	}
-	p.Info = Info(saved[0].head.Info)
-	_, p.Differences = compare(saved[1].head.Settings, saved[0].head.Settings, o.OtherOptions)
-	m := matching{saved: saved[0].names, own: saved[1].names, o: &o, files: true, list: &p.Differences}
-	_, err = m.all()
-	return p, err
+	typed := func(what string, all []extend.Named) (list []format.Named) {
+		for i, n := range all {
+			item := format.Named{Name: n.Name, Of: n.Type, At: i}
+			if e := findForm(&item, o.Codecs); e != nil && err == nil {
+				err = fmt.Errorf("snapshot: %s %q: %w", what, n.Name, e)
+			}
+			list = append(list, item)
+		}
+		return list
+	}
+	x.Components, x.Messages, x.Resources = typed("component", v.Components()), typed("message", v.Messages()), typed("resource", v.Resources())
+	for i := range x.Resources {
+		if _, parts := v.Resource(i); parts > 0 && err == nil {
+			x.Resources[i].Hash ^= format.Accumulates
+		}
+	}
+	kinds := v.Kinds()
+	for i := range kinds.Len() {
+		d, t := kinds.Describe(i)
+		x.Kinds = append(x.Kinds, format.Named{Name: d.Name, Of: t, At: i})
+	}
+	for i, h := range v.Hooks() {
+		x.Hooks = append(x.Hooks, format.Named{Name: h.Name(), At: i})
+	}
+	for i, e := range v.Extensions() {
+		shown, wrong := extend.StateOf(e, o.Codecs, true)
+		if wrong != nil {
+			return nil, fmt.Errorf("snapshot: extension %q: %w", extend.NameOf(e, i), wrong)
+		}
+		saved, ok := shown.(extend.Saved)
+		if !ok {
+			return nil, fmt.Errorf("snapshot: %w: extension %d of the world, a %T, has no AppendSaved and LoadSaved", state.ErrNoCodec, i, e)
+		}
+		n := format.Named{Name: extend.NameOf(e, i), Saved: saved, At: i}
+		if e, ok := saved.(extend.Optioned); ok {
+			all, same := e.SavedOptions()
+			n.Type, n.Hash = all, xxh3.HashString(same)
+		}
+		x.Extensions = append(x.Extensions, n)
+	}
+	for i, a := range o.Also {
+		n := format.Named{Name: a.Name, At: i}
+		if a.Optional {
+			n.Hash = format.Optional
+		}
+		x.Also = append(x.Also, n)
+	}
+	if o.Scheduler != nil {
+		for i, name := range o.Scheduler.Systems() {
+			x.Systems = append(x.Systems, format.Named{Name: name, At: i})
+		}
+		if x.balances = o.Scheduler.Options().Balancer; x.balances != nil {
+			x.Balancers = []format.Named{{Name: fmt.Sprintf("%T", x.balances)}}
+		}
+	}
+	return x, err
 }
 
-// plan reads the sections that do not change the world, and compares them with the world.
-func (l *loading) plan() (p Plan, err error) {
-	if err = l.readHead(); err != nil {
-		return p, err
+// keep removes all kinds of requests from the list but those under way and those with the same
+// names.
+func (c *catalogue) keep(w *world.World, v *engine.Survey, codecs *state.Codecs) (err error) {
+	used := map[string]bool{}
+	for from := range w.Shards() + 1 {
+		v.Requests(sender(from, w.Shards()), func(r queue.PendingRequest) {
+			used[c.Kinds[r.Kind()].Name] = true
+		})
 	}
-	p.Info = Info(l.head.Info)
-	l.same, p.Differences = compare(format.Settings(format.InfoOf(l.w)), l.head.Settings, l.o.OtherOptions)
-	own, err := catalogueOf(l.w, l.v, l.o)
-	if err != nil {
-		return p, err
+	c.Kinds = slices.DeleteFunc(c.Kinds, func(n format.Named) bool { return !used[n.Name] })
+	for i := range c.Kinds {
+		n := &c.Kinds[i]
+		if e := findForm(n, codecs); e != nil && err == nil {
+			err = fmt.Errorf("snapshot: a %s is under way: %w", n.Name, e)
+		}
 	}
-	l.own = own
-	m := matching{saved: l.names, own: own, o: l.o, list: &p.Differences}
-	same, err := m.all()
-	l.same = l.same && same
-	return p, err
+	return err
 }
 
-// readHead reads the header and the names.
-func (l *loading) readHead() error {
-	head, names, err := format.ReadHead(l.r)
-	if err == nil {
-		l.head, l.names = head, catalogueIn(names)
+// sender returns the sender of a section's requests: a shard or, after the shards, global systems.
+func sender(from, shards int) int {
+	if from == shards {
+		return world.AllShards
+	}
+	return from
+}
+
+// findForm finds how values are written.
+func findForm(n *format.Named, codecs *state.Codecs) (err error) {
+	if n.Of == nil || n.Form != nil {
+		return nil
+	}
+	if n.Form, err = extend.FormOf(codecs, n.Of, true); err == nil {
+		n.Type, n.Hash, n.Parts = n.Of.String(), shape.HashOf(n.Form), n.Form.Parts()
 	}
 	return err
 }
@@ -106,6 +155,7 @@ func compare(own, saved []format.Setting, other bool) (same bool, list []Differe
 type matching struct {
 	saved, own *catalogue
 	o          *Options
+	changes    schema.Changes
 	files      bool // a snapshot stands for the world
 	list       *[]Difference
 }
@@ -118,50 +168,47 @@ func (m *matching) note(what, name, is string, refused bool, text string, args .
 // reports whether both have the same in the same order, so that their hashes must be equal.
 func (m *matching) all() (same bool, err error) {
 	same = true
-	changes := m.o.changes()
+	m.changes = m.o.changes()
 	for i, what := range format.Listed {
-		if what == "system" || what == "balancer" {
-			continue
-		}
-		if what == "request" && m.files {
+		if what == "balancer" || what == "request" && m.files || what == "system" && !m.schedulers() {
 			continue
 		}
 		before := len(*m.list)
-		if err := m.find(changes, what, *m.saved.lists()[i], *m.own.lists()[i]); err != nil {
+		if err := m.find(what, *m.saved.Lists()[i], *m.own.Lists()[i]); err != nil {
 			return false, err
 		}
 		if m.own.hashed[what] {
-			m.order(what, *m.saved.lists()[i])
+			m.order(what, *m.saved.Lists()[i])
 		}
-		same = same && (what == "also" || len(*m.list) == before) // no hash depends on an Also
+		same = same && (what == "also" || what == "system" || len(*m.list) == before) // no hash depends on these
 	}
-	m.systems()
+	m.balancer()
 	return same, nil
 }
 
 // order notes whether what both have is registered in another order.
-func (m *matching) order(what string, saved []named) {
+func (m *matching) order(what string, saved []format.Named) {
 	last := -1
 	for _, n := range saved {
-		if n.at >= 0 && n.at < last {
+		if n.At >= 0 && n.At < last {
 			m.note(what, n.Name, "", false, "is registered in another order, on which the state hash depends")
 			return
 		}
-		last = max(last, n.at)
+		last = max(last, n.At)
 	}
 }
 
 // find finds each element of a list in another. Several with the same name are matched in order.
-func (m *matching) find(changes schema.Changes, what string, saved, own []named) error {
-	byName := map[string][]*named{}
+func (m *matching) find(what string, saved, own []format.Named) error {
+	byName := map[string][]*format.Named{}
 	for i := range own {
 		byName[own[i].Name] = append(byName[own[i].Name], &own[i])
 	}
-	for i, name := range changes.Rename(what, namesOf(saved), namesOf(own)) {
+	for i, name := range m.changes.Rename(what, namesOf(saved), namesOf(own)) {
 		n := &saved[i]
 		all := byName[name]
 		if len(all) == 0 {
-			m.missing(changes, what, n, name)
+			m.missing(what, n, name)
 			continue
 		}
 		byName[name] = all[1:]
@@ -172,7 +219,7 @@ func (m *matching) find(changes schema.Changes, what string, saved, own []named)
 			m.options(n, all[0])
 			continue
 		}
-		if err := m.same(changes, what, n, all[0]); err != nil {
+		if err := m.same(what, n, all[0]); err != nil {
 			return err
 		}
 	}
@@ -180,13 +227,15 @@ func (m *matching) find(changes schema.Changes, what string, saved, own []named)
 		n := &own[i]
 		if rest := byName[n.Name]; len(rest) > 0 && rest[0] == n && what != "request" {
 			byName[n.Name] = rest[1:]
-			m.note(what, n.Name, n.Type, false, "is new%s", map[string]string{"component": ": no entity has it", "resource": ", and keeps its value"}[what])
+			m.note(what, n.Name, n.Type, false, "is new%s", map[string]string{
+				"component": ": no entity has it", "resource": ", and keeps its value", "system": ", and stays as it was added",
+			}[what])
 		}
 	}
 	return nil
 }
 
-func namesOf(list []named) (names []string) {
+func namesOf(list []format.Named) (names []string) {
 	for _, n := range list {
 		names = append(names, n.Name)
 	}
@@ -194,12 +243,12 @@ func namesOf(list []named) (names []string) {
 }
 
 // missing notes something that the world lacks.
-func (m *matching) missing(changes schema.Changes, what string, n *named, name string) {
+func (m *matching) missing(what string, n *format.Named, name string) {
 	old, now := schema.Subject(what, n.Name), schema.Subject(what, name)
-	if n.at = -1; n.Type != "" {
-		n.form = shape.Skip(n.Parts)
+	if n.At = -1; n.Type != "" {
+		n.Form = shape.Skip(n.Parts)
 	}
-	if changes.Drop(old, now) {
+	if m.changes.Drop(old, now) {
 		m.note(what, n.Name, "", false, "is dropped")
 		return
 	}
@@ -219,8 +268,8 @@ func (m *matching) missing(changes schema.Changes, what string, n *named, name s
 }
 
 // options compares the options of an extension.
-func (m *matching) options(n, own *named) {
-	n.at = own.at
+func (m *matching) options(n, own *format.Named) {
+	n.At = own.At
 	about := Difference{Kind: "extension", Name: n.Name, Was: n.Type, Is: own.Type, Refused: n.Hash != own.Hash}
 	switch {
 	case n.Type == "" || n.Type == own.Type: // the same, or saved by an earlier version
@@ -234,11 +283,11 @@ func (m *matching) options(n, own *named) {
 }
 
 // same finds how to read the values of something that both have.
-func (m *matching) same(changes schema.Changes, what string, n, own *named) error {
-	if err := own.formOf(m.o.Codecs); err != nil {
+func (m *matching) same(what string, n, own *format.Named) error {
+	if err := findForm(own, m.o.Codecs); err != nil {
 		return fmt.Errorf("snapshot: %s %q: %w", what, own.Name, err)
 	}
-	n.at, n.rows, n.form = own.at, own.rows, own.form
+	n.At, n.Of, n.Form = own.At, own.Of, own.Form
 	if what == "resource" && n.Hash^own.Hash == format.Accumulates {
 		m.note(what, n.Name, "", false, "is an accumulator in one of both alone: what shards have added and was not merged is left out")
 		return nil
@@ -251,20 +300,20 @@ func (m *matching) same(changes schema.Changes, what string, n, own *named) erro
 		m.note(what, n.Name, "", true, "has a value in one of both alone")
 		return nil
 	}
-	form, other, err := changes.Migrate(n.Hash, own.rows, m.o.Codecs)
+	form, other, err := m.changes.Migrate(n.Hash, own.Of, m.o.Codecs)
 	switch {
 	case err != nil:
 		return fmt.Errorf("snapshot: the old type of a Migrated for %s %q: %w", what, own.Name, err)
 	case form != nil:
 		about.Was, about.Is, about.Text = n.Type, own.Type, "is made by a function"
-		n.form, *m.list = form, append(*m.list, about)
+		n.Form, *m.list = form, append(*m.list, about)
 		return nil
 	}
-	saved, err := n.side(what)
+	saved, err := sideOf(what, n)
 	if err != nil {
 		return err
 	}
-	fields, err := own.side(what)
+	fields, err := sideOf(what, own)
 	if err != nil {
 		return err
 	}
@@ -272,16 +321,16 @@ func (m *matching) same(changes schema.Changes, what string, n, own *named) erro
 		about.Was, about.Is, about.Text = n.Type, own.Type, "is not made by a function: the old types of Migrated have other forms than the saved one"
 		*m.list = append(*m.list, about)
 	}
-	form, notes := schema.Convert(changes, saved, fields, own.form)
+	form, notes := schema.Convert(m.changes, saved, fields, own.Form)
 	for _, x := range notes {
 		*m.list = append(*m.list, Difference{Kind: what, Name: n.Name, Field: x.Field, Was: x.Was, Is: x.Is, Text: x.Text, Refused: x.Refused})
 	}
-	n.form = form
+	n.Form = form
 	return nil
 }
 
-// side returns what schema.Convert needs of the form of something.
-func (n *named) side(what string) (x schema.Side, err error) {
+// sideOf returns what schema.Convert needs of the form of something.
+func sideOf(what string, n *format.Named) (x schema.Side, err error) {
 	x = schema.Side{Name: schema.Subject(what, n.Name), Type: n.Type, Parts: n.Parts}
 	if x.Leaves, err = shape.LeavesOf(n.Type, n.Parts); err != nil {
 		err = format.Altered("%s %q: %w", what, n.Name, err)
@@ -289,42 +338,25 @@ func (n *named) side(what string) (x schema.Side, err error) {
 	return x, err
 }
 
-// systems matches the systems of the schedulers by name.
-func (m *matching) systems() {
-	if m.saved.scheduler && !m.own.scheduler {
-		if m.files {
-			m.note("scheduler", "", "", false, "is in the old one alone; Load needs one in Options.Scheduler")
-		} else {
-			m.note("scheduler", "", "", true, "is in the snapshot; pass one in Options.Scheduler")
-		}
-		return
+// schedulers reports whether both have a scheduler, and so systems to match.
+func (m *matching) schedulers() bool {
+	switch {
+	case !m.saved.Scheduler || m.own.Scheduler:
+	case m.files:
+		m.note("scheduler", "", "", false, "is in the old one alone; Load needs one in Options.Scheduler")
+	default:
+		m.note("scheduler", "", "", true, "is in the snapshot; pass one in Options.Scheduler")
 	}
-	own := namesOf(m.own.systems)
-	now := m.o.changes().Rename("system", namesOf(m.saved.systems), own)
-	for i, name := range now {
-		n := &m.saved.systems[i]
-		switch n.at = slices.Index(own, name); {
-		case n.at < 0:
-			m.missing(m.o.changes(), "system", n, name)
-		case name != n.Name:
-			m.note("system", n.Name, "", false, "is %q now", name)
-		}
-	}
-	for _, name := range own {
-		if m.saved.scheduler && !slices.Contains(now, name) {
-			m.note("system", name, "", false, "is new, and stays as it was added")
-		}
-	}
-	m.balancer()
+	return m.saved.Scheduler && m.own.Scheduler
 }
 
 // balancer compares the Balancers of the schedulers, which have types as names.
 func (m *matching) balancer() {
-	saved, own := namesOf(m.saved.balancers), namesOf(m.own.balancers)
+	saved, own := namesOf(m.saved.Balancers), namesOf(m.own.Balancers)
 	_, loads := m.own.balances.(interface{ LoadState(src []byte) error })
 	_, keeps := m.own.balances.(interface{ AppendState(dst []byte) []byte })
 	switch {
-	case !m.saved.scheduler || len(saved)+len(own) == 0:
+	case !m.saved.Scheduler || !m.own.Scheduler || len(saved)+len(own) == 0:
 	case len(own) == 0:
 		m.note("balancer", saved[0], "", false, "is not in Options.Scheduler: its state is left out")
 	case len(saved) == 0:
