@@ -10,23 +10,18 @@ import (
 	"github.com/atoll-sim/atoll/internal/marks"
 )
 
-// Kinds of the records that inputlog writes: the head of a log, and ticks. Each record is one Write
-// and begins with its kind.
-const headRecord, tickRecord = 'H', 'T'
-
 // log writes the output of a Recorder to files, while the ticks go on.
 //
-//	Write ──▶ queue ──▶ one goroutine: write, sync, mark ──▶ durable
+//	Write, Tick ──▶ queue ──▶ one goroutine: write, sync, mark ──▶ durable
 //
 // A mark says which ticks are on disk: if something before it is damaged, the next Open knows that
 // this is no tear. It is on its way to the disk before anybody is told, and the next sync covers
-// it. The first piece of a segment has its head: begun is called when that is on disk.
+// it. The first Write to a segment has its head: begun is called when that is on disk.
 //
-// Ownership: mu guards what is nested with it. Only the world's goroutine calls Write and next; any
-// goroutine calls the rest.
+// Ownership: mu guards what is nested with it. Only the world's goroutine calls Write, Tick and
+// next; any goroutine calls the rest.
 type log struct {
 	max   int                // bytes of the queue
-	tick  func() uint64      // of the world
 	fail  func(error)        // is called once, with the reason why inputs are not written any more
 	begun func(target) error // states that the head of a segment is on disk
 	done  sync.WaitGroup
@@ -36,6 +31,7 @@ type log struct {
 		sync.Mutex
 		more, room sync.Cond
 		to         target // the present segment
+		begun      bool   // its head is in the queue, or was
 		queue      []piece
 		spare      []piece   // an empty queue
 		spareBufs  [2][]byte // empty buffers: one is filled while another is written
@@ -72,37 +68,40 @@ type waiter struct {
 	done    chan error
 }
 
-func newLog(max int, to target, tick func() uint64, fail func(error), begun func(target) error) *log {
-	l := &log{max: max, tick: tick, fail: fail, begun: begun}
+// newLog begins to write a segment. tick is the next one of the world.
+func newLog(max int, to target, tick uint64, fail func(error), begun func(target) error) *log {
+	l := &log{max: max, fail: fail, begun: begun}
 	l.mu.more.L, l.mu.room.L = &l.mu, &l.mu
-	l.mu.to, l.mu.recorded, l.mu.synced = to, tick(), tick()
+	l.mu.to, l.mu.recorded, l.mu.synced = to, tick, tick
 	l.mu.changes = changes{first: never, next: never}
 	l.done.Go(l.run)
 	return l
 }
 
-// Write queues a record. It waits if too many bytes are not on disk yet: then the disk is
-// slower than the world.
-func (l *log) Write(p []byte) (int, error) {
+// Write queues a record that is not a tick's.
+func (l *log) Write(record []byte) (int, error) { return l.put(record, 0) }
+
+// Tick queues the record of tick n.
+func (l *log) Tick(n uint64, record []byte) (int, error) { return l.put(record, n+1) }
+
+// put queues a record, with which the ticks before the given one are recorded. It waits if too many
+// bytes are not on disk yet: then the disk is slower than the world.
+func (l *log) put(record []byte, recorded uint64) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for l.mu.err == nil && l.mu.bytes > 0 && l.mu.bytes+len(p) > l.max {
+	for l.mu.err == nil && l.mu.bytes > 0 && l.mu.bytes+len(record) > l.max {
 		l.mu.room.Wait()
 	}
 	if l.mu.err != nil {
 		return 0, l.mu.err
 	}
 	last := l.last()
-	last.buf = append(last.buf, p...)
-	l.mu.bytes += len(p)
-	switch p[0] {
-	case headRecord:
-		last.begins = true
-	case tickRecord:
-		l.mu.recorded = l.tick() + 1
-	}
+	last.buf = append(last.buf, record...)
+	last.begins = last.begins || !l.mu.begun
+	l.mu.bytes += len(record)
+	l.mu.begun, l.mu.recorded = true, max(l.mu.recorded, recorded)
 	l.mu.more.Signal()
-	return len(p), nil
+	return len(record), nil
 }
 
 // last returns the piece that is written to.
@@ -120,7 +119,7 @@ func (l *log) next(to target) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last().end = true
-	l.mu.to = to
+	l.mu.to, l.mu.begun = to, false
 	l.mu.more.Signal()
 }
 

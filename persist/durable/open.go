@@ -158,7 +158,7 @@ func (d *Store) begin() error {
 	}
 	n := note{Incarnation: x.Incarnation, First: true, Number: d.number, ID: rand.Uint64(), Before: d.before}
 	d.before = n.ID
-	d.log = newLog(d.o.LogBytes, n.target(file), d.w.Tick, d.tell, d.begun)
+	d.log = newLog(d.o.LogBytes, n.target(file), d.w.Tick(), d.tell, d.begun)
 	if err = d.w.Reincarnate(x.Incarnation); err == nil { // no caller gets a handle before Open returns
 		driver.Of(d.w).KeepIncarnation(func(n uint32) error {
 			return d.state(func(s *statement) { s.incarnation = max(s.incarnation, n) })
