@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -21,9 +22,9 @@ import (
 // Ownership: mu guards what is nested with it. Only the world's goroutine calls Write, Tick and
 // next; any goroutine calls the rest.
 type log struct {
-	max   int                // bytes of the queue
-	fail  func(error)        // is called once, with the reason why inputs are not written any more
-	begun func(target) error // states that the head of a segment is on disk
+	most  int              // bytes of the queue
+	fail  func(error)      // is called once, with the reason why inputs are not written any more
+	begun func(note) error // states that the head of a segment is on disk
 	done  sync.WaitGroup
 	mark  []byte // owned by run
 
@@ -48,9 +49,8 @@ type log struct {
 
 // target is a segment that is written.
 type target struct {
-	file       files.File
-	number, id uint64
-	first      bool // of its process
+	note
+	file files.File
 }
 
 // piece is bytes for one segment.
@@ -68,9 +68,27 @@ type waiter struct {
 	done    chan error
 }
 
+// The log does not have changes of the idle world outside of its ticks, as in a function of
+// Scheduler.Between. So the world is captured right after such a change, before its next tick, and
+// another segment begins. From there on nothing is durable until the snapshot is on disk.
+
+// changes counts the changes of the idle world that no log has, from 1.
+//
+// Ownership: mu of the log guards them.
+type changes struct {
+	made     uint64
+	captured uint64 // the last change in the snapshot that is being written
+	saved    uint64 // the last change in a snapshot on disk
+	first    uint64 // the tick before which the first unsaved change was made, or never
+	next     uint64 // the same for the first change that is not captured
+	failed   error  // why the last capture was not saved; nil from the next capture on
+}
+
+const never = math.MaxUint64
+
 // newLog begins to write a segment. tick is the next one of the world.
-func newLog(max int, to target, tick uint64, fail func(error), begun func(target) error) *log {
-	l := &log{max: max, fail: fail, begun: begun}
+func newLog(most int, to target, tick uint64, fail func(error), begun func(note) error) *log {
+	l := &log{most: most, fail: fail, begun: begun}
 	l.mu.more.L, l.mu.room.L = &l.mu, &l.mu
 	l.mu.to, l.mu.recorded, l.mu.synced = to, tick, tick
 	l.mu.changes = changes{first: never, next: never}
@@ -89,7 +107,7 @@ func (l *log) Tick(n uint64, record []byte) (int, error) { return l.put(record, 
 func (l *log) put(record []byte, recorded uint64) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for l.mu.err == nil && l.mu.bytes > 0 && l.mu.bytes+len(record) > l.max {
+	for l.mu.err == nil && l.mu.bytes > 0 && l.mu.bytes+len(record) > l.most {
 		l.mu.room.Wait()
 	}
 	if l.mu.err != nil {
@@ -202,7 +220,7 @@ func (l *log) write(x *piece) error {
 		err = x.to.file.Sync()
 	}
 	if err == nil && x.begins {
-		err = l.begun(x.to)
+		err = l.begun(x.to.note)
 	}
 	return err
 }
@@ -212,7 +230,7 @@ func (l *log) marks(last *piece, recorded uint64) error {
 	l.mu.Lock()
 	tick := min(recorded, l.mu.changes.first)
 	l.mu.Unlock()
-	l.mark = marks.Append(l.mark[:0], last.to.id, tick)
+	l.mark = marks.Append(l.mark[:0], last.to.ID, tick)
 	_, err := last.to.file.Write(l.mark)
 	if err == nil && last.end {
 		err = last.to.file.Close()
@@ -233,6 +251,48 @@ func (l *log) synced(queue []piece, n int, recorded uint64) {
 	l.mu.synced = recorded
 	l.mu.room.Broadcast()
 	l.answer()
+}
+
+// durable returns the tick up to which everything is on disk.
+func (l *log) durable() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return min(l.mu.synced, l.mu.changes.first)
+}
+
+// changed notes that the idle world was changed.
+func (l *log) changed(tick uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	x := &l.mu.changes
+	x.made++
+	x.first, x.next = min(x.first, tick), min(x.next, tick)
+}
+
+// capturing notes that a snapshot, once saved, has all changes until now.
+func (l *log) capturing() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	x := &l.mu.changes
+	x.captured, x.next, x.failed = x.made, never, nil
+}
+
+// saved notes that the snapshot was saved, or why it was not. It reports whether there is a change
+// that no snapshot has.
+func (l *log) saved(err error) (unsaved bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	x := &l.mu.changes
+	if err == nil {
+		x.saved, x.first = x.captured, x.next
+	}
+	unsaved = x.made > x.saved && err != nil
+	if unsaved {
+		x.next = x.first
+		x.failed = fmt.Errorf("durable: the idle world was changed, which is not saved: %w", err)
+	}
+	l.answer()
+	return unsaved
 }
 
 // answer answers the waiters that need not wait any more. mu is held.

@@ -28,7 +28,7 @@ func TestLogAllocatesNothing(t *testing.T) {
 	}
 	f := slowFile{syncs: make(chan struct{})}
 	tick := uint64(0)
-	l := newLog(1<<20, target{file: f}, tick, func(error) {}, func(target) error { return nil })
+	l := newLog(1<<20, target{file: f}, tick, func(error) {}, func(note) error { return nil })
 	record := make([]byte, 32<<10)
 	write := func() {
 		_, _ = l.Tick(tick, record)

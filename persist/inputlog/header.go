@@ -2,7 +2,6 @@ package inputlog
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -69,22 +68,7 @@ type header struct {
 	hashes   []state.Hash // of the sections of the state, in order; nil if not known
 }
 
-// headerOf returns the header of a log that begins now.
-func headerOf(w *world.World, o *Options) (header, error) {
-	h := header{note: o.Note, settings: settings(w), lists: lists(w), tick: w.Tick()}
-	if o.NoHash {
-		return h, nil
-	}
-	sections, err := state.NewHasher(w, o.Codecs).Sections()
-	if errors.Is(err, state.ErrNoCodec) {
-		return h, nil
-	}
-	for _, s := range sections {
-		h.hashes = append(h.hashes, s.Hash)
-	}
-	return h, err
-}
-
+// append appends the header.
 func (h *header) append(dst []byte) []byte {
 	dst = appendBytes(dst, h.note)
 	dst = binary.AppendUvarint(dst, uint64(len(h.settings)))

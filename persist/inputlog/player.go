@@ -387,6 +387,7 @@ func (p *Player) Verify(hasher *state.Hasher) (verified bool, err error) {
 	}
 }
 
+// verify compares the state with the hashes of one record.
 func (p *Player) verify(hasher *state.Hasher, body []byte) error {
 	mine, err := hasher.Sections()
 	if err != nil {

@@ -2,6 +2,7 @@ package inputlog
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 
@@ -137,6 +138,22 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 	}
 	r.onEnd, began = o.OnEnd, true
 	return r, nil
+}
+
+// headerOf returns the header of a log that begins now.
+func headerOf(w *world.World, o *Options) (header, error) {
+	h := header{note: o.Note, settings: settings(w), lists: lists(w), tick: w.Tick()}
+	if o.NoHash {
+		return h, nil
+	}
+	sections, err := state.NewHasher(w, o.Codecs).Sections()
+	if errors.Is(err, state.ErrNoCodec) {
+		return h, nil
+	}
+	for _, s := range sections {
+		h.hashes = append(h.hashes, s.Hash)
+	}
+	return h, err
 }
 
 // writeKinds writes the kinds that are new.
