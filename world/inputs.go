@@ -15,15 +15,15 @@ import (
 
 // recordInputs sets the Recorder that receives the world's inputs; nil removes it. A world
 // without a Recorder pays nothing for this. changed may be nil.
-func (w *World) recordInputs(l drive.Recorder, changed func()) error {
+func (w *World) recordInputs(to drive.Recorder, changed func()) error {
 	w.mustIdle("recording inputs")
-	if l != nil && w.engine.Recorded() {
+	if to != nil && w.engine.Recorded() {
 		return errors.New("world: the world's inputs are recorded already, by another Recorder or a durable.Store; close that first")
 	}
-	w.engine.Record(l)
-	w.logged.Store(l != nil || w.engine.Replay != nil)
+	w.engine.Record(to)
+	w.logged.Store(to != nil || w.engine.Replay != nil)
 	w.changed = nil
-	if l != nil {
+	if to != nil {
 		w.changed = changed
 		w.leave()
 	}
@@ -81,106 +81,106 @@ func (w *World) replayInputs() (drive.Replayer, error) {
 	if n := w.engine.Ports.Shut(); n > 0 {
 		return nil, fmt.Errorf("%w: %d ports are open; close them, and refresh the world", refresh.ErrReplaying, n)
 	}
-	f := &replayer{w: w, used: map[handle.Handle]bool{}}
-	f.Queue = queue.New(w.space.Registry, min(1<<31, math.MaxInt), min(1<<35, math.MaxInt))
-	w.engine.Replay = &f.Replay
+	r := &replayer{w: w, used: map[handle.Handle]bool{}}
+	r.Queue = queue.New(w.space.Registry, min(1<<31, math.MaxInt), min(1<<35, math.MaxInt))
+	w.engine.Replay = &r.Replay
 	w.logged.Store(true)
-	return f, nil
+	return r, nil
 }
 
-func (f *replayer) Close() {
-	if f.ready("replaying inputs") != nil {
+func (r *replayer) Close() {
+	if r.ready("replaying inputs") != nil {
 		return
 	}
-	f.w.engine.Replay = nil
-	f.w.logged.Store(f.w.engine.Recorded())
-	f.w.engine.Ports.Reopen()
+	r.w.engine.Replay = nil
+	r.w.logged.Store(r.w.engine.Recorded())
+	r.w.engine.Ports.Reopen()
 }
 
 // ready returns ErrClosed if the replayer or its world is closed, and panics while a tick runs.
-func (f *replayer) ready(call string) error {
-	if err := f.w.ready(call); err != nil {
+func (r *replayer) ready(call string) error {
+	if err := r.w.ready(call); err != nil {
 		return err
 	}
-	if f.w.engine.Replay != &f.Replay {
+	if r.w.engine.Replay != &r.Replay {
 		return ErrClosed
 	}
 	return nil
 }
 
-func (f *replayer) OnSettled(do func()) { f.Settled = do }
+func (r *replayer) OnSettled(do func()) { r.Settled = do }
 
-func (f *replayer) Draw(drawn uint32) error {
-	if err := f.ready("replaying inputs"); err != nil {
+func (r *replayer) Draw(drawn uint32) error {
+	if err := r.ready("replaying inputs"); err != nil {
 		return err
 	}
-	return f.w.engine.PortSlots.Follow(drawn)
+	return r.w.engine.PortSlots.Follow(drawn)
 }
 
-func (f *replayer) Drawn() uint32 { return f.w.engine.PortSlots.Drawn() }
+func (r *replayer) Drawn() uint32 { return r.w.engine.PortSlots.Drawn() }
 
-func (f *replayer) Recall(h handle.Handle) error {
-	if err := f.ready("replaying inputs"); err != nil {
+func (r *replayer) Recall(h handle.Handle) error {
+	if err := r.ready("replaying inputs"); err != nil {
 		return err
 	}
-	if err := f.use(h); err != nil {
+	if err := r.use(h); err != nil {
 		return err
 	}
-	f.w.engine.PortSlots.Recall(h)
+	r.w.engine.PortSlots.Recall(h)
 	return nil
 }
 
-func (f *replayer) Release(h handle.Handle) { (*driven)(f.w).Liveness().Release(h) }
+func (r *replayer) Release(h handle.Handle) { (*driven)(r.w).Liveness().Release(h) }
 
-func (f *replayer) Transfer(transfers []drive.Transfer) error {
-	if err := f.ready("replaying inputs"); err != nil {
+func (r *replayer) Transfer(transfers []drive.Transfer) error {
+	if err := r.ready("replaying inputs"); err != nil {
 		return err
 	}
 	for _, x := range transfers {
-		if n := len(f.w.shards); x.From < 0 || x.From >= n || x.To < 0 || x.To >= n || x.From == x.To || x.Entities < 1 {
+		if n := len(r.w.shards); x.From < 0 || x.From >= n || x.To < 0 || x.To >= n || x.From == x.To || x.Entities < 1 {
 			return fmt.Errorf("world: a recorded transfer of %d entities from shard %d to %d cannot be", x.Entities, x.From, x.To)
 		}
 	}
-	f.Transfers = append(f.Transfers[:0], transfers...)
+	r.Transfers = append(r.Transfers[:0], transfers...)
 	return nil
 }
 
-func (f *replayer) Rung(n uint8) { f.Replay.Rung = n }
+func (r *replayer) Rung(n uint8) { r.Replay.Rung = n }
 
-func (f *replayer) Request(kind int, flags queue.Flags, h handle.Handle) (mem.Cells, error) {
-	if err := f.ready("replaying inputs"); err != nil {
+func (r *replayer) Request(kind int, flags queue.Flags, h handle.Handle) (mem.Cells, error) {
+	if err := r.ready("replaying inputs"); err != nil {
 		return mem.Cells{}, err
 	}
 	if flags&queue.Create != 0 {
-		if err := f.use(h); err != nil {
+		if err := r.use(h); err != nil {
 			return mem.Cells{}, err
 		}
 	}
-	return f.w.space.Kinds().Resend(f.Queue, kind, flags, h, f.w.engine.Epoch.Load())
+	return r.w.space.Kinds().Resend(r.Queue, kind, flags, h, r.w.engine.Epoch.Load())
 }
 
 // use records that a handle is no longer in a port's cache.
-func (f *replayer) use(h handle.Handle) error {
-	if int(h.Home()) != len(f.w.shards) || h.Index() >= f.w.engine.PortSlots.Drawn() || f.used[h] {
+func (r *replayer) use(h handle.Handle) error {
+	if int(h.Home()) != len(r.w.shards) || h.Index() >= r.w.engine.PortSlots.Drawn() || r.used[h] {
 		return fmt.Errorf("%w: handle %v is created or recalled twice, or no port has drawn it", drive.ErrForged, h)
 	}
-	if !f.w.engine.PortSlots.Pending(h) {
+	if !r.w.engine.PortSlots.Pending(h) {
 		return fmt.Errorf("world: handle %v is created or recalled, and is not one that a port can have in hand", h)
 	}
-	f.used[h] = true
+	r.used[h] = true
 	return nil
 }
 
-func (f *replayer) Port() {
-	if n := f.Queue.Pushed(); len(f.Begins) == 0 || f.Begins[len(f.Begins)-1] != n {
-		f.Begins = append(f.Begins, n)
+func (r *replayer) Port() {
+	if n := r.Queue.Pushed(); len(r.Begins) == 0 || r.Begins[len(r.Begins)-1] != n {
+		r.Begins = append(r.Begins, n)
 	}
 }
 
-func (f *replayer) Publish() {
-	if f.ready("replaying inputs") != nil {
+func (r *replayer) Publish() {
+	if r.ready("replaying inputs") != nil {
 		return // the world is closed, or has ports
 	}
-	clear(f.used)
-	f.Queue.Publish()
+	clear(r.used)
+	r.Queue.Publish()
 }
