@@ -27,14 +27,14 @@ func (x hostile) try(method string) {
 	}
 }
 
-func (x hostile) Begin()                                 { x.try("Begin") }
-func (x hostile) Spare(*extend.DyingSet) bool            { x.try("Spare"); return false }
-func (x hostile) Spread(*extend.DyingSet, int)           { x.try("Spread") }
-func (x hostile) Settle()                                { x.try("Settle") }
-func (x hostile) Request(int, int, queue.PendingRequest) { x.try("Request") }
-func (x hostile) End(*extend.Inputs)                     { x.try("End") }
-func (x hostile) Settled()                               { x.try("Settled") }
-func (x hostile) Failed(error)                           {}
+func (x hostile) Begin()                                    { x.try("Begin") }
+func (x hostile) Spare(*extend.DyingSet) bool               { x.try("Spare"); return false }
+func (x hostile) Spread(*extend.DyingSet, int)              { x.try("Spread") }
+func (x hostile) Settle()                                   { x.try("Settle") }
+func (x hostile) Requests(int, int, []queue.PendingRequest) { x.try("Requests") }
+func (x hostile) End(*extend.Inputs)                        { x.try("End") }
+func (x hostile) Settled()                                  { x.try("Settled") }
+func (x hostile) Failed(error)                              {}
 
 // fails are the ways in which code of the user's does not return.
 var fails = map[string]func(){"panics": func() { panic(errBroken) }, "exits": runtime.Goexit}
@@ -92,7 +92,7 @@ func TestStepBreaks(t *testing.T) {
 // says so once, and the world goes on.
 func TestStepRecorderFails(t *testing.T) {
 	for how, fail := range fails {
-		for _, in := range []string{"Begin", "Request", "End", "Settled"} {
+		for _, in := range []string{"Begin", "Requests", "End", "Settled"} {
 			t.Run(in+" "+how, func(t *testing.T) {
 				f := newFixture(t, 6, 3)
 				all, err := f.movers.AppendN(nil, f.w, 5_000, nil)

@@ -239,7 +239,7 @@ func TestRecorderFails(t *testing.T) {
 		for how, fail := range map[string]func(){"panics": func() { panic(errCause) }, "exits": runtime.Goexit} {
 			var later atomic.Int32 // calls of what comes behind the one that fails
 			hear := func() { later.Add(1) }
-			for method, l := range map[string]*ears{"Begin": {begin: fail, request: hear, end: hear, settled: hear}, "Request": {request: fail, end: hear, settled: hear}, "End": {end: fail, settled: hear}, "Settled": {settled: fail}} {
+			for method, l := range map[string]*ears{"Begin": {begin: fail, requests: hear, end: hear, settled: hear}, "Requests": {requests: fail, end: hear, settled: hear}, "End": {end: fail, settled: hear}, "Settled": {settled: fail}} {
 				t.Run(method+" "+how, func(t *testing.T) {
 					f := newFixture(t, world.Options{Shards: 4})
 					all := f.newUnits(100)

@@ -58,7 +58,7 @@ var places = map[string]struct {
 		engine.Of(f.World).BeginTick().End(serial)
 	}},
 	"a listener": {"while a refresh runs", func(f *fixture, h handle.Handle, call func()) {
-		require.NoError(f.t, engine.Of(f.World).RecordInputs(ears{request: call}, nil))
+		require.NoError(f.t, engine.Of(f.World).RecordInputs(ears{requests: call}, nil))
 		require.NoError(f.t, f.health.Set(f.port(), h, Health{7}))
 		f.Refresh()
 		require.NoError(f.t, engine.Of(f.World).RecordInputs(nil, nil))
@@ -217,12 +217,12 @@ func TestTakenAtOnce(t *testing.T) {
 
 // ears is a Recorder that makes calls.
 type ears struct {
-	begin, request, end, settled func()
-	failed                       func(error)
+	begin, requests, end, settled func()
+	failed                        func(error)
 }
 
-func (e ears) Failed(err error)                       { e.failed(err) }
-func (e ears) Begin()                                 { run(e.begin) }
-func (e ears) Request(int, int, queue.PendingRequest) { run(e.request) }
-func (e ears) End(*extend.Inputs)                     { run(e.end) }
-func (e ears) Settled()                               { run(e.settled) }
+func (e ears) Failed(err error)                          { e.failed(err) }
+func (e ears) Begin()                                    { run(e.begin) }
+func (e ears) Requests(int, int, []queue.PendingRequest) { run(e.requests) }
+func (e ears) End(*extend.Inputs)                        { run(e.end) }
+func (e ears) Settled()                                  { run(e.settled) }

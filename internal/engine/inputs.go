@@ -18,15 +18,15 @@ import (
 // if not nil, is called when the idle world was changed by something that is no input. It is called
 // on the goroutine that uses the world: before a tick of a scheduler or a refresh, or after functions
 // between ticks. It may set another Recorder.
-func (w *World) RecordInputs(l extend.Recorder, changed func()) error {
+func (w *World) RecordInputs(to extend.Recorder, changed func()) error {
 	w.mustIdle("recording inputs")
-	if l != nil && w.engine.Recorded() {
+	if to != nil && w.engine.Recorded() {
 		return errors.New("world: the world's inputs are recorded already, by another Recorder or a durable.Store; close that first")
 	}
-	w.engine.Record(l)
-	w.logged.Store(l != nil || w.engine.Replay != nil)
+	w.engine.Record(to)
+	w.logged.Store(to != nil || w.engine.Replay != nil)
 	w.changed = nil
-	if l != nil {
+	if to != nil {
 		w.changed = changed
 		w.leave()
 	}
@@ -87,31 +87,31 @@ func (w *World) ReplayInputs() (*Replayer, error) {
 	if n := w.engine.Ports.Shut(); n > 0 {
 		return nil, fmt.Errorf("%w: %d ports are open; close them, and refresh the world", refresh.ErrReplaying, n)
 	}
-	f := &Replayer{w: w, used: map[handle.Handle]bool{}}
-	f.Queue = queue.New(w.space.Registry, min(1<<31, math.MaxInt), min(1<<35, math.MaxInt))
-	w.engine.Replay = &f.Replay
+	r := &Replayer{w: w, used: map[handle.Handle]bool{}}
+	r.Queue = queue.New(w.space.Registry, min(1<<31, math.MaxInt), min(1<<35, math.MaxInt))
+	w.engine.Replay = &r.Replay
 	w.logged.Store(true)
-	return f, nil
+	return r, nil
 }
 
 // Close allows ports to be opened again. Handles that ports of the recorded world had in their
 // cache are stale afterwards: free slots continue with their next version, so the hash of the
 // state changes.
-func (f *Replayer) Close() {
-	if f.ready("replaying inputs") != nil {
+func (r *Replayer) Close() {
+	if r.ready("replaying inputs") != nil {
 		return
 	}
-	f.w.engine.Replay = nil
-	f.w.logged.Store(f.w.engine.Recorded())
-	f.w.engine.Ports.Reopen()
+	r.w.engine.Replay = nil
+	r.w.logged.Store(r.w.engine.Recorded())
+	r.w.engine.Ports.Reopen()
 }
 
 // ready returns ErrClosed if the replayer or its world is closed, and panics while a tick runs.
-func (f *Replayer) ready(call string) error {
-	if err := f.w.ready(call); err != nil {
+func (r *Replayer) ready(call string) error {
+	if err := r.w.ready(call); err != nil {
 		return err
 	}
-	if f.w.engine.Replay != &f.Replay {
+	if r.w.engine.Replay != &r.Replay {
 		return ErrClosed
 	}
 	return nil
@@ -119,88 +119,88 @@ func (f *Replayer) ready(call string) error {
 
 // OnSettled sets a function that each refresh calls when it would call Settled of a Recorder.
 // It must not panic.
-func (f *Replayer) OnSettled(do func()) { f.Settled = do }
+func (r *Replayer) OnSettled(do func()) { r.Settled = do }
 
 // Draw, Recall, Release and Transfer replay Inputs. They return an error if the world is not in
 // the state that was recorded, and ErrForged for handles that were never drawn. The next
 // refresh carries out the transfers.
-func (f *Replayer) Draw(drawn uint32) error {
-	if err := f.ready("replaying inputs"); err != nil {
+func (r *Replayer) Draw(drawn uint32) error {
+	if err := r.ready("replaying inputs"); err != nil {
 		return err
 	}
-	return f.w.engine.PortSlots.Follow(drawn)
+	return r.w.engine.PortSlots.Follow(drawn)
 }
 
 // Drawn returns how many indexes are drawn.
-func (f *Replayer) Drawn() uint32 { return f.w.engine.PortSlots.Drawn() }
+func (r *Replayer) Drawn() uint32 { return r.w.engine.PortSlots.Drawn() }
 
-func (f *Replayer) Recall(h handle.Handle) error {
-	if err := f.ready("replaying inputs"); err != nil {
+func (r *Replayer) Recall(h handle.Handle) error {
+	if err := r.ready("replaying inputs"); err != nil {
 		return err
 	}
-	if err := f.use(h); err != nil {
+	if err := r.use(h); err != nil {
 		return err
 	}
-	f.w.engine.PortSlots.Recall(h)
+	r.w.engine.PortSlots.Recall(h)
 	return nil
 }
 
-func (f *Replayer) Release(h handle.Handle) { f.w.Liveness().Release(h) }
+func (r *Replayer) Release(h handle.Handle) { r.w.Liveness().Release(h) }
 
-func (f *Replayer) Transfer(transfers []extend.Transfer) error {
-	if err := f.ready("replaying inputs"); err != nil {
+func (r *Replayer) Transfer(transfers []extend.Transfer) error {
+	if err := r.ready("replaying inputs"); err != nil {
 		return err
 	}
 	for _, x := range transfers {
-		if n := len(f.w.shards); x.From < 0 || x.From >= n || x.To < 0 || x.To >= n || x.From == x.To || x.Entities < 1 {
+		if n := len(r.w.shards); x.From < 0 || x.From >= n || x.To < 0 || x.To >= n || x.From == x.To || x.Entities < 1 {
 			return fmt.Errorf("world: a recorded transfer of %d entities from shard %d to %d cannot be", x.Entities, x.From, x.To)
 		}
 	}
-	f.Transfers = append(f.Transfers[:0], transfers...)
+	r.Transfers = append(r.Transfers[:0], transfers...)
 	return nil
 }
 
 // Rung sets the rung of the next tick.
-func (f *Replayer) Rung(n uint8) { f.Replay.Rung = n }
+func (r *Replayer) Rung(n uint8) { r.Replay.Rung = n }
 
 // Request sends a recorded request again. It returns the cells of the request's payload, for
 // the caller to fill in; there is no payload if their Type is nil. It returns an error if
 // the world has no such requests.
-func (f *Replayer) Request(kind int, flags queue.Flags, h handle.Handle) (mem.Cells, error) {
-	if err := f.ready("replaying inputs"); err != nil {
+func (r *Replayer) Request(kind int, flags queue.Flags, h handle.Handle) (mem.Cells, error) {
+	if err := r.ready("replaying inputs"); err != nil {
 		return mem.Cells{}, err
 	}
 	if flags&queue.Create != 0 {
-		if err := f.use(h); err != nil {
+		if err := r.use(h); err != nil {
 			return mem.Cells{}, err
 		}
 	}
-	return f.w.space.Kinds().Resend(f.Queue, kind, flags, h, f.w.engine.Epoch.Load())
+	return r.w.space.Kinds().Resend(r.Queue, kind, flags, h, r.w.engine.Epoch.Load())
 }
 
 // use records that a handle is no longer in a port's cache.
-func (f *Replayer) use(h handle.Handle) error {
-	if int(h.Home()) != len(f.w.shards) || h.Index() >= f.w.engine.PortSlots.Drawn() || f.used[h] {
+func (r *Replayer) use(h handle.Handle) error {
+	if int(h.Home()) != len(r.w.shards) || h.Index() >= r.w.engine.PortSlots.Drawn() || r.used[h] {
 		return fmt.Errorf("%w: handle %v is created or recalled twice, or no port has drawn it", extend.ErrForged, h)
 	}
-	if !f.w.engine.PortSlots.Pending(h) {
+	if !r.w.engine.PortSlots.Pending(h) {
 		return fmt.Errorf("world: handle %v is created or recalled, and is not one that a port can have in hand", h)
 	}
-	f.used[h] = true
+	r.used[h] = true
 	return nil
 }
 
 // Port begins the requests of the next port. Publish publishes what was sent.
-func (f *Replayer) Port() {
-	if n := f.Queue.Pushed(); len(f.Begins) == 0 || f.Begins[len(f.Begins)-1] != n {
-		f.Begins = append(f.Begins, n)
+func (r *Replayer) Port() {
+	if n := r.Queue.Pushed(); len(r.Begins) == 0 || r.Begins[len(r.Begins)-1] != n {
+		r.Begins = append(r.Begins, n)
 	}
 }
 
-func (f *Replayer) Publish() {
-	if f.ready("replaying inputs") != nil {
+func (r *Replayer) Publish() {
+	if r.ready("replaying inputs") != nil {
 		return // the world is closed, or has ports
 	}
-	clear(f.used)
-	f.Queue.Publish()
+	clear(r.used)
+	r.Queue.Publish()
 }

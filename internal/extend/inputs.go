@@ -17,10 +17,11 @@ const PartitionsMax = 64
 type Recorder interface {
 	// Begin is called when a refresh begins.
 	Begin()
-	// Request is called with each request of a port before the request is applied. One
-	// goroutine calls it for the requests of one partition, in order. The partitions in their
-	// order hold the requests of all ports, by port number. r is good until Request returns.
-	Request(partition, port int, r queue.PendingRequest)
+	// Requests is called with the requests of a port, in the order in which they were sent,
+	// before they are applied; a record of many is one of them: see queue.Registry.Each. One
+	// goroutine calls it for the ports of one partition. The partitions in their order hold all
+	// ports, by number. sent is good until Requests returns.
+	Requests(partition, port int, sent []queue.PendingRequest)
 	// End is called with the other inputs when the refresh is done except for notifying
 	// outcomes. in is good until End returns.
 	End(in *Inputs)

@@ -97,6 +97,9 @@ func (q *Queue) drainMany(r *Request, to *Drained) (n uint32) {
 	if k.times {
 		k.kind.of.DropClocks(p.payload.Address, int(n))
 	}
+	if to.Keep {
+		to.Kept = append(to.Kept, p)
+	}
 	if r.flags&Create == 0 {
 		to.addMany(p)
 		return n
@@ -132,23 +135,22 @@ func (k *kindInfo) inRecord(n uint32) uint64 {
 	return 0
 }
 
-// lookMany calls f with each request of a record, as if it had been sent alone. While f runs, the
-// head of the record is replaced by that of the single request.
-func (q *Queue) lookMany(r *Request, f func(PendingRequest)) (n uint32) {
-	p, k := q.nextMany(r)
+// Each calls f with each request of a whole record of many, as if it had been sent alone. While f
+// runs, the head of the record is replaced by that of the single request. Consumer only.
+func (x *Registry) Each(many PendingRequest, f func(PendingRequest)) {
+	r, k := many.Request, &x.kinds[many.Kind()]
 	head := *r
 	defer func() { *r = head }() // also if f panics
-	r.kind, r.flags = r.kind&^many, r.flags&^(notify|together)
-	runs := r.runs(k.inRecord(p.of.len()), int(r.many().runs))
+	r.kind, r.flags = uint16(many.Kind()), r.flags&^(notify|together)
+	runs := r.runs(k.inRecord(many.of.len()), int(r.many().runs))
 	for i, h := range r.handles() {
 		if len(runs) > 0 && runs[0].from == uint32(i) {
 			r.flags = r.flags&^Shards | Flags(runs[0].shard)
 			runs = runs[1:]
 		}
 		r.Handle = h
-		f(PendingRequest{Request: r, payload: p.payload.At(i, k.bytes)})
+		f(PendingRequest{Request: r, payload: many.payload.At(i, k.bytes)})
 	}
-	return p.of.len()
 }
 
 // IsMany reports whether the request stands for many, of one shard if they are creates.

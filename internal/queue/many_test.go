@@ -89,20 +89,32 @@ func TestQueueMany(t *testing.T) {
 				require.Equal(t, waiting, x.queue.Waiting())
 				require.Equal(t, waiting, x.queue.Ready())
 				next := taken
-				x.queue.Look(1, func(q queue.PendingRequest) {
+				look := func(q queue.PendingRequest) {
 					require.Equal(t, handle.Handle(next), q.Handle)
 					require.False(t, q.IsMany())
 					if k := q.Kind() - x.plain.Number(); k >= 0 {
 						require.Equal(t, next, number(k, q.Payload()))
 					}
 					next++
-				})
+				}
+				x.queue.Look(1, look)
 				require.Equal(t, sent, next)
+				x.drained.Keep = true
 				x.queue.Drain(x.queue.Sent(), 1, &x.drained)
+				next = taken
+				for _, q := range x.drained.Kept {
+					if q.IsMany() {
+						x.kinds.Each(q, look)
+					} else {
+						look(q)
+					}
+				}
+				require.Equal(t, sent, next)
 				taken = x.mustBeAll(taken)
 				require.Equal(t, sent, taken)
 				x.drained.Forget()
 				require.Zero(t, x.drained.Count)
+				require.Empty(t, x.drained.Kept)
 				x.queue.Release()
 				require.Empty(t, told)
 				x.queue.Notify()

@@ -1,12 +1,11 @@
 package queue
 
-// Look calls f with each request that Drain would take, in order, and takes none. The argument of f
-// is good until f returns. Look returns the counter of the last request that it looked at, to be
-// passed to Drain: the sender may send more meanwhile. Consumer only.
-func (q *Queue) Look(cut uint32, f func(PendingRequest)) (seen uint32) {
+// Look calls f with each request that Drain would take, in order and one by one, and takes none. The
+// argument of f is good until f returns. Consumer only.
+func (q *Queue) Look(cut uint32, f func(PendingRequest)) {
 	published, taken := q.published.Load(), q.taken
 	if taken == published {
-		return published
+		return
 	}
 	var streams []stream // of the published requests; the producer may add more
 	if all := q.streams.Load(); all != nil {
@@ -32,7 +31,9 @@ func (q *Queue) Look(cut uint32, f func(PendingRequest)) (seen uint32) {
 			break
 		}
 		if r.kind >= many {
-			taken += q.lookMany(r, f) - 1
+			p, _ := q.nextMany(r)
+			q.kinds.Each(p, f)
+			taken += p.of.len() - 1
 			continue
 		}
 		k := &q.kinds.kinds[r.kind]
@@ -43,5 +44,4 @@ func (q *Queue) Look(cut uint32, f func(PendingRequest)) (seen uint32) {
 		}
 		f(p)
 	}
-	return published
 }

@@ -41,6 +41,8 @@ type Drained struct {
 	Count   int              // of Others, counting each of many
 	Moves   int              // how many of Others are requests to migrate
 	Joint   []PendingRequest // those of joint kinds; see Registry.SetJoint
+	Keep    bool             // Drain also appends to Kept
+	Kept    []PendingRequest // in the order in which they were sent; a record of many is one
 	// Cancels says that the refresh may destroy an entity that it creates. Calls says that
 	// functions of the user will run.
 	Cancels, Calls bool
@@ -71,6 +73,7 @@ func (d *Drained) Forget() {
 	}
 	clear(d.Others)
 	clear(d.Joint)
-	d.Joint = d.Joint[:0]
+	clear(d.Kept)
+	d.Joint, d.Kept = d.Joint[:0], d.Kept[:0]
 	d.Others, d.Count, d.Moves, d.Cancels, d.Calls = d.Others[:0], 0, 0, false, false
 }

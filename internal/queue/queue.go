@@ -261,7 +261,7 @@ func (q *Queue) eachRing(f func(*Ring)) {
 // in epoch cut or before. It adds them to those taken from other queues. It returns the number of
 // creates. Times in payloads lose what a log does not have of them. Consumer only.
 func (q *Queue) Drain(published, cut uint32, to *Drained) (creates int) {
-	kinds, taken, size := q.kinds.kinds, q.taken, q.takenSize
+	kinds, taken, size, keep := q.kinds.kinds, q.taken, q.takenSize, to.Keep
 	q.records.look()
 	for ; taken != published; taken++ {
 		r := q.records.peek()
@@ -292,6 +292,9 @@ func (q *Queue) Drain(published, cut uint32, to *Drained) (creates int) {
 			if k.times {
 				k.kind.of.DropClocks(p.payload.Address, 1)
 			}
+		}
+		if keep {
+			to.Kept = append(to.Kept, p)
 		}
 		if r.flags&Create != 0 {
 			at := &to.Creates[r.flags&Shards]

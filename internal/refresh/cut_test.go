@@ -24,10 +24,10 @@ type notes struct {
 	recalled [][]handle.Handle
 }
 
-func (n *notes) Begin()                                 {}
-func (n *notes) Request(int, int, queue.PendingRequest) { n.requests++ }
-func (n *notes) Settled()                               {}
-func (n *notes) Failed(err error)                       { panic(err) }
+func (n *notes) Begin()                                         {}
+func (n *notes) Requests(_, _ int, sent []queue.PendingRequest) { n.requests += len(sent) }
+func (n *notes) Settled()                                       {}
+func (n *notes) Failed(err error)                               { panic(err) }
 func (n *notes) End(in *extend.Inputs) {
 	n.drawn = append(n.drawn, in.Drawn)
 	n.recalled = append(n.recalled, append([]handle.Handle(nil), in.Recalled...))

@@ -1,6 +1,7 @@
 package refresh
 
 import (
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -39,6 +40,7 @@ type partition struct {
 	to        [][]uint32 // by shard
 	targets   [][]store.Target
 	opened    []int          // by shard: where in targets those of the last record of many begin
+	ends      []int          // by port: where its requests in Kept end
 	joints    []store.Sender // of the requests to extensions
 	senders   []store.Sender // of Others
 	lost      queue.Outcomes // outcomes of requests that no shard decides
@@ -56,19 +58,15 @@ func newPartition(e *Engine, number int) *partition {
 // alive may be for one that is created in this refresh. So it has to wait, and so do all requests
 // behind it, to keep the order.
 func (x *partition) read(cut uint32) {
-	var seen []uint32
-	if h := x.e.recording; h != nil {
-		seen = h.partitions[x.number].record(x, cut)
-	}
 	for i, from := range x.producers {
-		sent := from.queue.Sent()
-		if i < len(seen) {
-			sent = seen[i]
-		}
+		x.Keep = x.e.recording != nil && from.port != nil
 		for _, next := range from.begins {
 			x.take(from, next, cut, true)
 		}
-		x.take(from, sent, cut, from.port != nil || len(from.begins) > 0)
+		x.take(from, from.queue.Sent(), cut, from.port != nil || len(from.begins) > 0)
+		if x.Keep {
+			x.ends = append(x.ends, len(x.Kept))
+		}
 		if p := from.port; p != nil && !from.queue.Empty() { // sent after the cut
 			p.Activate()
 		}
@@ -76,9 +74,23 @@ func (x *partition) read(cut uint32) {
 			f(i)
 		}
 	}
+	if len(x.Kept) > 0 {
+		x.e.recording.partitions[x.number].call()
+	}
 	x.route(false)
 	for _, q := range x.Others[x.routed:] { // they may be for entities that are created later in this refresh
 		x.Cancels = x.Cancels || q.IsMany() && q.Kind() == queue.DestroyKind
+	}
+}
+
+// record passes the requests of ports to a Recorder.
+func (x *partition) record(to extend.Recorder) {
+	from := 0
+	for i, end := range x.ends { // ports are the first producers
+		if end > from {
+			to.Requests(x.number, int(x.producers[i].port.Number), x.Kept[from:end])
+		}
+		from = end
 	}
 }
 
@@ -184,7 +196,7 @@ func (x *partition) apply(s *store.Shard) {
 // release gives the room in the queues back.
 func (x *partition) release() {
 	x.Forget()
-	x.joints, x.senders = x.joints[:0], x.senders[:0]
+	x.joints, x.senders, x.ends = x.joints[:0], x.senders[:0], x.ends[:0]
 	x.created, x.routed, x.arrived = 0, 0, 0
 	for _, from := range x.producers {
 		from.queue.Release()

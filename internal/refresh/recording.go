@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/extend"
-	"github.com/atoll-sim/atoll/internal/queue"
 )
 
 // recording holds a world's Recorder. Its methods are called aside, so that a panic in them is
@@ -26,100 +25,70 @@ type recording struct {
 // methodCaller calls one method.
 type methodCaller struct {
 	Aside
-	of        *recording
-	method    string
-	partition *partition // of Request
-	cut       uint32
-	seen      []uint32 // by producer: the counter up to which its requests were recorded
+	of     *recording
+	method string
 }
 
 // Record sets the Recorder that receives the inputs, for an idle world; nil removes it.
-func (e *Engine) Record(l extend.Recorder) {
-	if l == nil {
+func (e *Engine) Record(to extend.Recorder) {
+	if to == nil {
 		e.recording = nil
 		e.PortSlots.Note(false)
 		return
 	}
-	x := &recording{Recorder: l, e: e}
-	x.begin.bind(x, "Begin", l.Begin)
-	for i := range x.partitions {
-		s := &x.partitions[i]
-		s.bind(x, "Request", s.look)
+	r := &recording{Recorder: to, e: e}
+	r.begin.bind(r, "Begin", to.Begin)
+	for i := range r.partitions {
+		r.partitions[i].bind(r, "Requests", func() { e.partitions[i].record(to) })
 	}
-	x.end.bind(x, "End", func() { l.End(&x.Inputs) })
-	x.settled.bind(x, "Settled", l.Settled)
-	x.Inputs.Settled = e.PortSlots.Settled()
+	r.end.bind(r, "End", func() { to.End(&r.Inputs) })
+	r.settled.bind(r, "Settled", to.Settled)
+	r.Inputs.Settled = e.PortSlots.Settled()
 	e.PortSlots.Note(true)
-	e.recording = x
+	e.recording = r
 }
 
 // Recorded reports whether there is a Recorder.
 func (e *Engine) Recorded() bool { return e.recording != nil }
 
-func (s *methodCaller) bind(x *recording, method string, f func()) {
-	s.of, s.method = x, method
-	s.Aside.Bind(f)
+func (m *methodCaller) bind(of *recording, method string, f func()) {
+	m.of, m.method = of, method
+	m.Aside.Bind(f)
 }
 
-// call calls the method, unless the Recorder has panicked, and reports whether it returned.
-func (s *methodCaller) call() bool {
-	x := s.of
-	if x.failed.Load() != nil {
-		return false
-	}
-	if s.Aside.Call() {
-		return true
-	}
-	x.failed.CompareAndSwap(nil, &Panic{During: s.method, Value: s.Value, Stack: s.Stack})
-	return false
-}
-
-// record calls the Recorder with the requests of ports in the partition. It returns, by producer,
-// up to where they were recorded: less than all if the Recorder has panicked.
-func (s *methodCaller) record(x *partition, cut uint32) (seen []uint32) {
-	s.partition, s.cut, s.seen = x, cut, s.seen[:0]
-	s.call()
-	return s.seen
-}
-
-func (s *methodCaller) look() {
-	for _, from := range s.partition.producers {
-		if from.port == nil { // an outbox or the queue of a replay: nothing is sent there during a refresh
-			s.seen = append(s.seen, from.queue.Sent())
-			continue
-		}
-		s.seen = append(s.seen, from.queue.Look(s.cut, func(r queue.PendingRequest) {
-			s.of.Request(s.partition.number, int(from.port.Number), r)
-		}))
+// call calls the method, unless the Recorder has panicked.
+func (m *methodCaller) call() {
+	if failed := &m.of.failed; failed.Load() == nil && !m.Aside.Call() {
+		failed.CompareAndSwap(nil, &Panic{During: m.method, Value: m.Value, Stack: m.Stack})
 	}
 }
 
 // finish calls End: when all requests are done, and before the number of the tick rises.
-func (x *recording) finish() {
-	e := x.e
-	x.Tick, x.Released, x.Rung = e.Tick.Load(), e.releases.Due, e.Rung
-	x.Drawn = e.PortSlots.Settled() // what was drawn at the cut: that includes the handles of the creates
-	x.Recalled = e.PortSlots.TakeRecalls(x.Recalled[:0])
-	x.end.call()
-	x.Transfers = x.Transfers[:0]
-	x.check()
+func (r *recording) finish() {
+	e := r.e
+	r.Tick, r.Released, r.Rung = e.Tick.Load(), e.releases.Due, e.Rung
+	r.Drawn = e.PortSlots.Settled() // what was drawn at the cut: that includes the handles of the creates
+	r.Recalled = e.PortSlots.TakeRecalls(r.Recalled[:0])
+	r.end.call()
+	r.Transfers = r.Transfers[:0]
+	r.check()
 }
 
 // settle calls Settled.
-func (x *recording) settle() {
-	x.settled.call()
-	x.check()
+func (r *recording) settle() {
+	r.settled.call()
+	r.check()
 }
 
 // check calls Failed and removes the Recorder, if it has panicked.
-func (x *recording) check() {
-	p := x.failed.Load()
+func (r *recording) check() {
+	p := r.failed.Load()
 	if p == nil {
 		return
 	}
-	x.e.Record(nil)
-	err := x.e.owner.RecorderPanicked(p)
+	r.e.Record(nil)
+	err := r.e.owner.RecorderPanicked(p)
 	var last Aside
-	last.Bind(func() { x.Failed(err) })
+	last.Bind(func() { r.Failed(err) })
 	last.Call()
 }

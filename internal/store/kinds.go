@@ -72,6 +72,11 @@ func (k Kinds) Memory(kind int) *mem.Type {
 	return k.space.Registry.TypeOf(kind)
 }
 
+// Each calls f with each request of a record of many; see queue.Registry.Each.
+func (k Kinds) Each(many queue.PendingRequest, f func(queue.PendingRequest)) {
+	k.space.Registry.Each(many, f)
+}
+
 // Payload returns the payload of a request, in place, or nothing. For a Parted kind that is only
 // the part that defines the request.
 func (k Kinds) Payload(r queue.PendingRequest) mem.Cells { return k.cells(r.Kind(), r.Payload()) }

@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -10,25 +11,20 @@ import (
 	"github.com/atoll-sim/atoll/internal/marks"
 )
 
-// Kinds of the records that inputlog writes: the head of a log, and ticks. Each record is one Write
-// and begins with its kind.
-const headRecord, tickRecord = 'H', 'T'
-
 // log writes the output of a Recorder to files, while the ticks go on.
 //
-//	Write ──▶ queue ──▶ one goroutine: write, sync, mark ──▶ durable
+//	Write, Tick ──▶ queue ──▶ one goroutine: write, sync, mark ──▶ durable
 //
 // A mark says which ticks are on disk: if something before it is damaged, the next Open knows that
 // this is no tear. It is on its way to the disk before anybody is told, and the next sync covers
-// it. The first piece of a segment has its head: begun is called when that is on disk.
+// it. The first Write to a segment has its head: begun is called when that is on disk.
 //
-// Ownership: mu guards what is nested with it. Only the world's goroutine calls Write and next; any
-// goroutine calls the rest.
+// Ownership: mu guards what is nested with it. Only the world's goroutine calls Write, Tick and
+// next; any goroutine calls the rest.
 type log struct {
-	max   int                // bytes of the queue
-	tick  func() uint64      // of the world
-	fail  func(error)        // is called once, with the reason why inputs are not written any more
-	begun func(target) error // states that the head of a segment is on disk
+	most  int              // bytes of the queue
+	fail  func(error)      // is called once, with the reason why inputs are not written any more
+	begun func(note) error // states that the head of a segment is on disk
 	done  sync.WaitGroup
 	mark  []byte // owned by run
 
@@ -36,6 +32,7 @@ type log struct {
 		sync.Mutex
 		more, room sync.Cond
 		to         target // the present segment
+		begun      bool   // its head is in the queue, or was
 		queue      []piece
 		spare      []piece   // an empty queue
 		spareBufs  [2][]byte // empty buffers: one is filled while another is written
@@ -52,9 +49,8 @@ type log struct {
 
 // target is a segment that is written.
 type target struct {
-	file       files.File
-	number, id uint64
-	first      bool // of its process
+	note
+	file files.File
 }
 
 // piece is bytes for one segment.
@@ -72,37 +68,58 @@ type waiter struct {
 	done    chan error
 }
 
-func newLog(max int, to target, tick func() uint64, fail func(error), begun func(target) error) *log {
-	l := &log{max: max, tick: tick, fail: fail, begun: begun}
+// The log does not have changes of the idle world outside of its ticks, as in a function of
+// Scheduler.Between. So the world is captured right after such a change, before its next tick, and
+// another segment begins. From there on nothing is durable until the snapshot is on disk.
+
+// changes counts the changes of the idle world that no log has, from 1.
+//
+// Ownership: mu of the log guards them.
+type changes struct {
+	made     uint64
+	captured uint64 // the last change in the snapshot that is being written
+	saved    uint64 // the last change in a snapshot on disk
+	first    uint64 // the tick before which the first unsaved change was made, or never
+	next     uint64 // the same for the first change that is not captured
+	failed   error  // why the last capture was not saved; nil from the next capture on
+}
+
+const never = math.MaxUint64
+
+// newLog begins to write a segment. tick is the next one of the world.
+func newLog(most int, to target, tick uint64, fail func(error), begun func(note) error) *log {
+	l := &log{most: most, fail: fail, begun: begun}
 	l.mu.more.L, l.mu.room.L = &l.mu, &l.mu
-	l.mu.to, l.mu.recorded, l.mu.synced = to, tick(), tick()
+	l.mu.to, l.mu.recorded, l.mu.synced = to, tick, tick
 	l.mu.changes = changes{first: never, next: never}
 	l.done.Go(l.run)
 	return l
 }
 
-// Write queues a record. It waits if too many bytes are not on disk yet: then the disk is
-// slower than the world.
-func (l *log) Write(p []byte) (int, error) {
+// Write queues a record that is not a tick's.
+func (l *log) Write(record []byte) (int, error) { return l.put(record, 0) }
+
+// Tick queues the record of tick n.
+func (l *log) Tick(n uint64, record []byte) (int, error) { return l.put(record, n+1) }
+
+// put queues a record, with which the ticks before the given one are recorded. It waits if too many
+// bytes are not on disk yet: then the disk is slower than the world.
+func (l *log) put(record []byte, recorded uint64) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for l.mu.err == nil && l.mu.bytes > 0 && l.mu.bytes+len(p) > l.max {
+	for l.mu.err == nil && l.mu.bytes > 0 && l.mu.bytes+len(record) > l.most {
 		l.mu.room.Wait()
 	}
 	if l.mu.err != nil {
 		return 0, l.mu.err
 	}
 	last := l.last()
-	last.buf = append(last.buf, p...)
-	l.mu.bytes += len(p)
-	switch p[0] {
-	case headRecord:
-		last.begins = true
-	case tickRecord:
-		l.mu.recorded = l.tick() + 1
-	}
+	last.buf = append(last.buf, record...)
+	last.begins = last.begins || !l.mu.begun
+	l.mu.bytes += len(record)
+	l.mu.begun, l.mu.recorded = true, max(l.mu.recorded, recorded)
 	l.mu.more.Signal()
-	return len(p), nil
+	return len(record), nil
 }
 
 // last returns the piece that is written to.
@@ -120,7 +137,7 @@ func (l *log) next(to target) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last().end = true
-	l.mu.to = to
+	l.mu.to, l.mu.begun = to, false
 	l.mu.more.Signal()
 }
 
@@ -203,7 +220,7 @@ func (l *log) write(x *piece) error {
 		err = x.to.file.Sync()
 	}
 	if err == nil && x.begins {
-		err = l.begun(x.to)
+		err = l.begun(x.to.note)
 	}
 	return err
 }
@@ -213,7 +230,7 @@ func (l *log) marks(last *piece, recorded uint64) error {
 	l.mu.Lock()
 	tick := min(recorded, l.mu.changes.first)
 	l.mu.Unlock()
-	l.mark = marks.Append(l.mark[:0], last.to.id, tick)
+	l.mark = marks.Append(l.mark[:0], last.to.ID, tick)
 	_, err := last.to.file.Write(l.mark)
 	if err == nil && last.end {
 		err = last.to.file.Close()
@@ -234,6 +251,48 @@ func (l *log) synced(queue []piece, n int, recorded uint64) {
 	l.mu.synced = recorded
 	l.mu.room.Broadcast()
 	l.answer()
+}
+
+// durable returns the tick up to which everything is on disk.
+func (l *log) durable() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return min(l.mu.synced, l.mu.changes.first)
+}
+
+// changed notes that the idle world was changed.
+func (l *log) changed(tick uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	x := &l.mu.changes
+	x.made++
+	x.first, x.next = min(x.first, tick), min(x.next, tick)
+}
+
+// capturing notes that a snapshot, once saved, has all changes until now.
+func (l *log) capturing() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	x := &l.mu.changes
+	x.captured, x.next, x.failed = x.made, never, nil
+}
+
+// saved notes that the snapshot was saved, or why it was not. It reports whether there is a change
+// that no snapshot has.
+func (l *log) saved(err error) (unsaved bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	x := &l.mu.changes
+	if err == nil {
+		x.saved, x.first = x.captured, x.next
+	}
+	unsaved = x.made > x.saved && err != nil
+	if unsaved {
+		x.next = x.first
+		x.failed = fmt.Errorf("durable: the idle world was changed, which is not saved: %w", err)
+	}
+	l.answer()
+	return unsaved
 }
 
 // answer answers the waiters that need not wait any more. mu is held.

@@ -1,7 +1,6 @@
 package durable
 
 import (
-	"bytes"
 	"runtime"
 	"testing"
 
@@ -29,10 +28,10 @@ func TestLogAllocatesNothing(t *testing.T) {
 	}
 	f := slowFile{syncs: make(chan struct{})}
 	tick := uint64(0)
-	l := newLog(1<<20, target{file: f}, func() uint64 { return tick }, func(error) {}, func(target) error { return nil })
-	record := bytes.Repeat([]byte{tickRecord}, 32<<10)
+	l := newLog(1<<20, target{file: f}, tick, func(error) {}, func(note) error { return nil })
+	record := make([]byte, 32<<10)
 	write := func() {
-		_, _ = l.Write(record)
+		_, _ = l.Tick(tick, record)
 		tick++
 	}
 	taken := func() bool {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/files"
+	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -54,130 +56,145 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 		}
 	}
 	began := time.Now()
-	d := &Store{w: w, s: s, o: o, dir: snapshot.Dir{Path: path, Keep: o.Keep, Increments: o.Increments}, files: files.Of(path), saving: make(chan struct{}, 1), captures: make(chan *capture), again: make(chan struct{}, 1), marks: map[string]uint64{}}
-	d.o.Snapshot = o.snapshot(s, &d.mark)
+	store := &Store{
+		w: w, scheduler: s, o: o, dir: snapshot.Dir{Path: path, Keep: o.Keep, Increments: o.Increments}, files: files.Of(path),
+		saving: make(chan struct{}, 1), captures: make(chan *capture), again: make(chan struct{}, 1), marks: map[string]uint64{},
+	}
+	store.o.Snapshot = o.snapshot(s, &store.mark)
 	if o.Every == 0 {
-		d.o.Every = everyDefault
+		store.o.Every = everyDefault
 	}
 	if o.LogBytes == 0 {
-		d.o.LogBytes = logBytesDefault
+		store.o.LogBytes = logBytesDefault
 	}
-	if err := d.files.Make(); err != nil {
+	if err := store.files.Make(); err != nil {
 		return nil, fmt.Errorf("durable: %w", err)
 	}
-	if d.lock, err = lock(filepath.Join(path, lockName)); err != nil {
+	if store.lock, err = lock(filepath.Join(path, lockName)); err != nil {
 		return nil, err
 	}
 	opened := false
 	defer func() {
 		if !opened { // because of an error, or a panic in the user's code
-			_ = d.lock.Close() // an earlier error counts
+			_ = store.lock.Close() // an earlier error counts
 		}
 	}()
 	engine.Of(w).Seal("durable.Open") // the next start restores before it could register anything later
-	if err := d.restore(ctx); err != nil {
+	r := &restoring{Store: store}
+	if err := r.restore(ctx); err != nil {
 		return nil, err
 	}
-	if err := d.begin(); err != nil {
+	if err := r.begin(); err != nil {
 		return nil, err
 	}
-	if !d.recovered.New && o.Upgrade != nil {
-		if err := d.upgrade(); err != nil {
+	if !store.recovered.New && o.Upgrade != nil {
+		if err := store.upgrade(); err != nil {
 			return nil, err
 		}
 	}
-	d.saves.Store(d.recovered.Snapshot.Info.Tick)
-	x := &d.recovered
-	x.Took = time.Since(began)
-	for _, err := range x.Snapshot.Passed {
-		d.warn("passed over a snapshot", "because", err)
+	store.saves.Store(store.recovered.Snapshot.Info.Tick)
+	found := &store.recovered
+	found.Took = time.Since(began)
+	for _, err := range found.Snapshot.Passed {
+		store.warn("passed over a snapshot", "because", err)
 	}
-	d.info("restored", "snapshot", x.Snapshot.Path, "ticks", x.Ticks, "incarnation", x.Incarnation, "took", x.Took)
+	store.info("restored", "snapshot", found.Snapshot.Path, "ticks", found.Ticks, "incarnation", found.Incarnation, "took", found.Took)
 	wo := w.Options()
-	if all := wo.VersionMax / wo.VersionsEach; x.Incarnation > all-all/10 {
-		d.warn("few incarnations are left; begin a new world, with fewer versions each", "incarnation", x.Incarnation, "of", all)
+	if all := wo.VersionMax / wo.VersionsEach; found.Incarnation > all-all/10 {
+		store.warn("few incarnations are left; begin a new world, with fewer versions each", "incarnation", found.Incarnation, "of", all)
 	}
-	d.ends, d.stop = context.WithCancel(context.WithoutCancel(ctx))
-	engine.Of(w).AddMeasured(measured{d})
-	d.stopped.Go(d.keep)
+	store.ends, store.stop = context.WithCancel(context.WithoutCancel(ctx))
+	engine.Of(w).AddMeasured(measured{store})
+	store.stopped.Go(store.keep)
 	opened = true
-	return d, nil
+	return store, nil
 }
 
 // upgrade calls Options.Upgrade, which may create entities of this incarnation, and saves the
 // result. No log has it: if the process dies during the call, the next one calls it again.
-func (d *Store) upgrade() (err error) {
+func (s *Store) upgrade() (err error) {
 	done := false
 	defer func() {
 		if !done { // also if the function panics
-			_ = d.log.close()
+			_ = s.log.close()
 		}
 	}()
-	if err = d.recorder.Close(); err != nil {
+	if err = s.recorder.Close(); err != nil {
 		return fmt.Errorf("durable: %w", err)
 	}
-	if err = d.o.Upgrade(d.w); err != nil {
+	if err = s.o.Upgrade(s.w); err != nil {
 		return fmt.Errorf("durable: Options.Upgrade: %w", err)
 	}
-	x := &capture{store: d, hash: true}
-	d.log.changed(d.w.Tick())
-	if x.err = d.prepare(); x.err == nil {
+	x := &capture{store: s, hash: true}
+	s.log.changed(s.w.Tick())
+	if x.err = s.prepare(); x.err == nil {
 		x.take()
 	}
 	done = x.write() == nil
 	return x.err
 }
 
-// segmentsMost is how many segments without ticks are tolerated. Processes that died early leave
-// them.
-const segmentsMost = 8
+// Plan compares the newest intact snapshot of a directory with the world. It returns what Open
+// would do about each difference, and what Open would refuse. It changes neither: use it before
+// another version of a program is started. It does not read the log, which is for the program that
+// wrote it. So if the directory was not closed, as after a crash, that is a difference too, of the
+// Kind "directory". It is refused if there are others: then start the program that wrote the log,
+// and stop it by Close. Open itself refuses to play the log if options differ, or something is
+// registered differently, except for functions, questions, bundles and prefabs behind the others. If
+// only these or systems differ, it plays the log, and returns ErrDamaged where the ticks do something
+// else. So Plan cannot tell what Open does with a log if functions or questions differ, nor what
+// ticks and damage behind the snapshot lead to. Plan returns snapshot.ErrNone if there is no snapshot, and the errors of snapshot.PlanLoad.
+func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snapshot.Plan, error) {
+	if w == nil || s == nil {
+		panic("durable: Plan with a nil World or Scheduler; pass those of world.New and scheduler.New")
+	}
+	if path == "" {
+		return snapshot.Plan{}, errNoPath
+	}
+	dir := snapshot.Dir{Path: path}
+	found, err := dir.Newest()
+	if err != nil {
+		return snapshot.Plan{}, fmt.Errorf("durable: %w", err)
+	}
+	in, err := dir.Open(filepath.Base(found.Path))
+	if err != nil {
+		return snapshot.Plan{}, fmt.Errorf("durable: %w", err)
+	}
+	defer in.Close()
+	p, err := snapshot.PlanLoad(in, w, o.snapshot(s, new(mark)))
+	if err != nil || o.NoLog {
+		return p, err
+	}
+	log, err := logSince(&dir, found)
+	if err != nil {
+		return snapshot.Plan{}, err
+	}
+	if log {
+		p.Differences = append(p.Differences, snapshot.Difference{Kind: "directory", Refused: len(p.Differences) > 0,
+			Text: "was not closed, so it has a log, which is for the program that wrote it: start that program, and stop it by Close, before another version"})
+	}
+	return p, nil
+}
 
-// begin begins a segment of the log. The number of the incarnation is on disk before it is used.
-func (d *Store) begin() error {
-	x := &d.recovered
-	d.number++
-	if said := &d.found.said; x.New || !said.written || said.old { // a snapshot without such a file is damaged
-		if err := d.state(func(s *statement) {
-			if x.New {
-				*s = statement{}
-			}
-			s.incarnation = max(s.incarnation, x.Incarnation)
-		}); err != nil {
-			return err
-		}
-	}
-	if x.New || len(x.Lost) > 0 || x.Ticks > 0 || x.segments > segmentsMost { // a snapshot, so that the same ticks are not played again if the process keeps dying
-		d.mark = mark{number: d.number, before: d.before, early: true}
-		if err := d.saved(d.saveIdle); err != nil {
-			return fmt.Errorf("durable: %w", err)
-		}
-	}
-	file, err := d.create(d.number)
+// logSince reports whether Open would play a log to a snapshot: whether there are segments since
+// the one that its mark names.
+func logSince(dir *snapshot.Dir, found snapshot.Found) (bool, error) {
+	in, err := dir.Open(filepath.Base(found.Path))
 	if err != nil {
-		return err
+		return false, fmt.Errorf("durable: %w", err)
 	}
-	n := note{Incarnation: x.Incarnation, First: true, Number: d.number, ID: rand.Uint64(), Before: d.before}
-	d.before = n.ID
-	d.log = newLog(d.o.LogBytes, n.target(file), d.w.Tick, d.tell, d.begun)
-	if err = d.w.Reincarnate(x.Incarnation); err == nil { // no caller gets a handle before Open returns
-		engine.Of(d.w).KeepIncarnation(func(n uint32) error {
-			return d.state(func(s *statement) { s.incarnation = max(s.incarnation, n) })
-		})
-		err = d.record(n, !d.o.NoLog)
-	}
-	if err == nil {
-		if d.o.NoLog { // the segment has the number of the incarnation and nothing else
-			err = errors.Join(d.recorder.Close(), d.log.close())
-		} else {
-			err = d.log.flushed()
-		}
-		if err != nil {
-			_ = d.recorder.Close() // an earlier error counts
-		}
+	defer in.Close()
+	var m mark
+	body, err := extend.ReadAlso(in, markName)
+	if err == nil && body != nil {
+		also := m.also()
+		err = also.Load(body)
 	}
 	if err != nil {
-		_ = d.log.close() // as above
-		return fmt.Errorf("durable: %w", err)
+		return false, fmt.Errorf("durable: %s: %w", found.Path, err)
 	}
-	return nil
+	all, err := segments(files.Of(dir.Path))
+	return slices.ContainsFunc(m.since(all), func(s *segment) bool {
+		return s.wrong == nil || errors.Is(s.wrong, inputlog.ErrVersion)
+	}), err
 }

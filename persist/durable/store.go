@@ -5,14 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/gofrs/flock"
 	"go.uber.org/atomic"
 
 	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/snapshot"
@@ -89,8 +97,6 @@ type Recovered struct {
 	Incarnation uint32         // of the world, from now on
 	Lost        []error        // what AcceptLoss has accepted
 	Took        time.Duration
-
-	segments int // of the log since the snapshot
 }
 
 // Store keeps a world in a directory. Open returns it.
@@ -99,7 +105,7 @@ type Recovered struct {
 // idle World.
 type Store struct {
 	w         *world.World
-	s         *scheduler.Scheduler
+	scheduler *scheduler.Scheduler
 	o         Options
 	dir       snapshot.Dir
 	files     files.Files
@@ -108,7 +114,6 @@ type Store struct {
 	recorder  *inputlog.Recorder
 	stated    stated
 	recovered Recovered
-	found     found // used by Open only
 
 	// saving holds one element while a goroutine saves. The goroutine that put it there owns
 	// number, before, ready, mark and marks; Open and Close use them while none saves. recorder and
@@ -136,13 +141,65 @@ type Store struct {
 	}
 }
 
+// stated is what a Store has stated.
+//
+// Ownership: the mutex guards it. The goroutine of the log states segments, the one that saves
+// states snapshots.
+type stated struct {
+	sync.Mutex
+	statement
+}
+
+// snapshot returns the options of a snapshot, with what a Store adds to it. m gets the sums.
+func (o *Options) snapshot(by *scheduler.Scheduler, m *mark) snapshot.Options {
+	all := o.Snapshot
+	all.Scheduler, all.Also = by, slices.Clone(all.Also)
+	for i := range all.Also {
+		x := &all.Also[i]
+		if save := x.Save; save != nil {
+			name := x.Name
+			x.Save = func(dst []byte) []byte {
+				at := len(dst)
+				dst = save(dst)
+				m.add(name, dst[at:])
+				return dst
+			}
+		}
+	}
+	own := m.also()
+	save := own.Save
+	own.Save = func(dst []byte) []byte {
+		var on []byte
+		for _, name := range by.Systems() {
+			if by.Enabled(name) {
+				on = append(append(on, name...), 0)
+			}
+		}
+		m.add("", on)
+		return save(dst)
+	}
+	all.Also = append(all.Also, own)
+	return all
+}
+
+// besideNow returns mark.beside as of now. A function of the user may panic.
+func (s *Store) besideNow() (uint64, error) {
+	err := aside.Do("a function that a snapshot calls", func() error {
+		for _, x := range s.o.Snapshot.Also {
+			x.Save(nil)
+		}
+		return nil
+	})
+	return s.mark.beside(), err
+}
+
 // Recovered returns what Open has found. Its Incarnation is the last, if World.Reincarnate was called
 // since. Safe from any goroutine.
-func (d *Store) Recovered() Recovered {
-	x := d.recovered
-	d.stated.Lock()
-	defer d.stated.Unlock()
-	x.Incarnation = max(x.Incarnation, d.stated.incarnation)
+func (s *Store) Recovered() Recovered {
+	x := s.recovered
+	s.stated.Lock()
+	defer s.stated.Unlock()
+	x.Incarnation = max(x.Incarnation, s.stated.incarnation)
 	return x
 }
 
@@ -152,11 +209,11 @@ func (d *Store) Recovered() Recovered {
 // Durable has reached that. If the idle world is changed outside of ticks, Durable stands still
 // until a snapshot has the change. Without a log it is the tick of the last snapshot. Safe from any
 // goroutine.
-func (d *Store) Durable() uint64 {
-	if d.o.NoLog {
-		return d.saves.Load()
+func (s *Store) Durable() uint64 {
+	if s.o.NoLog {
+		return s.saves.Load()
 	}
-	return d.log.durable()
+	return s.log.durable()
 }
 
 // Wait waits until everything that has been applied by now is on disk. If a goroutine learns an
@@ -166,22 +223,22 @@ func (d *Store) Durable() uint64 {
 // tick on. Wait returns ErrFailed, ErrClosed, why that snapshot was not saved, or the error of ctx.
 // Without a log it is Save. Safe from any goroutine outside of ticks, of functions of
 // Scheduler.Between and of OnTick.
-func (d *Store) Wait(ctx context.Context) error {
-	if d.o.NoLog {
-		return d.Save(ctx)
+func (s *Store) Wait(ctx context.Context) error {
+	if s.o.NoLog {
+		return s.Save(ctx)
 	}
-	if d.closed.Load() {
+	if s.closed.Load() {
 		return ErrClosed
 	}
-	return d.log.wait(ctx)
+	return s.log.wait(ctx)
 }
 
 // Err returns an error that wraps ErrFailed if inputs are not written any more, or nil. Safe from
 // any goroutine.
-func (d *Store) Err() error {
-	d.log.mu.Lock()
-	defer d.log.mu.Unlock()
-	return d.log.mu.err
+func (s *Store) Err() error {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	return s.log.mu.err
 }
 
 // Save saves a snapshot now. The world is captured between two ticks of the scheduler, which must
@@ -191,51 +248,51 @@ func (d *Store) Err() error {
 // goroutine outside of ticks, of functions of Scheduler.Between and of OnTick; one at a time saves.
 // But a goroutine that calls Step itself waits for ever: another one must call Save, while that goes
 // on to call Step.
-func (d *Store) Save(ctx context.Context) error { return d.save(ctx, true) }
+func (s *Store) Save(ctx context.Context) error { return s.save(ctx, true) }
 
 // save is Save, called by the user or by a timer.
-func (d *Store) save(ctx context.Context, byUser bool) error {
-	if d.closed.Load() {
+func (s *Store) save(ctx context.Context, byUser bool) error {
+	if s.closed.Load() {
 		return ErrClosed
 	}
 	select {
-	case d.saving <- struct{}{}:
+	case s.saving <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-d.ends.Done():
+	case <-s.ends.Done():
 		return ErrClosed
 	}
-	defer func() { <-d.saving }()
-	return d.saveOne(ctx, byUser)
+	defer func() { <-s.saving }()
+	return s.saveOne(ctx, byUser)
 }
 
 // saveOne saves a snapshot. saving is held.
-func (d *Store) saveOne(ctx context.Context, byUser bool) error {
-	if d.closed.Load() {
+func (s *Store) saveOne(ctx context.Context, byUser bool) error {
+	if s.closed.Load() {
 		return ErrClosed
 	}
-	if err := d.Err(); err != nil {
+	if err := s.Err(); err != nil {
 		return err
 	}
-	if err := d.prepare(); err != nil {
+	if err := s.prepare(); err != nil {
 		return err
 	}
-	x := &capture{store: d, saved: byUser, done: make(chan struct{})}
-	d.wanted.Store(x)
-	canceled, ends := ctx.Done(), d.ends.Done()
+	x := &capture{store: s, saved: byUser, done: make(chan struct{})}
+	s.wanted.Store(x)
+	canceled, ends := ctx.Done(), s.ends.Done()
 	for !x.isTaken() {
-		if d.called == nil {
-			d.called = d.s.Between(d.takeWanted)
+		if s.called == nil {
+			s.called = s.scheduler.Between(s.takeWanted)
 		}
 		var err error
 		select {
 		case <-x.done:
 			continue
-		case d.captures <- x:
+		case s.captures <- x:
 			<-x.done
 			continue
-		case err = <-d.called: // of this Save, or of one that was given up
-			if d.called = nil; err == nil {
+		case err = <-s.called: // of this Save, or of one that was given up
+			if s.called = nil; err == nil {
 				continue
 			}
 		case <-canceled:
@@ -251,42 +308,275 @@ func (d *Store) saveOne(ctx context.Context, byUser bool) error {
 }
 
 // takeWanted is called between two ticks, once even if Saves before were given up.
-func (d *Store) takeWanted(*world.World) {
-	if x := d.wanted.Swap(nil); x != nil {
+func (s *Store) takeWanted(*world.World) {
+	if x := s.wanted.Swap(nil); x != nil {
 		x.take()
 	}
 }
 
+// changed saves a snapshot because the idle world was changed. It is called on the goroutine that
+// uses the idle world, and captures the world there. Only while an earlier snapshot is written does
+// it wait.
+func (s *Store) changed() {
+	if s.log.changed(s.w.Tick()); s.capturing || s.Err() != nil {
+		return
+	}
+	for waits := true; waits; {
+		select {
+		case x := <-s.captures: // a Save that waits for an idle world
+			if x.take() {
+				return
+			}
+		case s.saving <- struct{}{}:
+			waits = false
+		}
+	}
+	x := &capture{store: s}
+	if x.err = s.prepare(); x.err == nil {
+		x.take()
+	}
+	s.stopped.Go(func() {
+		defer func() { <-s.saving }()
+		if err := x.write(); err != nil && !errors.Is(err, ErrFailed) {
+			s.tell(fmt.Errorf("durable: no snapshot was saved: %w", err))
+		}
+	})
+}
+
+// capture is a snapshot that is captured, and then written.
+//
+// Ownership: the goroutine that has taken it, and then the one that writes it.
+type capture struct {
+	store *Store
+	taken atomic.Bool   // or given up
+	done  chan struct{} // closed when it is taken
+	saved bool          // for a Save that was called
+	hash  bool          // the segment begins with a hash of the state, which takes time
+	*snapshot.Captured
+	tick uint64
+	err  error
+}
+
+// take captures the idle world, and begins the next segment of the log there. It returns
+// false if the capture was already taken, or given up.
+func (c *capture) take() bool {
+	if c.taken.Swap(true) {
+		return false
+	}
+	if c.done != nil {
+		defer close(c.done)
+	}
+	s := c.store
+	if s.closed.Load() {
+		c.err = ErrClosed
+		return true
+	}
+	s.mark, c.tick = mark{number: s.number + 1, before: s.before, early: s.o.NoLog}, s.w.Tick()
+	c.err = aside.Do("a function that a snapshot calls", func() (err error) {
+		c.Captured, err = snapshot.Capture(s.w, s.o.Snapshot)
+		return err
+	})
+	if c.err != nil || s.o.NoLog {
+		return true
+	}
+	s.capturing = true
+	defer func() { s.capturing = false }()
+	err := s.recorder.Close()
+	if err == nil {
+		s.log.capturing()
+		n := note{Incarnation: s.w.Incarnation(), Saved: c.saved, Number: s.number + 1, ID: rand.Uint64(), Before: s.before}
+		s.log.next(target{n, s.ready})
+		s.number, s.before, s.ready = n.Number, n.ID, nil
+		err = s.record(n, c.hash)
+	}
+	if err != nil {
+		c.Release()
+		s.log.stop(err)
+		c.err = s.Err()
+	}
+	return true
+}
+
+// isTaken reports whether it was captured.
+func (c *capture) isTaken() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// write writes what was captured. saving is held.
+func (c *capture) write() error {
+	s, began := c.store, time.Now()
+	if c.err == nil {
+		c.err = s.saved(func() (string, error) { return s.dir.Write(c.Captured) })
+		c.Release()
+	}
+	if c.err == nil {
+		s.saves.Store(c.tick)
+		s.written.snapshots.Add(1)
+		s.written.took.Add(time.Since(began))
+	} else {
+		s.written.failed.Add(1)
+	}
+	if s.log.saved(c.err) {
+		select {
+		case s.again <- struct{}{}:
+		default:
+		}
+	}
+	return c.err
+}
+
+// prepare makes the file of the next segment, because that takes a sync. saving is held.
+func (s *Store) prepare() error {
+	if s.ready != nil || s.o.NoLog {
+		return nil
+	}
+	file, err := s.create(s.number + 1)
+	s.ready = file
+	return err
+}
+
+// create makes the file of a segment, which is still there after a crash.
+func (s *Store) create(n uint64) (files.File, error) {
+	file, err := s.files.Create(segmentName(n))
+	if err == nil {
+		if err = s.files.Sync(); err == nil {
+			return file, nil
+		}
+		_ = file.Close() // nothing was written
+	}
+	return nil, fmt.Errorf("durable: %w", err)
+}
+
+// record begins to record to the present segment. With hash, the segment begins with a hash of the
+// state.
+func (s *Store) record(n note, hash bool) error {
+	return aside.Do("a function that hashes the state", func() error {
+		r, err := inputlog.NewRecorder(s.w, s.log, inputlog.Options{
+			Codecs: s.o.Snapshot.Codecs, Note: n.append(nil), NoHash: !hash, OnEnd: s.log.stop, OnChange: s.changed,
+		})
+		if err == nil {
+			s.recorder = r
+		}
+		return err
+	})
+}
+
 // saved saves a snapshot, states and logs that, and removes files that are no longer needed.
-func (d *Store) saved(save func() (path string, err error)) error {
+func (s *Store) saved(save func() (path string, err error)) error {
 	path := ""
 	err := aside.Do("a function that a snapshot calls", func() (err error) {
 		path, err = save()
 		return err
 	})
 	if err == nil {
-		err = d.has(path)
+		err = s.has(path)
 	}
 	if err != nil {
 		return err
 	}
-	d.info("snapshot saved", "file", path)
-	d.marks[path] = d.mark.number
-	return d.prune()
+	s.info("snapshot saved", "file", path)
+	s.marks[path] = s.mark.number
+	return s.prune()
 }
 
-// record begins to record to the present segment. With hash, the segment begins with a hash of the
-// state.
-func (d *Store) record(n note, hash bool) error {
-	return aside.Do("a function that hashes the state", func() error {
-		r, err := inputlog.NewRecorder(d.w, d.log, inputlog.Options{
-			Codecs: d.o.Snapshot.Codecs, Note: n.append(nil), NoHash: !hash, OnEnd: d.log.stop, OnChange: d.changed,
-		})
-		if err == nil {
-			d.recorder = r
+// saveIdle saves a snapshot of the idle world.
+func (s *Store) saveIdle() (path string, err error) { return s.dir.Save(s.w, s.o.Snapshot) }
+
+// has states that a snapshot is on disk.
+func (s *Store) has(path string) error {
+	name := filepath.Base(path)
+	info, err := s.inspect(name)
+	if err != nil {
+		return fmt.Errorf("durable: %s: %w", name, err)
+	}
+	return s.state(func(x *statement) {
+		x.snapshot, x.tick, x.hash, x.beside = snapshotNumber(name), info.Tick, info.Hash, s.mark.beside()
+	})
+}
+
+// begun states that the head of a segment is on disk.
+func (s *Store) begun(n note) error {
+	return s.state(func(x *statement) {
+		x.segment, x.id = n.Number, n.ID
+		if n.First {
+			x.incarnation, x.first, x.logs = s.recovered.Incarnation, n.Number, !s.o.NoLog
 		}
+	})
+}
+
+// state changes what the file incarnation says. When it returns nil that is on disk.
+func (s *Store) state(change func(x *statement)) error {
+	s.stated.Lock()
+	defer s.stated.Unlock()
+	x := s.stated.statement
+	change(&x)
+	_, err := files.Write(s.files, incarnationName, func(to io.Writer) error {
+		_, err := io.WriteString(to, x.String())
 		return err
 	})
+	if err != nil {
+		return fmt.Errorf("durable: %s: %w", incarnationName, err)
+	}
+	s.stated.statement = x
+	return nil
+}
+
+// inspect reads the head of a snapshot.
+func (s *Store) inspect(name string) (snapshot.Info, error) {
+	in, err := s.files.Open(name)
+	if err != nil {
+		return snapshot.Info{}, err
+	}
+	defer in.Close()
+	return snapshot.Inspect(in)
+}
+
+// prune removes the segments that no snapshot needs: those before the segment that the oldest
+// snapshot, which is whole, names. If another process saved that, only its tick is known: then the
+// segment with which the rest begins must begin before the tick.
+func (s *Store) prune() error {
+	names, err := s.files.List()
+	if err != nil {
+		return fmt.Errorf("durable: %w", err)
+	}
+	slices.Sort(names)
+	at := slices.IndexFunc(names, func(name string) bool { _, ok := numberOf(name, snapshotEnd); return ok })
+	if at < 0 {
+		return nil
+	}
+	all, err := segments(s.files)
+	if err != nil {
+		return err
+	}
+	oldest := filepath.Join(s.dir.Path, names[at])
+	maps.DeleteFunc(s.marks, func(path string, _ uint64) bool { return path < oldest })
+	least, known := s.marks[oldest]
+	if !known {
+		info, err := s.inspect(names[at])
+		if err != nil {
+			return nil // unknown which segments it needs
+		}
+		for _, x := range all {
+			if x.wrong == nil && x.tick < info.Tick {
+				least = x.number
+			}
+		}
+	}
+	for _, x := range all {
+		if x.number >= least {
+			return nil
+		}
+		if err := s.files.Remove(x.name); err != nil {
+			return fmt.Errorf("durable: a snapshot was saved, and an older file cannot be removed: %w", err)
+		}
+		s.info("log removed", "file", x.name)
+	}
+	return nil
 }
 
 // retryAfter is the delay after which a change of the idle world that could not be saved is saved
@@ -294,32 +584,32 @@ func (d *Store) record(n note, hash bool) error {
 const retryAfter = time.Second
 
 // keep saves snapshots regularly, and again after a change that was not saved.
-func (d *Store) keep() {
+func (s *Store) keep() {
 	var every <-chan time.Time
-	if d.o.Every > 0 {
-		ticker := time.NewTicker(d.o.Every)
+	if s.o.Every > 0 {
+		ticker := time.NewTicker(s.o.Every)
 		defer ticker.Stop()
 		every = ticker.C
 	}
 	var retry <-chan time.Time
 	for {
 		select {
-		case <-d.ends.Done():
+		case <-s.ends.Done():
 			return
-		case <-d.again:
+		case <-s.again:
 			retry = time.After(retryAfter)
 			continue
 		case <-retry:
 		case <-every:
 		}
 		retry = nil
-		err := d.save(d.ends, false)
+		err := s.save(s.ends, false)
 		switch {
-		case d.ends.Err() != nil || errors.Is(err, ErrFailed):
+		case s.ends.Err() != nil || errors.Is(err, ErrFailed):
 			return // already reported
 		case err != nil:
-			d.tell(fmt.Errorf("durable: no snapshot was saved: %w", err))
-			if d.w.Err() != nil {
+			s.tell(fmt.Errorf("durable: no snapshot was saved: %w", err))
+			if s.w.Err() != nil {
 				return // the world is closed or broken, and stays so
 			}
 		}
@@ -338,60 +628,99 @@ func (d *Store) keep() {
 // room again, and returns ErrFailed. The next Open has the world as it was at Durable, or some
 // ticks later. To keep what came after that, call snapshot.Save with the idle world, to another
 // place.
-func (d *Store) Close() error {
-	if d.closed.Load() {
+func (s *Store) Close() error {
+	if s.closed.Load() {
 		return nil
 	}
-	clean := d.w.Reincarnate(d.w.Incarnation()) == nil // changes nothing; an error if ports are open
-	d.capturing = true                                 // the snapshot will have all changes
-	err := d.recorder.Close()                          // panics unless the world is idle, as the line before does
-	d.closed.Store(true)
-	d.stop()
-	d.stopped.Wait()
-	d.saving <- struct{}{} // for ever: nothing saves any more
-	err = errors.Join(d.log.close(), err)
-	if d.ready != nil {
-		err = errors.Join(err, d.ready.Close(), d.files.Remove(segmentName(d.number+1)))
+	clean := s.w.Reincarnate(s.w.Incarnation()) == nil // changes nothing; an error if ports are open
+	s.capturing = true                                 // the snapshot will have all changes
+	err := s.recorder.Close()                          // panics unless the world is idle, as the line before does
+	s.closed.Store(true)
+	s.stop()
+	s.stopped.Wait()
+	s.saving <- struct{}{} // for ever: nothing saves any more
+	err = errors.Join(s.log.close(), err)
+	if s.ready != nil {
+		err = errors.Join(err, s.ready.Close(), s.files.Remove(segmentName(s.number+1)))
 	}
-	wrong := d.w.Err()
+	wrong := s.w.Err()
 	saved := err == nil && wrong == nil
 	switch {
 	case saved:
-		d.mark = mark{number: d.number + 1, before: d.before, clean: clean, early: true}
-		err = d.saved(d.saveIdle)
-	case err == nil && d.o.NoLog: // a log would have everything
-		err = fmt.Errorf("durable: Store.Close saved no snapshot, and there is no log of what came after tick %d: %w", d.saves.Load(), wrong)
+		s.mark = mark{number: s.number + 1, before: s.before, clean: clean, early: true}
+		err = s.saved(s.saveIdle)
+	case err == nil && s.o.NoLog: // a log would have everything
+		err = fmt.Errorf("durable: Store.Close saved no snapshot, and there is no log of what came after tick %d: %w", s.saves.Load(), wrong)
 	}
-	d.log.end(saved && err == nil)
-	engine.Of(d.w).KeepIncarnation(nil)
-	return errors.Join(err, d.lock.Close())
+	s.log.end(saved && err == nil)
+	engine.Of(s.w).KeepIncarnation(nil)
+	return errors.Join(err, s.lock.Close())
 }
 
-// saveIdle saves a snapshot of the idle world.
-func (d *Store) saveIdle() (path string, err error) { return d.dir.Save(d.w, d.o.Snapshot) }
+// measured is a Store as the world sees it, for statistics.
+type measured struct{ *Store }
+
+// Measure reports what is on disk, and what is not yet.
+func (m measured) Measure(add func(extend.Measured)) {
+	figure := func(name, help string, counts bool, value float64) {
+		add(extend.Measured{Name: "atoll_store_" + name, Help: help, Counts: counts, Value: value})
+	}
+	w := &m.written
+	figure("snapshots_total", "Snapshots saved while the world ran.", true, float64(w.snapshots.Load()))
+	figure("snapshots_failed_total", "Snapshots that could not be saved.", true, float64(w.failed.Load()))
+	figure("snapshot_seconds_total", "How long it took to write snapshots, once they were captured.", true, w.took.Load().Seconds())
+	figure("snapshot_tick", "Tick of the last snapshot.", false, float64(m.saves.Load()))
+	figure("durable_tick", "Tick up to which everything is on disk.", false, float64(m.Durable()))
+	failed := 0.0
+	if m.Err() != nil {
+		failed = 1
+	}
+	figure("failed", "1 if inputs are not written any more.", false, failed)
+	if !m.o.NoLog {
+		figure("log_waiting_bytes", "Bytes of the log that are not on disk yet.", false, float64(m.log.waitingBytes()))
+	}
+}
 
 // tell reports that something went wrong.
-func (d *Store) tell(err error) {
-	aside.Log(d.o.Logger, slog.LevelError, err.Error(), aside.Stack(err)...)
-	if d.o.OnError == nil {
+func (s *Store) tell(err error) {
+	aside.Log(s.o.Logger, slog.LevelError, err.Error(), aside.Stack(err)...)
+	if s.o.OnError == nil {
 		return
 	}
 	wrong := aside.Do("durable: Options.OnError", func() error {
-		d.o.OnError(err)
+		s.o.OnError(err)
 		return nil
 	})
 	switch {
-	case wrong != nil && d.o.Logger != nil:
-		aside.Log(d.o.Logger, slog.LevelError, wrong.Error(), aside.Stack(wrong)...)
+	case wrong != nil && s.o.Logger != nil:
+		aside.Log(s.o.Logger, slog.LevelError, wrong.Error(), aside.Stack(wrong)...)
 	case wrong != nil:
 		aside.Report(wrong)
 	}
 }
 
-func (d *Store) warn(what string, values ...any) {
-	aside.Log(d.o.Logger, slog.LevelWarn, "durable: "+what, values...)
+// warn logs what may need a look.
+func (s *Store) warn(what string, values ...any) {
+	aside.Log(s.o.Logger, slog.LevelWarn, "durable: "+what, values...)
 }
 
-func (d *Store) info(what string, values ...any) {
-	aside.Log(d.o.Logger, slog.LevelInfo, "durable: "+what, append([]any{"tick", d.w.Tick()}, values...)...)
+// info logs what the Store does, with the tick.
+func (s *Store) info(what string, values ...any) {
+	aside.Log(s.o.Logger, slog.LevelInfo, "durable: "+what, append([]any{"tick", s.w.Tick()}, values...)...)
+}
+
+// lock locks a directory against other Stores, until it is closed or the process ends. Where the
+// system has no such locks it returns an error.
+func lock(path string) (io.Closer, error) {
+	l := flock.New(path, flock.SetFlag(os.O_RDWR|os.O_CREATE), flock.SetPermissions(0o666))
+	ok, err := l.TryLock()
+	switch {
+	case ok:
+		return l, nil
+	case err == nil:
+		return nil, fmt.Errorf("%w: by a process that has locked %s", ErrInUse, path)
+	case errors.As(err, new(*fs.PathError)): // its text has the path
+		return nil, fmt.Errorf("durable: %w", err)
+	}
+	return nil, fmt.Errorf("durable: locking %s: %w", path, err)
 }

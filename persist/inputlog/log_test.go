@@ -381,7 +381,7 @@ func TestCodecPanics(t *testing.T) {
 				require.Equal(t, world.Applied, done.Outcome())
 				require.Equal(t, text == "fail", w.Failure() != nil)
 			}
-			require.ErrorContains(t, r.Err(), "inputlog: recording ends: world: the recorder panicked in Request, at the end of tick 1")
+			require.ErrorContains(t, r.Err(), "inputlog: recording ends: world: the recorder panicked in Requests, at the end of tick 1")
 			require.Equal(t, how == "panics", errors.Is(r.Err(), errFull))
 			again, err := inputlog.NewRecorder(w, new(bytes.Buffer), inputlog.Options{Codecs: codecs()})
 			require.NoError(t, err, "the world is recorded by nobody")

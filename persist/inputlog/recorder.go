@@ -2,6 +2,7 @@ package inputlog
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 
@@ -44,7 +45,7 @@ type Options struct {
 
 // Recorder writes a log of a world's inputs.
 //
-// Each tick is written by one Write, after its refresh but before senders are notified of outcomes.
+// Each tick is written by one call, after its refresh but before senders are notified of outcomes.
 // So the log of a process that dies has all ticks that its senders can know of. With each tick goes
 // a hash of another part of the state, which a Player compares. In 64 ticks everything is hashed
 // once, and the components of up to 512 entities in each. But what is encoded because it has
@@ -63,8 +64,8 @@ type Recorder struct {
 	codecs     *state.Codecs
 	known      store.Kinds
 	kinds      []kind
-	to         writer
-	partitions [extend.PartitionsMax]partitionRecord
+	out        writer
+	partitions [extend.PartitionsMax]partition
 	turns      extend.Turns
 	sum        uint64 // of the parts of the state before the next tick
 	ticks      uint64
@@ -76,16 +77,16 @@ type Recorder struct {
 	dropped    bool // the world sends no more inputs
 }
 
-// partitionRecord is what one reader in a refresh recorded.
-type partitionRecord struct {
-	buf  []byte
-	port int // of the last request
-	any  bool
-	_    [64]byte // other workers write its neighbours
+// partition is what one reader in a refresh recorded.
+type partition struct {
+	buf []byte
+	_   [64]byte // other workers write its neighbours
 }
 
 // NewRecorder begins to record w to out, with the next tick. To play the log of a world that has
-// ticked, or that was loaded, save that world at the same moment. NewRecorder returns an error
+// ticked, or that was loaded, save that world at the same moment. The first Write has the head of
+// the log. If out has a method Tick(n uint64, record []byte) (int, error), that gets the record of
+// each tick, with its number, in place of Write. NewRecorder returns an error
 // wrapping state.ErrNoCodec, with the name, if something that ports can send cannot be recorded; an
 // error if the world has a Recorder; or the error of out. The world must be idle.
 func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err error) {
@@ -97,7 +98,11 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 	}
 	d := engine.Of(w)
 	d.MustIdle("inputlog.NewRecorder")
-	r := &Recorder{w: w, codecs: o.Codecs, known: d.Survey().Kinds(), to: writer{out: out}}
+	to, ok := out.(sink)
+	if !ok {
+		to = plain{out}
+	}
+	r := &Recorder{w: w, codecs: o.Codecs, known: d.Survey().Kinds(), out: writer{sink: to}}
 	r.turns = extend.NewTurns(w, o.Codecs)
 	r.sum = extend.NewTurns(w, o.Codecs).Sum() // by others, so that a Player which cannot know this sum hashes the same parts later
 	kinds, err := learn(nil, r.known, r.codecs)
@@ -122,13 +127,10 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 			_ = d.RecordInputs(nil, nil)
 		}
 	}()
-	preamble := append([]byte(magic), version)
-	if _, err := out.Write(preamble); err != nil {
-		return nil, err
-	}
-	r.to.begin(headerRecord)
-	r.to.buf = head.append(r.to.buf)
-	if err := r.to.end(); err != nil {
+	r.out.open()
+	r.out.begin(headerRecord)
+	r.out.buf = head.append(r.out.buf)
+	if err := r.out.end(r.out.Write); err != nil {
 		return nil, err
 	}
 	if r.writeKinds(kinds); r.err != nil {
@@ -138,20 +140,37 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 	return r, nil
 }
 
-// writeKinds writes the kinds that are new.
-func (r *Recorder) writeKinds(all []kind) {
-	r.to.begin(kindsRecord)
-	r.to.buf = binary.AppendUvarint(r.to.buf, uint64(len(r.kinds)))
-	r.to.buf = binary.AppendUvarint(r.to.buf, uint64(len(all)-len(r.kinds)))
-	for _, k := range all[len(r.kinds):] {
-		r.to.buf = appendBytes(r.to.buf, k.shape)
+// headerOf returns the header of a log that begins now.
+func headerOf(w *world.World, o *Options) (header, error) {
+	h := header{note: o.Note, settings: settings(w), lists: lists(w), tick: w.Tick()}
+	if o.NoHash {
+		return h, nil
 	}
-	r.kinds = all
-	r.write()
+	sections, err := state.NewHasher(w, o.Codecs).Sections()
+	if errors.Is(err, state.ErrNoCodec) {
+		return h, nil
+	}
+	for _, s := range sections {
+		h.hashes = append(h.hashes, s.Hash)
+	}
+	return h, err
 }
 
-// write writes a record. Recording ends if there is an error, or if out panics.
-func (r *Recorder) write() {
+// writeKinds writes the kinds that are new.
+func (r *Recorder) writeKinds(all []kind) {
+	r.out.begin(kindsRecord)
+	r.out.buf = binary.AppendUvarint(r.out.buf, uint64(len(r.kinds)))
+	r.out.buf = binary.AppendUvarint(r.out.buf, uint64(len(all)-len(r.kinds)))
+	for _, k := range all[len(r.kinds):] {
+		r.out.buf = appendBytes(r.out.buf, k.shape)
+	}
+	r.kinds = all
+	r.write(r.out.Write)
+}
+
+// write passes a record to a method of the sink. Recording ends if there is an error, or if that
+// panics.
+func (r *Recorder) write(to func(record []byte) (int, error)) {
 	err, returned := error(nil), false
 	defer func() {
 		if !returned {
@@ -159,7 +178,7 @@ func (r *Recorder) write() {
 		}
 		r.stop(err)
 	}()
-	err = r.to.end()
+	err = r.out.end(to)
 	returned = true
 }
 
@@ -187,14 +206,14 @@ func (r *Recorder) Hash(h *state.Hasher) error {
 	if err != nil {
 		return err
 	}
-	r.to.begin(hashRecord)
-	r.to.buf = binary.AppendUvarint(r.to.buf, r.w.Tick())
-	r.to.buf = binary.AppendUvarint(r.to.buf, uint64(len(sections)))
+	r.out.begin(hashRecord)
+	r.out.buf = binary.AppendUvarint(r.out.buf, r.w.Tick())
+	r.out.buf = binary.AppendUvarint(r.out.buf, uint64(len(sections)))
 	for _, s := range sections {
-		r.to.buf = appendBytes(r.to.buf, s.Name)
-		r.to.buf = binary.LittleEndian.AppendUint64(r.to.buf, uint64(s.Hash))
+		r.out.buf = appendBytes(r.out.buf, s.Name)
+		r.out.buf = binary.LittleEndian.AppendUint64(r.out.buf, uint64(s.Hash))
 	}
-	r.write()
+	r.write(r.out.Write)
 	return r.err
 }
 
@@ -216,57 +235,12 @@ func (r *Recorder) Close() error {
 	}
 	r.closed = true
 	if r.err == nil {
-		r.to.begin(endRecord)
-		r.to.buf = binary.AppendUvarint(r.to.buf, r.ticks)
+		r.out.begin(endRecord)
+		r.out.buf = binary.AppendUvarint(r.out.buf, r.ticks)
 		r.onEnd = nil // it ends here anyway
-		r.write()
+		r.write(r.out.Write)
 	}
 	return r.err
-}
-
-// recorder is the Recorder for the world.
-type recorder Recorder
-
-// Begin learns the kinds of requests that were registered since the last tick.
-func (l *recorder) Begin() {
-	r := (*Recorder)(l)
-	if r.err != nil || r.known.Len() == len(r.kinds) {
-		return
-	}
-	kinds, err := learn(r.kinds, r.known, r.codecs)
-	if err != nil {
-		r.stop(fmt.Errorf("inputlog: recording ends at tick %d: %w", r.w.Tick(), err))
-		return
-	}
-	r.writeKinds(kinds)
-}
-
-// Request appends a request to the record of its partition.
-//
-//	[0 port]  kind+1 flags handle value   kind+1 flags handle value  [0 port] …
-func (l *recorder) Request(share, port int, q queue.PendingRequest) {
-	if l.err != nil {
-		return
-	}
-	s, k := &l.partitions[share], &l.kinds[q.Kind()]
-	if k.Asks {
-		return
-	}
-	b := s.buf
-	if !s.any || s.port != port {
-		s.any, s.port = true, port
-		b = binary.AppendUvarint(append(b, 0), uint64(port))
-	}
-	b = binary.AppendUvarint(b, uint64(q.Kind()+1))
-	b = binary.AppendUvarint(b, uint64(q.Flags()))
-	b = appendHandle(b, q.Handle)
-	switch {
-	case k.whole != nil: // as the form does, which costs several times as much
-		b = append(b, k.whole.Bytes(q.Payload().Address, 1)...)
-	case k.form != nil:
-		b = k.form.Append(b, l.known.Payload(q))
-	}
-	s.buf = b
 }
 
 // changed writes that the log cannot be played further.
@@ -274,47 +248,108 @@ func (r *Recorder) changed() {
 	if r.err != nil {
 		return
 	}
-	r.to.begin(changeRecord)
-	r.to.buf = binary.AppendUvarint(r.to.buf, r.w.Tick())
-	r.write()
+	r.out.begin(changeRecord)
+	r.out.buf = binary.AppendUvarint(r.out.buf, r.w.Tick())
+	r.write(r.out.Write)
 	r.onChange()
 }
 
-// Settled hashes parts of the state. The next tick is written with the hash.
-func (l *recorder) Settled() {
-	if l.err == nil {
-		l.sum = l.turns.Sum()
+// recorder is a Recorder as the world sees it.
+type recorder Recorder
+
+// Begin learns the kinds of requests that were registered since the last tick.
+func (r *recorder) Begin() {
+	if r.err != nil || r.known.Len() == len(r.kinds) {
+		return
 	}
+	kinds, err := learn(r.kinds, r.known, r.codecs)
+	if err != nil {
+		(*Recorder)(r).stop(fmt.Errorf("inputlog: recording ends at tick %d: %w", r.w.Tick(), err))
+		return
+	}
+	(*Recorder)(r).writeKinds(kinds)
 }
 
-// Failed ends recording: the world has sent the last tick only in part, or not at all.
-func (l *recorder) Failed(err error) {
-	l.dropped = true
-	if l.err == nil {
-		(*Recorder)(l).stop(fmt.Errorf("inputlog: recording ends: %w", err))
+// Requests appends the requests of a port to the record of their partition.
+//
+//	0 port  kind+1 flags handle value   kind+1 flags handle value   …
+func (r *recorder) Requests(partition, port int, sent []queue.PendingRequest) {
+	if r.err != nil {
+		return
 	}
+	to := &r.partitions[partition].buf
+	b := binary.AppendUvarint(append(*to, 0), uint64(port))
+	first := len(b)
+	for _, q := range sent {
+		switch k := &r.kinds[q.Kind()]; {
+		case k.Asks:
+		case q.IsMany():
+			b = r.appendMany(b, k, q)
+		default:
+			b = r.append(b, k, q)
+		}
+	}
+	if len(b) == first {
+		b = b[:len(*to)] // it has only asked
+	}
+	*to = b
+}
+
+func (r *recorder) appendMany(b []byte, k *kind, many queue.PendingRequest) []byte {
+	r.known.Each(many, func(q queue.PendingRequest) { b = r.append(b, k, q) })
+	return b
+}
+
+func (r *recorder) append(b []byte, k *kind, q queue.PendingRequest) []byte {
+	b = binary.AppendUvarint(b, uint64(q.Kind()+1))
+	b = binary.AppendUvarint(b, uint64(q.Flags()))
+	b = appendHandle(b, q.Handle)
+	switch {
+	case k.whole: // as the form does, which costs several times as much
+		b = append(b, k.of.Bytes(q.Payload().Address, 1)...)
+	case k.of != nil: // as below, likewise
+		b = k.form.Append(b, k.of.Run(q.Payload().Address, 1))
+	case k.form != nil:
+		b = k.form.Append(b, r.known.Payload(q))
+	}
+	return b
 }
 
 // End writes the tick.
-func (l *recorder) End(in *extend.Inputs) {
-	r := (*Recorder)(l)
+func (r *recorder) End(in *extend.Inputs) {
 	if r.err == nil {
-		r.to.begin(tickRecord)
 		in.Sum = r.sum
-		r.to.buf = appendTick(r.to.buf, in)
+		out := &r.out
+		out.begin(tickRecord)
+		out.buf = appendTick(out.buf, in)
 		for i := range r.partitions {
-			r.to.buf = append(r.to.buf, r.partitions[i].buf...)
+			out.buf = append(out.buf, r.partitions[i].buf...)
 		}
-		r.length += len(r.to.buf) - headSize
+		r.length += out.length()
 		for n := unexplained(in.Drawn, in.Settled, r.length); n > 0; n -= 2 {
-			r.to.buf = append(r.to.buf, 0, 0) // what follows is of port 0: nothing
+			out.buf = append(out.buf, 0, 0) // what follows is of port 0: nothing
 			r.length += 2
 		}
-		r.write()
+		(*Recorder)(r).write(func(record []byte) (int, error) { return out.Tick(in.Tick, record) })
 		r.ticks++
 	}
 	for i := range r.partitions {
 		s := &r.partitions[i]
-		s.buf, s.any = s.buf[:0], false
+		s.buf = s.buf[:0]
+	}
+}
+
+// Settled hashes parts of the state. The next tick is written with the hash.
+func (r *recorder) Settled() {
+	if r.err == nil {
+		r.sum = r.turns.Sum()
+	}
+}
+
+// Failed ends recording: the world has sent the last tick only in part, or not at all.
+func (r *recorder) Failed(err error) {
+	r.dropped = true
+	if r.err == nil {
+		(*Recorder)(r).stop(fmt.Errorf("inputlog: recording ends: %w", err))
 	}
 }

@@ -75,7 +75,7 @@ func flagMovers(t *testing.T, seed uint64, ticks, n int) (hashes []state.Hash) {
 				}
 			}
 		}
-		access[i] = engine.Of(f.World).Finish(b)
+		access[i] = (*engine.Build)(b).Finish()
 	}
 	for tick := range ticks {
 		for i := range each {
@@ -111,7 +111,7 @@ func flagMovers(t *testing.T, seed uint64, ticks, n int) (hashes []state.Hash) {
 		}
 		run := engine.Of(f.World).BeginTick()
 		for i, system := range systems {
-			c := engine.Of(f.World).Context(i)
+			c := (*world.Context)(engine.Of(f.World).Context(i))
 			(*engine.Context)(c).Acting().Start("look", access[i])
 			system(c)
 			(*engine.Context)(c).Acting().Stop()

@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc64"
 	"io"
-	"maps"
-	"path/filepath"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +14,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/snapshot"
+	"github.com/atoll-sim/atoll/persist/state"
 )
 
 // The files of a directory are
@@ -84,6 +85,7 @@ const cleanFlag, earlyFlag, linkedFlag = 1, 2, 4
 
 const markName = "durable"
 
+// also returns the part of a snapshot that has the mark.
 func (m *mark) also() snapshot.Also {
 	return snapshot.Also{
 		Name:     markName,
@@ -119,6 +121,30 @@ func (m *mark) also() snapshot.Also {
 	}
 }
 
+// A snapshot has state beside the world, which no hash of the state covers: Options.Snapshot.Also, and
+// which systems are enabled. Ticks of the log may lead to it, if systems make it, or may not. So the
+// statement has a checksum of what the last snapshot has of it.
+
+// sums has the checksum of each part beside the world as it was saved last.
+type sums map[string]uint64
+
+// add notes what a part beside the world was saved as.
+func (m *mark) add(name string, saved []byte) {
+	if m.sums == nil {
+		m.sums = sums{}
+	}
+	m.sums[name] = crc64.Checksum(saved, sumTable)
+}
+
+// beside returns a checksum of all parts.
+func (m *mark) beside() uint64 {
+	sum := uint64(0)
+	for name, x := range m.sums {
+		sum += crc64.Update(x, sumTable, []byte(name)) // in any order
+	}
+	return sum
+}
+
 // note is what a segment says about itself.
 type note struct {
 	Incarnation uint32
@@ -131,6 +157,7 @@ type note struct {
 
 const firstFlag, savedFlag = 1, 2
 
+// append appends the note.
 func (n note) append(dst []byte) []byte {
 	flags := byte(0)
 	if n.First {
@@ -145,6 +172,7 @@ func (n note) append(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint64(dst, n.Before)
 }
 
+// readNote reads what append has written.
 func readNote(src []byte) (n note, err error) {
 	incarnation, size := binary.Uvarint(src)
 	rest := src[max(size, 0):]
@@ -162,11 +190,6 @@ func readNote(src []byte) (n note, err error) {
 		Incarnation: uint32(incarnation), First: flags&firstFlag != 0, Saved: flags&savedFlag != 0, Number: number,
 		ID: binary.LittleEndian.Uint64(ids), Before: binary.LittleEndian.Uint64(ids[8:]),
 	}, nil
-}
-
-// target returns the segment of a note, to be written.
-func (n note) target(file files.File) target {
-	return target{file: file, number: n.Number, id: n.ID, first: n.First}
 }
 
 // segment is a file of the log.
@@ -209,6 +232,25 @@ type opened struct {
 	io.Closer
 }
 
+// open opens a segment to be played, and reads its note.
+func (s *segment) open(f files.Files) (o opened, err error) {
+	in, err := f.Open(s.name)
+	if err != nil {
+		return o, err
+	}
+	o.Closer = in
+	if o.Log, err = inputlog.Open(in); err == nil {
+		s.note, err = readNote(o.Note())
+	}
+	if err == nil && s.Number != s.number {
+		err = fmt.Errorf("%w: its head belongs to %s: files were exchanged, copied or renamed", errForeign, segmentName(s.Number))
+	}
+	if err != nil {
+		_ = in.Close() // an earlier error counts
+	}
+	return o, err
+}
+
 // errForeign is for a segment that is whole, and belongs elsewhere.
 var errForeign = errors.New("durable: a file is in the place of another")
 
@@ -223,84 +265,73 @@ func isDamage(err error) bool {
 	return false
 }
 
-func (x *segment) open(f files.Files) (o opened, err error) {
-	in, err := f.Open(x.name)
-	if err != nil {
-		return o, err
-	}
-	o.Closer = in
-	if o.Log, err = inputlog.Open(in); err == nil {
-		x.note, err = readNote(o.Note())
-	}
-	if err == nil && x.Number != x.number {
-		err = fmt.Errorf("%w: its head belongs to %s: files were exchanged, copied or renamed", errForeign, segmentName(x.Number))
-	}
-	if err != nil {
-		_ = in.Close() // an earlier error counts
-	}
-	return o, err
+// The file incarnation states what must be in the directory, so that a lost file is missed. It is
+// on disk before the first snapshot is, is replaced as a whole, and says
+//
+//	the number of the last incarnation, before a handle of that is given
+//	the last segment whose head is on disk, before a tick of it is told durable
+//	the last snapshot, before its Save returns
+//
+// A process whose segments are lost cannot give handles again, either.
+
+// statement is what the file says.
+type statement struct {
+	incarnation uint32
+	first       uint64 // the segment with which the last process began
+	logs        bool   // ticks follow in that: without Options.NoLog
+	segment, id uint64 // the last segment whose head is on disk
+	snapshot    uint64 // the number of the last snapshot, or 0: there was none yet
+	tick        uint64 // of that
+	hash        state.Hash
+	beside      uint64 // the checksum of what that has beside the world
+	written     bool   // there is such a file
+	old         bool   // an earlier version wrote it, which knew the first three
 }
 
-// create makes the file of a segment, which is still there after a crash.
-func (d *Store) create(n uint64) (files.File, error) {
-	file, err := d.files.Create(segmentName(n))
-	if err == nil {
-		if err = d.files.Sync(); err == nil {
-			return file, nil
-		}
-		_ = file.Close() // nothing was written
-	}
-	return nil, fmt.Errorf("durable: %w", err)
+const (
+	statementVersion = "atoll-durable-3"
+	statementForm    = "%d %d %t %d %016x %d %d %016x %016x"
+)
+
+var sumTable = crc64.MakeTable(crc64.ECMA)
+
+func (s *statement) String() string {
+	text := fmt.Sprintf(statementVersion+" "+statementForm, s.incarnation, s.first, s.logs, s.segment, s.id, s.snapshot, s.tick, uint64(s.hash), s.beside)
+	return fmt.Sprintf("%s %016x\n", text, crc64.Checksum([]byte(text), sumTable))
 }
 
-// prune removes the segments that no snapshot needs: those before the segment that the oldest
-// snapshot, which is whole, names. If another process saved that, only its tick is known: then the
-// segment with which the rest begins must begin before the tick.
-func (d *Store) prune() error {
-	names, err := d.files.List()
+// readStatement reads the file. That there is none is no error.
+func readStatement(f files.Files) (s statement, err error) {
+	in, err := f.Open(incarnationName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
 	if err != nil {
-		return fmt.Errorf("durable: %w", err)
-	}
-	slices.Sort(names)
-	at := slices.IndexFunc(names, func(name string) bool { _, ok := numberOf(name, snapshotEnd); return ok })
-	if at < 0 {
-		return nil
-	}
-	all, err := segments(d.files)
-	if err != nil {
-		return err
-	}
-	oldest := filepath.Join(d.dir.Path, names[at])
-	maps.DeleteFunc(d.marks, func(path string, _ uint64) bool { return path < oldest })
-	least, known := d.marks[oldest]
-	if !known {
-		info, err := d.inspect(names[at])
-		if err != nil {
-			return nil // unknown which segments it needs
-		}
-		for _, x := range all {
-			if x.wrong == nil && x.tick < info.Tick {
-				least = x.number
-			}
-		}
-	}
-	for _, x := range all {
-		if x.number >= least {
-			return nil
-		}
-		if err := d.files.Remove(x.name); err != nil {
-			return fmt.Errorf("durable: a snapshot was saved, and an older file cannot be removed: %w", err)
-		}
-		d.info("log removed", "file", x.name)
-	}
-	return nil
-}
-
-func (d *Store) inspect(name string) (snapshot.Info, error) {
-	in, err := d.files.Open(name)
-	if err != nil {
-		return snapshot.Info{}, err
+		return s, err
 	}
 	defer in.Close()
-	return snapshot.Inspect(in)
+	data, err := io.ReadAll(io.LimitReader(in, 1024))
+	if err != nil {
+		return s, err
+	}
+	s.written = true
+	text := string(data)
+	if rest, is := strings.CutPrefix(text, statementVersion+" "); is {
+		_, err = fmt.Sscanf(rest, statementForm, &s.incarnation, &s.first, &s.logs, &s.segment, &s.id, &s.snapshot, &s.tick, (*uint64)(&s.hash), &s.beside)
+		if err == nil && s.String() == text {
+			return s, nil
+		}
+		return statement{written: true}, fmt.Errorf("%w: %s was altered", errAltered, incarnationName)
+	}
+	logs := 0
+	s.old = true
+	if n, err := fmt.Sscanf(text, "%d %d %d\n", &s.incarnation, &s.first, &logs); err != nil || fmt.Sprintln(s.incarnation, s.first, logs) != text {
+		return statement{written: true}, fmt.Errorf("%w: %s is %d numbers, and not what package durable writes", errAltered, incarnationName, n)
+	}
+	s.logs = logs == 1
+	s.segment = s.first
+	return s, nil
 }
+
+// errAltered is for a file of this package that makes no sense.
+var errAltered = errors.New("durable: a file was altered")
