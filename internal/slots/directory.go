@@ -8,6 +8,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/paged"
 )
 
 // ErrIndexes is returned when a home has no index left to give.
@@ -22,12 +23,12 @@ type Directory struct {
 	liveness *Liveness
 	indexMax uint32
 	versions versions
-	shards   []*Allocator                // by number; the next number is that of the port allocator
-	flags    []atomic.Pointer[flagTable] // by home
+	shards   []*Allocator // by number; the next number is that of the port allocator
+	flags    paged.Shared[atomic.Uint64]
 
 	mu struct {
 		sync.Mutex
-		tables [][]*page // by home
+		pages paged.Words[Slot] // Lookup reads its tables
 	}
 }
 
@@ -44,8 +45,7 @@ func (d *Directory) Init(homes int, indexMax, versionMax, versionsEach uint32, m
 	}
 	d.Lookup, d.memory, d.indexMax = newLookup(homes), m, indexMax
 	d.versions = versions{first: 1, last: min(versionsEach, versionMax), max: versionMax, each: versionsEach}
-	d.shards, d.flags = make([]*Allocator, homes-1), make([]atomic.Pointer[flagTable], homes)
-	d.mu.tables = make([][]*page, homes)
+	d.shards, d.flags = make([]*Allocator, homes-1), paged.NewShared[atomic.Uint64](homes)
 	dir := d.Lookup // a copy, so that a Liveness does not keep the directory in memory
 	d.liveness = &Liveness{ports: uint32(homes - 1)}
 	d.liveness.dir.Store(&dir)
@@ -76,19 +76,14 @@ func (d *Directory) grow(home uint32, least int) error {
 	}
 	more := min(max(1, have/2), pagesAtOnce, limit-have)
 	block := mem.Slice[page](d.memory.Take(pageType, more), more)
-	table, n := d.mu.tables[home], have+len(block)
-	if n > len(table) {
-		table = append(make([]*page, 0, max(n, 2*have)), table...) // readers may still use the old one
-		table = table[:cap(table)]
-		d.mu.tables[home] = table
-	}
 	for i := range block {
-		table[have+i] = &block[i]
+		first := paged.First(int(home), have+i)
 		if d.versions.first > 1 { // in the first window a slot that was never used is zero
-			d.versions.begin(&block[i], Compose(home, uint32(have+i)<<pageBits, 0), nil)
+			d.versions.begin(&block[i], first, nil)
 		}
+		d.mu.pages.Put(first, &block[i]) // readers may still use the old table
 	}
-	d.enter(home, table, n)
+	d.enter(home, d.mu.pages.Homes[home])
 	return nil
 }
 

@@ -82,7 +82,7 @@ func (h *Allocator) freeOwn(dead []handle.Handle, i, step int, free []uint32, n 
 			break
 		}
 		first := Compose(h.id, x.Index()&^(pageSize-1), of.first)
-		some := h.ref.page(x.Index()).freeAll(dead, i, step, first, handle.Handle(of.last-of.first), free[n:])
+		some := freeAll(h.ref.page(x.Index()), dead, i, step, first, handle.Handle(of.last-of.first), free[n:])
 		i, n = i+some*step, n+some
 	}
 	return i, n
@@ -91,7 +91,7 @@ func (h *Allocator) freeOwn(dead []handle.Handle, i, step int, free []uint32, n 
 // inPage are the bits of a handle that say which slot of its page it names.
 const inPage = handle.Handle(pageSize-1) << handle.VersionBits
 
-// freeAll frees the slots of dead handles, from dead[i] on, as long as they are in the page and their
+// freeAll frees the slots of dead handles, from dead[i] on, as long as they are in a page and their
 // next version is one more. It puts their indexes into free, which has room for all, and returns how
 // many they are. first is the handle of the page's first slot with the first version of the window,
 // and each how many versions follow that. So one comparison checks home, page and version: in the
@@ -99,7 +99,7 @@ const inPage = handle.Handle(pageSize-1) << handle.VersionBits
 // loop takes all registers.
 //
 //go:noinline
-func (p *page) freeAll(dead []handle.Handle, i, step int, first handle.Handle, each handle.Handle, free []uint32) (n int) {
+func freeAll(p *page, dead []handle.Handle, i, step int, first handle.Handle, each handle.Handle, free []uint32) (n int) {
 	for n = range free {
 		if uint(i) >= uint(len(dead)) {
 			return n

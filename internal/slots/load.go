@@ -298,8 +298,8 @@ func (l *Load) Undo() {
 			slot.Store(0)
 			slot.Loc = 0
 		}
-		l.dir.flags[id].Store(nil)
 	}
+	l.dir.flags.Clear()
 	for _, h := range l.dir.shards {
 		h.given, h.free, h.retired = 0, nil, 0
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/paged"
 )
 
 // ErrVersions is returned when no versions are left for another incarnation.
@@ -67,7 +68,7 @@ func (d *Directory) beginHome(home uint32) (revived []uint32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for n := range d.Pages(home) {
-		d.versions.begin(d.mu.tables[home][n], Compose(home, uint32(n)<<pageBits, 0), func(i uint32) { revived = append(revived, i) })
+		d.versions.begin(d.mu.pages.Homes[home][n], paged.First(int(home), n), func(i uint32) { revived = append(revived, i) })
 	}
 	slices.Reverse(revived)
 	return revived
