@@ -21,9 +21,9 @@ type Allocator struct {
 }
 
 // Init makes the allocator of the shard with the given number.
-func (h *Allocator) Init(d *Directory, id int) {
-	*h = Allocator{home: newHome(d, uint32(id))}
-	d.shards[id] = h
+func (a *Allocator) Init(d *Directory, id int) {
+	*a = Allocator{home: newHome(d, uint32(id))}
+	d.shards[id] = a
 }
 
 // freshAtOnce is the least number of indexes that go to the free list at a time.
@@ -31,54 +31,54 @@ const freshAtOnce = 64
 
 // Pop takes the next index out of the free list, which must not be empty. It is small enough to be
 // inlined, and so is Next; both in one function would not be.
-func (h *Allocator) Pop() uint32 {
-	n := len(h.free) - 1
-	i := h.free[n]
-	h.free = h.free[:n]
+func (a *Allocator) Pop() uint32 {
+	n := len(a.free) - 1
+	i := a.free[n]
+	a.free = a.free[:n]
 	return i
 }
 
 // Next returns the next handle of a free index, and its slot. It does not write the slot.
-func (h *Allocator) Next(i uint32) (handle.Handle, *Slot) {
-	slot := h.ref.slot(i)
-	return Compose(h.id, i, slot.Load()&versionMask), slot
+func (a *Allocator) Next(i uint32) (handle.Handle, *Slot) {
+	slot := a.ref.slot(i)
+	return Compose(a.id, i, slot.Load()&versionMask), slot
 }
 
 // Refill puts about want indexes that were never used into the empty free list, in an order that
 // gives them ascending.
-func (h *Allocator) Refill(want int) error {
-	if int(h.given>>pageBits) == h.pages() {
-		if err := h.grow(); err != nil {
+func (a *Allocator) Refill(want int) error {
+	if int(a.given>>pageBits) == a.pages() {
+		if err := a.grow(); err != nil {
 			return err
 		}
 	}
-	n := min(int64(max(want, freshAtOnce)), int64(pageSize-h.given%pageSize), int64(h.dir.indexMax)+1-int64(h.given))
+	n := min(int64(max(want, freshAtOnce)), int64(pageSize-a.given%pageSize), int64(a.dir.indexMax)+1-int64(a.given))
 	if n <= 0 {
-		return h.errIndexes()
+		return a.errIndexes()
 	}
-	h.fresh(int(n))
+	a.fresh(int(n))
 	return nil
 }
 
 // fresh puts the next n indexes, which lie in one page, into the free list.
-func (h *Allocator) fresh(n int) {
-	h.free = slices.Grow(h.free, n)
-	have := len(h.free)
-	h.free = h.free[:have+n]
-	fresh, given, first := h.free[have:], h.given, h.dir.versions.first
-	in := h.ref.page(given)[given%pageSize:][:n]
+func (a *Allocator) fresh(n int) {
+	a.free = slices.Grow(a.free, n)
+	have := len(a.free)
+	a.free = a.free[:have+n]
+	fresh, given, first := a.free[have:], a.given, a.dir.versions.first
+	in := a.ref.page(given)[given%pageSize:][:n]
 	for k := range in {
 		i := given + uint32(k)
-		in[k].StoreBatched(word(Compose(h.id, i, first), StateUnused))
+		in[k].StoreBatched(word(Compose(a.id, i, first), StateUnused))
 		fresh[len(fresh)-1-k] = i
 	}
-	h.given += uint32(n)
+	a.given += uint32(n)
 }
 
 // ReserveSlots makes room for n more handles.
-func (h *Allocator) ReserveSlots(n int) error {
-	for len(h.free)+h.pages()*pageSize-int(h.given) < n {
-		if err := h.grow(); err != nil {
+func (a *Allocator) ReserveSlots(n int) error {
+	for len(a.free)+a.pages()*pageSize-int(a.given) < n {
+		if err := a.grow(); err != nil {
 			return err
 		}
 	}
@@ -86,35 +86,35 @@ func (h *Allocator) ReserveSlots(n int) error {
 }
 
 // recycle takes back the slot of a dead atom's handle.
-func (h *Allocator) recycle(dead handle.Handle) {
-	if _, ok := h.ref.slot(dead.Index()).free(dead, h.dir.versions); ok {
-		h.free = append(h.free, dead.Index())
+func (a *Allocator) recycle(dead handle.Handle) {
+	if _, ok := a.ref.slot(dead.Index()).free(dead, a.dir.versions); ok {
+		a.free = append(a.free, dead.Index())
 	} else {
-		h.retired++
+		a.retired++
 	}
 }
 
 // Left returns how many handles are left.
-func (h *Allocator) Left() int { return len(h.free) + int(int64(h.dir.indexMax)+1-int64(h.given)) }
+func (a *Allocator) Left() int { return len(a.free) + int(int64(a.dir.indexMax)+1-int64(a.given)) }
 
 // CheckLeft returns ErrIndexes if there are fewer than n handles left.
-func (h *Allocator) CheckLeft(n int) error {
-	if left := h.Left(); n > left {
-		return fmt.Errorf("%w: home %d has %d left, of IndexMax = %d", ErrIndexes, h.id, left, h.dir.indexMax)
+func (a *Allocator) CheckLeft(n int) error {
+	if left := a.Left(); n > left {
+		return fmt.Errorf("%w: home %d has %d left, of IndexMax = %d", ErrIndexes, a.id, left, a.dir.indexMax)
 	}
 	return nil
 }
 
 // AppendNext appends the handles that the next n creates give, without taking them. It returns
 // ErrIndexes, and dst, if there are fewer.
-func (h *Allocator) AppendNext(dst []handle.Handle, n int) ([]handle.Handle, error) {
-	if err := h.CheckLeft(n); err != nil {
+func (a *Allocator) AppendNext(dst []handle.Handle, n int) ([]handle.Handle, error) {
+	if err := a.CheckLeft(n); err != nil {
 		return dst, err
 	}
 	for k := range n {
-		next := Compose(h.id, h.given+uint32(k-len(h.free)), h.dir.versions.first)
-		if i := len(h.free) - 1 - k; i >= 0 {
-			next, _ = h.Next(h.free[i])
+		next := Compose(a.id, a.given+uint32(k-len(a.free)), a.dir.versions.first)
+		if i := len(a.free) - 1 - k; i >= 0 {
+			next, _ = a.Next(a.free[i])
 		}
 		dst = append(dst, next)
 	}
@@ -122,12 +122,12 @@ func (h *Allocator) AppendNext(dst []handle.Handle, n int) ([]handle.Handle, err
 }
 
 // PopN takes the next n indexes out of the free list; the last one is the first to give.
-func (h *Allocator) PopN(n int) []uint32 {
-	rest := len(h.free) - n
-	all := h.free[rest:]
-	h.free = h.free[:rest]
+func (a *Allocator) PopN(n int) []uint32 {
+	rest := len(a.free) - n
+	all := a.free[rest:]
+	a.free = a.free[:rest]
 	return all
 }
 
 // Free returns the number of indexes in the free list.
-func (h *Allocator) Free() int { return len(h.free) }
+func (a *Allocator) Free() int { return len(a.free) }

@@ -3,14 +3,14 @@ package slots
 import "slices"
 
 // FreeList returns the free indexes; the last is given first.
-func (h *Allocator) FreeList() []uint32 { return h.free }
+func (a *Allocator) FreeList() []uint32 { return a.free }
 
 // AppendSlots appends the contents of all slots that were ever given, state and version, in the
 // order in which they were first given. Only the home's owner may call it.
-func (h *Allocator) AppendSlots(dst []uint32) []uint32 {
-	dst = slices.Grow(dst, int(h.given))
-	for i := range h.given {
-		dst = append(dst, h.ref.slot(i).Load())
+func (a *Allocator) AppendSlots(dst []uint32) []uint32 {
+	dst = slices.Grow(dst, int(a.given))
+	for i := range a.given {
+		dst = append(dst, a.ref.slot(i).Load())
 	}
 	return dst
 }
@@ -19,10 +19,10 @@ func (h *Allocator) AppendSlots(dst []uint32) []uint32 {
 // the number of its uses while it is free or in the hand of a port. Slots are in the order in
 // which they are first drawn. Slots at the end that were never used are left out. So the result
 // depends only on what refreshes have done, and not on what ports draw meanwhile.
-func (o *PortAllocator) AppendUses(dst []uint32) []uint32 {
+func (p *PortAllocator) AppendUses(dst []uint32) []uint32 {
 	last := len(dst)
-	for n := range o.Drawn() {
-		dst = append(dst, o.uses(n))
+	for n := range p.Drawn() {
+		dst = append(dst, p.uses(n))
 		if dst[len(dst)-1] > 0 {
 			last = len(dst)
 		}
@@ -30,10 +30,10 @@ func (o *PortAllocator) AppendUses(dst []uint32) []uint32 {
 	return dst[:last]
 }
 
-func (o *PortAllocator) uses(n uint32) uint32 {
-	h, state := o.at(n)
+func (p *PortAllocator) uses(n uint32) uint32 {
+	h, state := p.at(n)
 	if state == StateUnused {
-		return h.Version() - o.dir.versions.first
+		return h.Version() - p.dir.versions.first
 	}
 	return h.Version()
 }

@@ -7,82 +7,82 @@ import (
 )
 
 // Deferred returns how many dead handles wait here for their homes to free them.
-func (h *Allocator) Deferred() int { return len(h.dead.shards) + len(h.dead.ports) }
+func (a *Allocator) Deferred() int { return len(a.dead.shards) + len(a.dead.ports) }
 
 // ShardDead returns those whose home is another shard, in order.
-func (h *Allocator) ShardDead() []handle.Handle { return h.dead.shards }
+func (a *Allocator) ShardDead() []handle.Handle { return a.dead.shards }
 
 // PortDead returns those whose home is the port allocator, in order.
-func (h *Allocator) PortDead() []handle.Handle { return h.dead.ports }
+func (a *Allocator) PortDead() []handle.Handle { return a.dead.ports }
 
 // ForgetDeferred forgets them, when their homes have freed them.
-func (h *Allocator) ForgetDeferred() {
-	h.dead.shards, h.dead.ports = h.dead.shards[:0], h.dead.ports[:0]
+func (a *Allocator) ForgetDeferred() {
+	a.dead.shards, a.dead.ports = a.dead.shards[:0], a.dead.ports[:0]
 }
 
 // DeferFree leaves the slot of a dead atom to its home, another shard or the port allocator, which
 // frees it in the step recycle of the refresh.
-func (h *Allocator) DeferFree(dead handle.Handle) {
-	if dead.Home() == h.dir.ports() {
-		h.dead.ports = append(h.dead.ports, dead)
+func (a *Allocator) DeferFree(dead handle.Handle) {
+	if dead.Home() == a.dir.ports() {
+		a.dead.ports = append(a.dead.ports, dead)
 	} else {
-		h.dead.shards = append(h.dead.shards, dead)
+		a.dead.shards = append(a.dead.shards, dead)
 	}
 }
 
 // Recycle frees the slots of dead handles whose home is here.
-func (h *Allocator) Recycle(dead []handle.Handle) {
+func (a *Allocator) Recycle(dead []handle.Handle) {
 	for _, x := range dead {
-		h.recycle(x)
+		a.recycle(x)
 	}
 }
 
 // GrowFree makes room in the free list for n more, in one allocation.
-func (h *Allocator) GrowFree(n int) { h.free = slices.Grow(h.free, n) }
+func (a *Allocator) GrowFree(n int) { a.free = slices.Grow(a.free, n) }
 
 // Drop gives the memory of the free list back. The home gives no more handles.
-func (h *Allocator) Drop() { h.free, h.dead.shards, h.dead.ports = nil, nil, nil }
+func (a *Allocator) Drop() { a.free, a.dead.shards, a.dead.ports = nil, nil, nil }
 
 // FreeAll frees the slots of dead atoms in order, or from the last to the first. It records the
 // handles of other homes.
-func (h *Allocator) FreeAll(dead []handle.Handle, fromLast bool) {
-	h.free = slices.Grow(h.free, len(dead)) // so that the room is checked once
-	free := h.free[:len(h.free)+len(dead)]
-	n := len(h.free)
+func (a *Allocator) FreeAll(dead []handle.Handle, fromLast bool) {
+	a.free = slices.Grow(a.free, len(dead)) // so that the room is checked once
+	free := a.free[:len(a.free)+len(dead)]
+	n := len(a.free)
 	i, step := 0, 1
 	if fromLast {
 		i, step = len(dead)-1, -1
 	}
 	for {
-		i, n = h.freeOwn(dead, i, step, free, n)
+		i, n = a.freeOwn(dead, i, step, free, n)
 		if uint(i) >= uint(len(dead)) {
 			break
 		}
-		if x := dead[i]; x.Home() != h.id {
-			h.DeferFree(x)
+		if x := dead[i]; x.Home() != a.id {
+			a.DeferFree(x)
 		} else {
-			h.free = free[:n]
-			h.recycle(x) // with the first version of the window, or it retires
-			n = len(h.free)
+			a.free = free[:n]
+			a.recycle(x) // with the first version of the window, or it retires
+			n = len(a.free)
 		}
 		i += step
 	}
-	h.free = free[:n]
+	a.free = free[:n]
 }
 
 // freeOwn frees the slots of dead handles, from dead[i] on. It stops at the first handle of another
 // home, and at the first whose next version is not one more. It puts the indexes after the first n
 // of free, and returns where it stopped. Entities that die together mostly were created together, so
 // it takes those that have their slots in one page at a time.
-func (h *Allocator) freeOwn(dead []handle.Handle, i, step int, free []uint32, n int) (at, freed int) {
-	of := h.dir.versions
+func (a *Allocator) freeOwn(dead []handle.Handle, i, step int, free []uint32, n int) (at, freed int) {
+	of := a.dir.versions
 	for uint(i) < uint(len(dead)) {
 		x := dead[i]
-		if x.Home() != h.id || !of.hasNext(x) {
+		if x.Home() != a.id || !of.hasNext(x) {
 			break
 		}
-		first := Compose(h.id, x.Index()&^(pageSize-1), of.first)
-		some := freeAll(h.ref.page(x.Index()), dead, i, step, first, handle.Handle(of.last-of.first), free[n:])
+		first := Compose(a.id, x.Index()&^(pageSize-1), of.first)
+		some := freeAll(a.ref.page(x.Index()), dead, i, step, first, handle.Handle(of.last-of.first), free[n:])
 		i, n = i+some*step, n+some
 	}
 	return i, n

@@ -31,38 +31,38 @@ func NewIndex(homes int, from *Index) *Index {
 }
 
 // Enter says where the entity of h is.
-func (x *Index) Enter(h handle.Handle, l Loc) { *x.slot(h) = Slot{uint32(h), l} }
+func (i *Index) Enter(h handle.Handle, l Loc) { *i.slot(h) = Slot{uint32(h), l} }
 
 // Leave says that the entity of h is nowhere.
-func (x *Index) Leave(h handle.Handle) { *x.slot(h) = Slot{} }
+func (i *Index) Leave(h handle.Handle) { *i.slot(h) = Slot{} }
 
 // slot returns the slot of h, in a page of its own.
-func (x *Index) slot(h handle.Handle) *Slot {
+func (i *Index) slot(h handle.Handle) *Slot {
 	home, number := int(h.Home()), paged.NumberOf(h)
-	p := x.pages.Page(home, number)
-	if p == x.from.pages.Page(home, number) { // or neither has it
+	p := i.pages.Page(home, number)
+	if p == i.from.pages.Page(home, number) { // or neither has it
 		own := new(page)
 		if p != nil {
 			*own = *p
 		}
-		x.pages.Put(h, own)
+		i.pages.Put(h, own)
 		p = own
 	}
 	return p.At(h)
 }
 
 // Complete makes the index ready for look-ups. Nothing can be entered any more.
-func (x *Index) Complete() *Index {
-	for home, table := range x.pages.Homes {
-		for i, p := range table {
+func (i *Index) Complete() *Index {
+	for home, table := range i.pages.Homes {
+		for n, p := range table {
 			if p == nil { // a Lookup does not check for that
-				table[i] = &noPage
+				table[n] = &noPage
 			}
 		}
 		if len(table) > 0 {
-			x.enter(uint32(home), table)
+			i.enter(uint32(home), table)
 		}
 	}
-	x.from = nil
-	return x
+	i.from = nil
+	return i
 }

@@ -16,22 +16,22 @@ type Size struct {
 }
 
 // Size measures the slots of a home.
-func (h *Allocator) Size() Size {
+func (a *Allocator) Size() Size {
 	return Size{
-		Taken:    int(h.given) - len(h.free),
-		Used:     slotBytes * uint64(int(h.given)-len(h.free)-h.retired),
-		Reserved: slotBytes*pageSize*uint64(h.pages()) + indexBytes*uint64(cap(h.free)),
+		Taken:    int(a.given) - len(a.free),
+		Used:     slotBytes * uint64(int(a.given)-len(a.free)-a.retired),
+		Reserved: slotBytes*pageSize*uint64(a.pages()) + indexBytes*uint64(cap(a.free)),
 	}
 }
 
 // Size measures the slots of the entities that ports create.
-func (o *PortAllocator) Size() Size {
-	pages := o.pages()
-	o.mu.Lock()
-	defer o.mu.Unlock()
+func (p *PortAllocator) Size() Size {
+	pages := p.pages()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	return Size{
-		Taken:    int(o.mu.drawn) - len(o.mu.pool),
-		Used:     slotBytes * uint64(int(o.mu.drawn)-len(o.mu.pool)-o.retired),
-		Reserved: slotBytes*pageSize*uint64(pages) + takerBytes*pageSize*uint64(len(o.mu.takers)) + handleBytes*uint64(cap(o.mu.pool)+cap(o.freed)),
+		Taken:    int(p.mu.drawn) - len(p.mu.pool),
+		Used:     slotBytes * uint64(int(p.mu.drawn)-len(p.mu.pool)-p.retired),
+		Reserved: slotBytes*pageSize*uint64(pages) + takerBytes*pageSize*uint64(len(p.mu.takers)) + handleBytes*uint64(cap(p.mu.pool)+cap(p.freed)),
 	}
 }

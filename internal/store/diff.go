@@ -18,8 +18,8 @@ type Diff struct {
 
 // Diff finds the differences from an earlier frame. was and is find where the entities are in the
 // frames. It looks only at the rows of chunks whose copies the frames do not share.
-func (x *Frame) Diff(d *Diff, before *Frame, components *Set, was, is *slots.Lookup) {
-	for _, s := range x.Shards {
+func (f *Frame) Diff(d *Diff, before *Frame, components *Set, was, is *slots.Lookup) {
+	for _, s := range f.Shards {
 		for _, t := range s.tables {
 			for _, c := range t.chunks {
 				old := before.chunkAt(c.number())
@@ -34,7 +34,7 @@ func (x *Frame) Diff(d *Diff, before *Frame, components *Set, was, is *slots.Loo
 	for _, s := range before.Shards {
 		for _, t := range s.tables {
 			for _, c := range t.chunks {
-				if sameRows(c, x.chunkAt(c.number())) {
+				if sameRows(c, f.chunkAt(c.number())) {
 					continue
 				}
 				for _, h := range c.handles {

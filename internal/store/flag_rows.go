@@ -23,7 +23,7 @@ type flagSets struct {
 }
 
 // none reports whether no row has a flag.
-func (s *flagSets) none() bool { return s == nil || s.n == 0 }
+func (f *flagSets) none() bool { return f == nil || f.n == 0 }
 
 // flagsAt returns the flags of a row.
 func (c *Chunk) flagsAt(row int) (f slots.Flags) {
@@ -182,10 +182,10 @@ func (c *Chunk) flagSet(f *Filter) flagSet {
 }
 
 // skip returns the first of the rows base, base+64, … such that one of its 64 rows may match.
-func (s *flagSet) skip(base, to int) int {
-	words := s.words[base/64 : (to+63)/64]
+func (f *flagSet) skip(base, to int) int {
+	words := f.words[base/64 : (to+63)/64]
 	for i, w := range words {
-		if w != s.other {
+		if w != f.other {
 			return base + i*64
 		}
 	}

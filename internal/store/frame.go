@@ -22,8 +22,8 @@ type Frame struct {
 }
 
 // LeaveColumns removes all rows but the handles from a frame that nobody uses any more.
-func (x *Frame) LeaveColumns() {
-	for _, s := range x.Shards {
+func (f *Frame) LeaveColumns() {
+	for _, s := range f.Shards {
 		for _, t := range s.tables {
 			for _, c := range t.chunks {
 				for _, col := range t.columns {
@@ -35,12 +35,12 @@ func (x *Frame) LeaveColumns() {
 }
 
 // Empty removes the handles and the chunks as well: the frame keeps no buffer in memory.
-func (x *Frame) Empty() {
-	x.LeaveColumns()
-	for _, s := range x.Shards {
+func (f *Frame) Empty() {
+	f.LeaveColumns()
+	for _, s := range f.Shards {
 		for _, t := range s.tables {
 			for _, c := range t.chunks {
-				(*x.Space.chunks.Load())[c.number()], c.handles = chunkEntry{}, nil
+				(*f.Space.chunks.Load())[c.number()], c.handles = chunkEntry{}, nil
 			}
 		}
 	}
@@ -48,17 +48,17 @@ func (x *Frame) Empty() {
 
 // lengthen makes the frame's lists as long as those of the world. Components that the frame will
 // not have share one list.
-func (x *Frame) lengthen(of *Space, components *Set) {
+func (f *Frame) lengthen(of *Space, components *Set) {
 	n := len(*of.chunks.Load())
-	if list := x.Space.chunks.Load(); list == nil || len(*list) < n {
-		x.Space.chunks.Store(new(make([]chunkEntry, n)))
-		x.Space.noRuns = newRuns(n)
+	if list := f.Space.chunks.Load(); list == nil || len(*list) < n {
+		f.Space.chunks.Store(new(make([]chunkEntry, n)))
+		f.Space.noRuns = newRuns(n)
 	}
 	for i, col := range of.Columns {
-		if i == len(x.Space.Columns) {
-			x.Space.Columns = append(x.Space.Columns, col.frozen(x.Space, of.Homes()))
+		if i == len(f.Space.Columns) {
+			f.Space.Columns = append(f.Space.Columns, col.frozen(f.Space, of.Homes()))
 		}
-		x.Space.Columns[i].reach(x.Space.noRuns, components.Has(i), col)
+		f.Space.Columns[i].reach(f.Space.noRuns, components.Has(i), col)
 	}
 }
 
@@ -87,7 +87,7 @@ func (c *Chunk) copyBits(from *Chunk) {
 
 // Index makes the index of the frame's handles, from that of an older or younger frame, or from
 // nothing. Its cost grows with the rows of the chunks in which handles came or went.
-func (x *Frame) Index(homes int, from *Frame, index *slots.Index) *slots.Index {
+func (f *Frame) Index(homes int, from *Frame, index *slots.Index) *slots.Index {
 	if index == nil {
 		from = &Frame{Space: &Space{}}
 	}
@@ -97,7 +97,7 @@ func (x *Frame) Index(homes int, from *Frame, index *slots.Index) *slots.Index {
 		if e.chunk == nil {
 			continue
 		}
-		if same := x.chunkAt(number); !sameRows(e.chunk, same) {
+		if same := f.chunkAt(number); !sameRows(e.chunk, same) {
 			for row, h := range e.chunk.handles {
 				if same == nil || row >= same.n || same.handles[row] != h {
 					next.Leave(h)
@@ -105,7 +105,7 @@ func (x *Frame) Index(homes int, from *Frame, index *slots.Index) *slots.Index {
 			}
 		}
 	}
-	for number, e := range x.chunkList() {
+	for number, e := range f.chunkList() {
 		if e.chunk == nil {
 			continue
 		}
@@ -126,15 +126,15 @@ func (x *Frame) Index(homes int, from *Frame, index *slots.Index) *slots.Index {
 }
 
 // chunkList returns the frame's chunks by number; missing ones are nil.
-func (x *Frame) chunkList() []chunkEntry {
-	if list := x.Space.chunks.Load(); list != nil {
+func (f *Frame) chunkList() []chunkEntry {
+	if list := f.Space.chunks.Load(); list != nil {
 		return *list
 	}
 	return nil
 }
 
-func (x *Frame) chunkAt(number int) *Chunk {
-	if list := x.chunkList(); number < len(list) {
+func (f *Frame) chunkAt(number int) *Chunk {
+	if list := f.chunkList(); number < len(list) {
 		return list[number].chunk
 	}
 	return nil

@@ -31,18 +31,18 @@ type copyJob struct {
 	at       int
 }
 
-func (j copyJob) copied() *copied {
-	if j.at < 0 {
-		return &j.from.kept.handles
+func (c copyJob) copied() *copied {
+	if c.at < 0 {
+		return &c.from.kept.handles
 	}
-	return &j.from.kept.columns[j.at]
+	return &c.from.kept.columns[c.at]
 }
 
-func (j copyJob) component() int {
-	if j.at < 0 {
+func (c copyJob) component() int {
+	if c.at < 0 {
 		return handleColumn
 	}
-	return j.from.table.ids[j.at]
+	return c.from.table.ids[c.at]
 }
 
 // handleColumn stands for the handles, in place of a component.

@@ -104,9 +104,9 @@ type markRun struct {
 }
 
 // mark marks the rows of the run.
-func (r *markRun) mark() {
-	if r.rows != 0 {
-		r.chunk.markWord((r.at * 64).Row(), r.rows)
+func (m *markRun) mark() {
+	if m.rows != 0 {
+		m.chunk.markWord((m.at * 64).Row(), m.rows)
 	}
 }
 

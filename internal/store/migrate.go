@@ -156,8 +156,8 @@ type incoming struct {
 }
 
 // Gather collects all atoms that migrate. All shards have called CollectOutgoing.
-func (c *Incoming) Gather(shards []*Shard) {
-	g := &c.groups
+func (in *Incoming) Gather(shards []*Shard) {
+	g := &in.groups
 	g.Reset(len(shards))
 	for _, s := range shards {
 		for _, to := range s.migration.to {

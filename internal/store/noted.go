@@ -20,7 +20,7 @@ type notedRun struct {
 }
 
 // handles returns the atoms of the run.
-func (r *notedRun) handles() []handle.Handle { return r.chunk.handles[r.from:r.to] }
+func (n *notedRun) handles() []handle.Handle { return n.chunk.handles[n.from:n.to] }
 
 // addRun adds rows to a list of runs: to the last, if they follow it.
 func addRun(runs []notedRun, x notedRun) []notedRun {
@@ -35,8 +35,8 @@ func addRun(runs []notedRun, x notedRun) []notedRun {
 }
 
 // noteCreated records n rows of a chunk from a row on, whose atoms were created.
-func (r *tally) noteCreated(c *Chunk, row, n int) {
-	r.runs = addRun(r.runs, notedRun{chunk: c, from: uint32(row), to: uint32(row + n)})
+func (t *tally) noteCreated(c *Chunk, row, n int) {
+	t.runs = addRun(t.runs, notedRun{chunk: c, from: uint32(row), to: uint32(row + n)})
 }
 
 // noteChanges records n rows of a chunk from a row on, whose atoms were in a table with other

@@ -172,7 +172,7 @@ func (s *Shard) AppendStored(to []handle.Handle, set *Set) []handle.Handle {
 }
 
 // meet returns the sets of rows of a chunk whose atoms have the components, and none of another.
-func (n *changeLog) meet(c *Chunk, set *Set) (once, created []uint64) {
+func (l *changeLog) meet(c *Chunk, set *Set) (once, created []uint64) {
 	if !c.table.set.Contains(set) {
 		return nil, nil
 	}
@@ -182,7 +182,7 @@ func (n *changeLog) meet(c *Chunk, set *Set) (once, created []uint64) {
 	}
 	if !seen.met {
 		seen.met = true
-		n.met = append(n.met, c)
+		l.met = append(l.met, c)
 	}
 	return seen.once, seen.created
 }

@@ -19,14 +19,14 @@ type Occupant struct {
 	Name string // may be empty
 }
 
-func (v *Occupant) String() string {
+func (o *Occupant) String() string {
 	switch {
-	case v == nil:
+	case o == nil:
 		return "somebody"
-	case v.Name == "":
-		return v.What
+	case o.Name == "":
+		return o.What
 	}
-	return fmt.Sprintf("%s %q", v.What, v.Name)
+	return fmt.Sprintf("%s %q", o.What, o.Name)
 }
 
 // Enter sets the user of the shard until Leave, and panics if the shard is in use already. Call it

@@ -310,17 +310,17 @@ func (s *Shard) freeDead(marked []handle.Handle, fromLast bool) {
 type RemoteDead struct{ Groups[handle.Handle] }
 
 // Gather collects the handles from all shards.
-func (e *RemoteDead) Gather(shards []*Shard) {
-	e.Reset(len(shards))
+func (r *RemoteDead) Gather(shards []*Shard) {
+	r.Reset(len(shards))
 	for _, s := range shards {
 		for _, h := range s.ShardDead() {
-			e.Count(int(h.Home()))
+			r.Count(int(h.Home()))
 		}
 	}
-	e.Counted()
+	r.Counted()
 	for _, s := range shards {
 		for _, h := range s.ShardDead() {
-			e.Add(int(h.Home()), h)
+			r.Add(int(h.Home()), h)
 		}
 	}
 }

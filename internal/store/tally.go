@@ -19,10 +19,10 @@ type tally struct {
 }
 
 // create counts an atom in a row, and returns what its slot is to hold.
-func (r *tally) create(h handle.Handle, c *Chunk, row int) (generation uint32) {
-	r.created++
-	if r.watched {
-		return r.note(h, c, row)
+func (t *tally) create(h handle.Handle, c *Chunk, row int) (generation uint32) {
+	t.created++
+	if t.watched {
+		return t.note(h, c, row)
 	}
 	return uint32(h)
 }
@@ -31,30 +31,30 @@ func (r *tally) create(h handle.Handle, c *Chunk, row int) (generation uint32) {
 // the code that creates stays short.
 //
 //go:noinline
-func (r *tally) note(h handle.Handle, c *Chunk, row int) (generation uint32) {
-	if r.hooked {
-		r.noteCreated(c, row, 1)
+func (t *tally) note(h handle.Handle, c *Chunk, row int) (generation uint32) {
+	if t.hooked {
+		t.noteCreated(c, row, 1)
 	}
-	if r.staging != 0 {
-		r.staged = append(r.staged, h)
+	if t.staging != 0 {
+		t.staged = append(t.staged, h)
 	}
-	return uint32(h) ^ r.staging
+	return uint32(h) ^ t.staging
 }
 
 // createAll is create for the atoms in a chunk's rows from a row on.
-func (r *tally) createAll(hs []handle.Handle, c *Chunk, row int) {
-	r.created += uint64(len(hs))
-	if r.watched {
-		r.noteAll(hs, c, row)
+func (t *tally) createAll(hs []handle.Handle, c *Chunk, row int) {
+	t.created += uint64(len(hs))
+	if t.watched {
+		t.noteAll(hs, c, row)
 	}
 }
 
 //go:noinline
-func (r *tally) noteAll(hs []handle.Handle, c *Chunk, row int) {
-	if r.hooked && len(hs) > 0 {
-		r.noteCreated(c, row, len(hs))
+func (t *tally) noteAll(hs []handle.Handle, c *Chunk, row int) {
+	if t.hooked && len(hs) > 0 {
+		t.noteCreated(c, row, len(hs))
 	}
-	if r.staging != 0 {
-		r.staged = append(r.staged, hs...)
+	if t.staging != 0 {
+		t.staged = append(t.staged, hs...)
 	}
 }
