@@ -98,17 +98,3 @@ func (t *takers) grow(n uint64) {
 		*t = append(*t, new([pageSize]taker))
 	}
 }
-
-// Given reports whether a port has given h, the handle of a free slot, to a caller: its entity may
-// still come. Otherwise h is in the pool, in the hand of a port, or was never drawn. Safe from any
-// goroutine.
-func (p *PortAllocator) Given(h handle.Handle) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	x := p.mu.takers.of(h)
-	if x == 0 {
-		return false
-	}
-	hand := p.mu.hands[x>>11-1]
-	return hand == nil || !hand.has(h)
-}

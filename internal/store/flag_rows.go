@@ -299,3 +299,17 @@ func (s *Shard) PublishFlags() {
 // FlagsAt returns the flags of the atom at l. The caller must own its shard, or be in a step of the
 // refresh in which no flags are set.
 func (s *Space) FlagsAt(l slots.Loc) slots.Flags { return s.chunk(l).flagsAt(l.Row()) }
+
+// head calls do with the first rows that match, but no more than most.
+func (t *Table) head(f *Filter, most int, do func(Rows)) {
+	for i, left := 0, t.Rows(); left > 0 && most > 0; i++ {
+		run := t.Run(i, left)
+		left -= run.Len()
+		run.Matching(f, func(r Rows) bool {
+			r = r.Head(min(most, r.Len()))
+			most -= r.Len()
+			do(r)
+			return most > 0
+		})
+	}
+}

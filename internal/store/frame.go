@@ -1,6 +1,9 @@
 package store
 
 import (
+	"bytes"
+
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
@@ -186,29 +189,12 @@ func (c *Column) leave(number int) {
 	}
 }
 
-// CloneBy sets how values are copied for frames. The world is idle.
-func (c *Column) CloneBy(f func(to, from mem.Address)) { c.clone = f }
-
 // copyOut copies the first rows of a chunk to a buffer.
 func (c *Column) copyOut(to mem.Address, number, n int) { c.copyRows(to, c.row(number, 0), n) }
 
 // copyIn copies the first rows of a chunk of a frame's column of the same type to a chunk.
 func (c *Column) copyIn(number int, from *Column, at, n int) {
 	from.copyRows(c.row(number, 0), from.row(at, 0), n)
-}
-
-// CopyOut copies a value of the column to somewhere else, by the function of CloneBy if there is
-// one.
-func (c *Column) CopyOut(to, from mem.Address) { c.copyRows(to, from, 1) }
-
-func (c *Column) copyRows(to, from mem.Address, n int) {
-	if c.clone == nil {
-		c.of.Copy(to, from, n)
-		return
-	}
-	for i := range n {
-		c.clone(c.of.At(to, i), c.of.At(from, i))
-	}
 }
 
 // dropKept gives up the copies of a chunk that is removed, or that gets other columns. The space's
@@ -227,4 +213,96 @@ func (s *Space) takeDropped() []*kept {
 	all := s.mu.dropped
 	s.mu.dropped = nil
 	return all
+}
+
+// Diff is the difference between two frames of one world.
+type Diff struct {
+	Created   []handle.Handle
+	Destroyed []handle.Handle
+	Retyped   []handle.Handle
+	Changed   [ComponentsMax][]handle.Handle // by component
+}
+
+// Diff finds the differences from an earlier frame. was and is find where the entities are in the
+// frames. It looks only at the rows of chunks whose copies the frames do not share.
+func (f *Frame) Diff(d *Diff, before *Frame, components *Set, was, is *slots.Lookup) {
+	for _, s := range f.Shards {
+		for _, t := range s.tables {
+			for _, c := range t.chunks {
+				old := before.chunkAt(c.number())
+				if sameRows(c, old) && old.table.set == t.set {
+					d.columns(c, old, components)
+				} else {
+					d.rows(c, before, components, was)
+				}
+			}
+		}
+	}
+	for _, s := range before.Shards {
+		for _, t := range s.tables {
+			for _, c := range t.chunks {
+				if sameRows(c, f.chunkAt(c.number())) {
+					continue
+				}
+				for _, h := range c.handles {
+					if !is.Alive(h) {
+						d.Destroyed = append(d.Destroyed, h)
+					}
+				}
+			}
+		}
+	}
+}
+
+// columns compares two chunks with the same entities and components. Both frames have the
+// components that are asked for: other columns have no rows.
+func (d *Diff) columns(c, old *Chunk, components *Set) {
+	for at, id := range c.table.ids {
+		now, before := c.table.columns[at], old.table.columns[at]
+		if !components.Has(id) || now.address(c.number()) == before.address(c.number()) {
+			continue
+		}
+		for row, h := range c.handles {
+			if l := c.base + slots.Loc(row); !now.same(l, before, l) {
+				d.Changed[id] = append(d.Changed[id], h)
+			}
+		}
+	}
+}
+
+// rows compares each entity of a chunk with its former state.
+func (d *Diff) rows(c *Chunk, before *Frame, components *Set, was *slots.Lookup) {
+	for row, h := range c.handles {
+		l := was.Locate(h)
+		if l == 0 {
+			d.Created = append(d.Created, h)
+			continue
+		}
+		old := before.Space.chunk(l).table
+		if old.set != c.table.set {
+			d.Retyped = append(d.Retyped, h)
+		}
+		for at, id := range c.table.ids {
+			if components.Has(id) && old.set.Has(id) && !c.table.columns[at].same(c.base+slots.Loc(row), old.columns[old.position(id)], l) {
+				d.Changed[id] = append(d.Changed[id], h)
+			}
+		}
+	}
+}
+
+// address returns the address of a chunk's first row, in a frame's column.
+func (c *Column) address(number int) mem.Address { return c.dir.Load().rows[number].first }
+
+// same reports whether a row is known to hold the same value as one in another frame's column.
+func (c *Column) same(l slots.Loc, in *Column, at slots.Loc) bool {
+	a, b := c.At(l), in.At(at)
+	switch {
+	case a == nil || b == nil:
+		return a == b
+	case c.of.Plain:
+		return bytes.Equal(c.of.Bytes(a, 1), c.of.Bytes(b, 1))
+	case c.clone == nil && c.of.Of.Comparable():
+		return c.of.Value(a) == c.of.Value(b)
+	}
+	return false
 }

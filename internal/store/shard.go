@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
@@ -122,122 +121,6 @@ func (s *Shard) TablesSince(serial uint64) []*Table {
 // Made returns how often tables came into the list so far, which is the number of the last.
 func (s *Shard) Made() uint64 { return s.made }
 
-// Atom is a row that was just taken, before its components are stored. It has four fields because
-// the compiler keeps no more than that in registers: with a fifth, each use copied the Atom in
-// memory, right after the stores that had made it.
-type Atom struct {
-	Handle     handle.Handle
-	Chunk      *Chunk
-	Row        int
-	generation uint32 // of the slot when it is published
-}
-
-// Loc returns where the atom is.
-func (a Atom) Loc() slots.Loc { return a.Chunk.base + slots.Loc(a.Row) }
-
-// Publish makes the atom alive to all goroutines.
-func (a Atom) Publish() {
-	slot := a.Chunk.table.shard.space.Slot(a.Handle)
-	slot.Loc = a.Loc()
-	slot.Store(a.generation) // publishes loc and the row
-}
-
-// Create takes a handle and a row in the table. The caller stores the components
-// and then calls Publish.
-func (s *Shard) Create(t *Table) (Atom, error) {
-	if !s.hasRoom(t) {
-		if err := s.makeRoom(t, 1); err != nil {
-			return Atom{}, err
-		}
-	}
-	h, _ := s.Next(s.Pop())
-	return s.atom(t, h), nil
-}
-
-// CreatePlain is Create, StorePlain and Publish in one, because servers do these most often. What is
-// seldom needed is in calls that come last, so that the rest keeps its values in registers. v may be on
-// the stack.
-func (s *Shard) CreatePlain(t *Table, fields *Fields, v mem.Address) (handle.Handle, error) {
-	if !s.hasRoom(t) {
-		return s.createWithRoom(t, fields, v)
-	}
-	t.cur.storeNext(fields, v)
-	h, slot := s.Next(s.Pop())
-	c, row := t.push(h)
-	slot.Loc = c.base + slots.Loc(row)
-	slot.Store(s.tally.create(h, c, row)) // publishes loc and the row
-	return h, nil
-}
-
-// createWithRoom is CreatePlain after it has made room.
-func (s *Shard) createWithRoom(t *Table, fields *Fields, v mem.Address) (handle.Handle, error) {
-	if err := s.makeRoom(t, 1); err != nil {
-		return handle.None, err
-	}
-	return s.CreatePlain(t, fields, v)
-}
-
-// hasRoom reports whether there is a free index and a free row.
-func (s *Shard) hasRoom(t *Table) bool {
-	return s.Free() > 0 && t.cur.n < len(t.cur.handles) && t.lastLoop == s.Loop
-}
-
-// makeRoom makes hasRoom true; want is how many handles the caller will take soon.
-func (s *Shard) makeRoom(t *Table, want int) error {
-	if s.Free() == 0 {
-		if err := s.Refill(want); err != nil {
-			return err
-		}
-	}
-	return t.ensureRow()
-}
-
-// atom takes the next row.
-func (s *Shard) atom(t *Table, h handle.Handle) Atom {
-	c, row := t.push(h)
-	return Atom{h, c, row, s.tally.create(h, c, row)}
-}
-
-// Adopt takes a row for a pending handle of any home. The caller stores the
-// components and then calls Publish.
-func (s *Shard) Adopt(t *Table, h handle.Handle) (Atom, error) {
-	if err := t.ensureRow(); err != nil {
-		return Atom{}, err
-	}
-	a := s.atom(t, h)
-	a.generation ^= s.applying.staged
-	return a, nil
-}
-
-// Prepare makes room for n atoms that are about to be created in a table, and for their slots.
-func (s *Shard) Prepare(t *Table, n int) error {
-	if n <= s.Free() && n <= t.cur.Cap()-t.cur.n {
-		return nil
-	}
-	if err := s.ReserveSlots(n); err != nil {
-		return err
-	}
-	return t.reserve(n)
-}
-
-// Reserve is Prepare for atoms that may come at any time: the room stays until they do, whatever
-// chunks refreshes give up before.
-func (s *Shard) Reserve(t *Table, n int) error {
-	if n == 0 {
-		return nil
-	}
-	if err := s.ReserveSlots(n); err != nil {
-		return err
-	}
-	return t.reserveLasting(n)
-}
-
-// Owner returns the number of the shard that owns the atom at l.
-func (s *Space) Owner(l slots.Loc) int { return (*s.chunks.Load())[l>>slots.RowBits].owner }
-
-// Set returns the components of the atom at l.
-func (s *Space) Set(l slots.Loc) *Set { return &s.chunk(l).table.set }
-
 // Owns reports whether the atom at l is in this shard.
 func (s *Shard) Owns(l slots.Loc) bool { return s.space.Owner(l) == s.id }
 
@@ -302,25 +185,39 @@ func (s *Shard) freeDead(marked []handle.Handle, fromLast bool) {
 	s.FreeAll(marked, fromLast)
 }
 
-// RemoteDead are the handles that a refresh freed in a shard other than their home, grouped
-// by home. A group is in the order of the shards that held the atoms; those of one shard are
-// in the order in which it freed them.
-//
-// Ownership: as for Groups.
-type RemoteDead struct{ Groups[handle.Handle] }
+// Size is the memory of a shard's storage.
+type Size struct {
+	Tables, Chunks int
+	slots.Size     // with the bytes of occupied rows, and of all chunks
+}
 
-// Gather collects the handles from all shards.
-func (r *RemoteDead) Gather(shards []*Shard) {
-	r.Reset(len(shards))
-	for _, s := range shards {
-		for _, h := range s.ShardDead() {
-			r.Count(int(h.Home()))
+const rowBytes = 8 // for a row's handle
+
+// Size measures the shard's tables and slots. Its cost grows with the number of tables
+// and chunks.
+func (s *Shard) Size() Size {
+	size := Size{Tables: len(s.tables), Size: s.Allocator.Size()}
+	for _, t := range s.tables {
+		row := uint64(rowBytes)
+		for _, b := range t.sizes {
+			row += uint64(b)
+		}
+		size.Chunks += len(t.chunks)
+		size.Used += row * uint64(t.Rows())
+		for _, c := range t.chunks {
+			size.Reserved += row*uint64(c.Cap()) + uint64(len(c.marks))*8
 		}
 	}
-	r.Counted()
-	for _, s := range shards {
-		for _, h := range s.ShardDead() {
-			r.Add(int(h.Home()), h)
-		}
+	return size
+}
+
+// Drop gives the memory of all tables back. They must be empty, and nothing may be stored in them
+// again. A table that a caller has kept stays empty.
+func (s *Shard) Drop() {
+	for _, t := range s.tables {
+		t.chunks, t.dirty, t.loopMarks, t.cur = nil, nil, nil, noChunk
 	}
+	s.tally.runs, s.changes.runs = nil, nil
+	s.Allocator.Drop()
+	s.compaction, s.retagging, s.migration.moves = compaction{}, retagging{}, nil
 }

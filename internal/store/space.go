@@ -59,14 +59,6 @@ func NewSpace(homes int, indexMax, versionMax, versionsEach uint32) *Space {
 	return s
 }
 
-// stampAll makes the chunk's columns stamp the chunk's own words, and stamps them now.
-func (c *Chunk) stampAll(now uint32) {
-	for i, col := range c.table.columns {
-		c.written[i] = now
-		col.stampBy(c.number(), &c.written[i])
-	}
-}
-
 // SetTick sets the number of the tick in progress, for stamps. Called
 // by the coordinator between ticks.
 func (s *Space) SetTick(tick uint64) {
@@ -151,4 +143,146 @@ func (s *Space) add(c *Chunk, rows, before int, plan stripPlan) error {
 	c.stampAll(s.now)
 	(*s.chunks.Load())[n] = chunkEntry{c, c.table.shard.id}
 	return nil
+}
+
+// Owner returns the number of the shard that owns the atom at l.
+func (s *Space) Owner(l slots.Loc) int { return (*s.chunks.Load())[l>>slots.RowBits].owner }
+
+// Set returns the components of the atom at l.
+func (s *Space) Set(l slots.Loc) *Set { return &s.chunk(l).table.set }
+
+// At returns the chunk and row at l. The caller must own its shard.
+func (s *Space) At(l slots.Loc) (c *Chunk, row int) { return s.chunk(l), l.Row() }
+
+// ChunksLeft returns how many more chunks the world may have.
+func (s *Space) ChunksLeft() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slots.ChunksMax - s.mu.chunks + len(s.mu.vacant)
+}
+
+// TypeOf returns the type of a component's values.
+func (s *Space) TypeOf(component int) *mem.Type { return s.Columns[component].of }
+
+// Values makes room for n values of a component.
+func (s *Space) Values(component, n int) mem.Cells { return s.Columns[component].of.NewCells(n) }
+
+// CopyValue copies a value of a component, with the function of CloneBy if there is one. Cloned
+// reports that.
+func (s *Space) CopyValue(component int, to, from mem.Address) {
+	s.Columns[component].copyRows(to, from, 1)
+}
+
+// Cloned reports whether a component has a CloneBy.
+func (s *Space) Cloned(component int) bool { return s.Columns[component].clone != nil }
+
+// remove takes a chunk's rows from its columns, which keep them for later use, and takes back its
+// number.
+func (s *Space) remove(c *Chunk) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, col := range c.table.columns {
+		col.drop(c.number(), max(c.n, c.used))
+	}
+	s.dropKept(c)
+	s.spare.Store(true)
+	(*s.chunks.Load())[c.number()] = chunkEntry{}
+	s.mu.vacant = append(s.mu.vacant, c.number())
+}
+
+// HeldBytes is the memory of rows that belong to no chunk, not yet or no longer.
+func (s *Space) HeldBytes() (n uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.Columns {
+		n += c.heldBytes()
+	}
+	return n
+}
+
+// Drop gives the memory of all columns back. The shards have dropped their tables. The slots stay,
+// so that every handle is still known to be stale.
+func (s *Space) Drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.chunks.Store(new(make([]chunkEntry, firstChunks)))
+	s.noRuns = newRuns(firstChunks)
+	for _, c := range s.Columns {
+		c.dropAll(s.noRuns)
+	}
+}
+
+// Reveal makes everything that is stored visible to all shards. From now on, what a shard stores is
+// hidden from the others. The caller must own all shards.
+func (s *Space) Reveal(shards []*Shard) {
+	s.reveals.Add(1)
+	for _, x := range shards {
+		x.Loop++ // so that the next row of each table comes by nextRow
+	}
+}
+
+// Hidden reports whether the atom at l was stored after the last Reveal. It may be asked of an atom
+// of any shard, while systems or hooks run.
+func (s *Space) Hidden(l slots.Loc) bool {
+	x := s.chunk(l).hidden.Load()
+	return x>>hiddenShift == s.reveals.Load() && l.Row() >= int(x&(1<<hiddenShift-1))
+}
+
+// Growth says in what steps a world takes memory. It affects no result except the order of
+// rows after a Retag, which takes over whole chunks. Nothing else that a request does not say does
+// so: neither hooks, flags and marks, nor which rows of a chunk are ready.
+type Growth struct {
+	// RowsFirst is the number of rows of a table's first chunk, RowsMax that of the
+	// largest, unless its rows are so large that they exceed chunkBytesMax; each chunk has
+	// RowsFactor times the rows of the one before it. All are powers of two.
+	RowsFirst, RowsFactor, RowsMax int
+}
+
+// DefaultGrowth is what a new Space has.
+var DefaultGrowth = Growth{RowsFirst: 16, RowsFactor: 4, RowsMax: slots.RowsMax}
+
+// chunkBytesMax is the most memory that a chunk takes, unless one row takes more.
+const chunkBytesMax = 4 << 20
+
+// of returns the steps of a table with such rows: the same, but for large rows with fewer rows in a
+// chunk.
+func (g Growth) of(rowBytes uintptr) Growth {
+	for g.RowsMax > 1 && uint64(g.RowsMax)*uint64(rowBytes) > chunkBytesMax {
+		g.RowsMax /= 2
+	}
+	g.RowsFirst = min(g.RowsFirst, g.RowsMax)
+	return g
+}
+
+// stepBytes is the memory of the largest column of a table that is made ready at a time.
+const stepBytes = 16 << 10
+
+// stepOf returns how many rows of a chunk are made ready at a time, where columns have these sizes.
+func stepOf(sizes []uintptr) int {
+	size := uintptr(rowBytes)
+	for _, s := range sizes {
+		size = max(size, s)
+	}
+	return 1 << (bits.Len64(uint64(max(stepBytes/size, 1))) - 1)
+}
+
+// growthOf returns the steps in which a table of these components grows.
+func (s *Space) growthOf(set Set) Growth {
+	bytes := uintptr(0)
+	for c := range set.All {
+		bytes += s.Columns[c].of.Size
+	}
+	return s.Growth.of(bytes)
+}
+
+// next returns the number of rows of the chunk after one with the given number.
+func (g *Growth) next(rows int) int { return min(rows*g.RowsFactor, g.RowsMax) }
+
+// holding returns the number of rows of the smallest chunk that holds n, or of the largest.
+func (g *Growth) holding(n int) int {
+	rows := g.RowsFirst
+	for rows < n && g.next(rows) > rows {
+		rows = g.next(rows)
+	}
+	return rows
 }

@@ -123,15 +123,6 @@ func (t *Table) push(h handle.Handle) (c *Chunk, row int) {
 	return c, row
 }
 
-// extend takes the next n rows of a chunk, which has room for them. The caller places the
-// atoms.
-func (c *Chunk) extend(n int) (handles []handle.Handle) {
-	from := c.n
-	c.n += n
-	c.changed = c.table.shard.space.now
-	return c.handles[from:c.n]
-}
-
 // noChunk stands for the current chunk of a table without chunks.
 var noChunk = &Chunk{order: -1}
 
@@ -316,4 +307,71 @@ func (t *Table) last() *Chunk {
 		t.cur = t.chunks[t.cur.order-1]
 	}
 	return t.cur
+}
+
+// Components returns the numbers of the table's components, ascending.
+func (t *Table) Components() []int { return t.ids }
+
+// Chunks returns the table's chunks in order: rows are in the first ones, without
+// a hole; those behind are empty.
+func (t *Table) Chunks() []*Chunk { return t.chunks }
+
+// Serial returns the table's number among all that its shard has ever made. It changes when the
+// shard is loaded.
+func (t *Table) Serial() uint64 { return t.serial }
+
+// Run returns a view of the first rows of chunk i, at most left of them.
+func (t *Table) Run(i, left int) Rows {
+	c := t.chunks[i]
+	return c.rows(0, min(left, len(c.handles))) // a chunk that has all of its rows is ready as a whole
+}
+
+// Only returns a view of the first left rows if the current chunk has all of them, which is so in a
+// small table.
+func (t *Table) Only(left int) (r Rows, ok bool) {
+	c := t.cur
+	if c.order != 0 {
+		return Rows{}, false
+	}
+	return c.rows(0, left), true
+}
+
+// position returns where a component is among the table's columns, or -1.
+func (t *Table) position(component int) int {
+	if !t.set.Has(component) {
+		return -1
+	}
+	return t.set.rank(component)
+}
+
+// RowAt returns a view of the i-th of the rows that match. There must be more than i.
+func (t *Table) RowAt(i int, f *Filter) (at Rows) {
+	more := func(r Rows) bool {
+		if i < r.Len() {
+			at = r.chunk.rows(r.from+i, r.from+i+1)
+			return false
+		}
+		i -= r.Len()
+		return true
+	}
+	for k, left := 0, t.Rows(); left > 0; k++ {
+		run := t.Run(k, left)
+		left -= run.Len()
+		if !run.Matching(f, more) {
+			break
+		}
+	}
+	return at
+}
+
+// Shard returns the shard the table belongs to.
+func (t *Table) Shard() *Shard { return t.shard }
+
+// Marked returns the number of marked rows.
+func (t *Table) Marked() int {
+	n := 0
+	for _, c := range t.chunks {
+		n += c.marked
+	}
+	return n
 }
