@@ -12,6 +12,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/refresh"
 	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/store/copies"
 )
 
 // capturing makes the frames of a World. Frames do not have this part of the World.
@@ -19,7 +20,7 @@ import (
 // Ownership: the coordinator, or the idle world. Steps that run in parallel read it.
 type capturing struct {
 	f       *frames
-	copies  *store.Frames
+	copies  *copies.Frames
 	names   []componentInfo // all components of the world at the newest frame
 	walk    func(int)       // steps of the capture, bound once
 	copy    func(int)
@@ -43,7 +44,7 @@ const (
 )
 
 func newCapturing(w *World) *capturing {
-	c := &capturing{f: w.frames, copies: store.NewFrames(w.space, w.shards, uint64(w.options.FramesBytes))}
+	c := &capturing{f: w.frames, copies: copies.New(w.space, w.shards, uint64(w.options.FramesBytes))}
 	c.walk = func(i int) { c.copies.Walk(c.frame, i, &c.union) }
 	c.copy = func(i int) {
 		if i < c.rows {

@@ -33,13 +33,15 @@ type Chunk struct {
 	marked  int
 	flags   *flagSets   // which rows have flags; nil for none
 	notify  *notifySets // sets of rows, while hooks are notified; nil for none
-	kept    *kept       // copies for frames; nil for none
+	framed  bool        // frames may have copies of its rows; see Space.TakeDropped
 	touched bool        // it is among the table's dirty chunks
 	noted   bool        // it is in a run of the shard's notes for hooks
 	hidden  hidden      // which rows other shards must not see yet
 	// reserved says that the chunk was made for a Reserve, and no row has left it since.
 	reserved bool
 }
+
+var handleType = mem.TypeOf[handle.Handle]()
 
 // small is a small chunk and the parts that each chunk needs besides its rows, in one allocation.
 type small struct {

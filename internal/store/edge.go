@@ -535,7 +535,7 @@ func (s *Space) retag(chunks []*Chunk, to *Table) {
 	touched := false
 	for _, c := range chunks {
 		c.reserved = false
-		s.dropKept(c)
+		s.dropFramed(c)
 		c.table = to
 		c.written = slices.Grow(c.written[:0], len(to.ids))[:len(to.ids)]
 		c.stampAll(s.now)

@@ -12,12 +12,12 @@ import (
 // Space and Shards, like those of a world. Nothing is ever stored in them.
 //
 // Their chunks have the numbers, and so their atoms the locations, of the world at that time. The
-// rows are in buffers, which frames share: see copied.
+// rows are in buffers, which frames share: see package copies.
 //
 // Invariants: tables are in the order of those of the world, with the same positions. It has only
 // chunks with rows, and only the columns that were asked for.
 //
-// Ownership: Frames, during the capture; after that nobody writes.
+// Ownership: who makes it, package copies, during the capture; after that nobody writes.
 type Frame struct {
 	Space  *Space
 	Shards []*Shard
@@ -45,13 +45,24 @@ func (f *Frame) Empty() {
 			for _, c := range t.chunks {
 				(*f.Space.chunks.Load())[c.number()], c.handles = chunkEntry{}, nil
 			}
+			t.chunks, t.cur = t.chunks[:0], noChunk
 		}
 	}
 }
 
-// lengthen makes the frame's lists as long as those of the world. Components that the frame will
-// not have share one list.
-func (f *Frame) lengthen(of *Space, components *Set) {
+// NewFrame makes a frame of a world with so many shards. It has no rows.
+func NewFrame(of *Space, shards int) *Frame {
+	f := &Frame{Space: &Space{Growth: of.Growth}, Shards: make([]*Shard, shards)}
+	for i := range f.Shards {
+		f.Shards[i] = &Shard{space: f.Space, id: i}
+	}
+	return f
+}
+
+// Begin makes an empty frame the one with a number, for some components. Its lists get as long as
+// those of the world, which is the result. Components that the frame will not have share one list.
+func (f *Frame) Begin(number uint64, of *Space, components *Set) (length int) {
+	f.Number, f.Space.now = number, of.now
 	n := len(*of.chunks.Load())
 	if list := f.Space.chunks.Load(); list == nil || len(*list) < n {
 		f.Space.chunks.Store(new(make([]chunkEntry, n)))
@@ -62,6 +73,69 @@ func (f *Frame) lengthen(of *Space, components *Set) {
 			f.Space.Columns = append(f.Space.Columns, col.frozen(f.Space, of.Homes()))
 		}
 		f.Space.Columns[i].reach(f.Space.noRuns, components.Has(i), col)
+	}
+	return n
+}
+
+// Follow makes the tables of shard number i those of the world's shard, with the chunks that have
+// rows. It calls each with every such chunk of the frame, which then needs its rows by Enter, and
+// the one of the world.
+func (f *Frame) Follow(i int, shard *Shard, each func(to, from *Chunk)) {
+	to := f.Shards[i]
+	to.tables = to.tables[:min(len(to.tables), len(shard.tables))]
+	for k, t := range shard.tables {
+		if k == len(to.tables) {
+			to.tables = append(to.tables, &Table{shard: to})
+		}
+		of := to.tables[k]
+		of.set, of.ids, of.columns = t.set, t.ids, of.columns[:0]
+		for _, id := range t.ids {
+			of.columns = append(of.columns, f.Space.Columns[id])
+		}
+		of.follow(t, each)
+	}
+}
+
+func (t *Table) follow(from *Table, each func(to, from *Chunk)) {
+	chunks := from.chunks[:from.used()]
+	spare := t.chunks[:cap(t.chunks)]
+	t.chunks, t.cur = t.chunks[:0], noChunk
+	list := *t.shard.space.chunks.Load()
+	for i, c := range chunks {
+		var x *Chunk
+		if i < len(spare) {
+			x = spare[i]
+		}
+		if x == nil {
+			x = new(Chunk)
+		}
+		t.chunks = append(t.chunks, x)
+		t.cur = x
+		x.table, x.base, x.n, x.order, x.first, x.changed = t, c.base, c.n, i, c.first, c.changed
+		x.written = append(x.written[:0], c.written...)
+		x.copyBits(c)
+		list[c.number()] = chunkEntry{x, t.shard.id}
+		c.framed = true
+		each(x, c)
+	}
+}
+
+// Enter gives a chunk of a frame the rows of its i-th component or, at -1, the handles. They must
+// stay as they are.
+func (c *Chunk) Enter(i int, rows mem.Address) {
+	if i < 0 {
+		c.handles = mem.Slice[handle.Handle](rows, c.n)
+	} else {
+		c.table.columns[i].enter(c.number(), rows, c.n)
+	}
+}
+
+// CopyRows copies the rows of the i-th component or, at -1, the handles to memory for a frame.
+func (c *Chunk) CopyRows(i int, to mem.Address) {
+	if i < 0 {
+		copy(mem.Slice[handle.Handle](to, c.n), c.handles[:c.n])
+	} else {
+		c.table.columns[i].copyOut(to, c.number(), c.n)
 	}
 }
 
@@ -197,17 +271,18 @@ func (c *Column) copyIn(number int, from *Column, at, n int) {
 	from.copyRows(c.row(number, 0), from.row(at, 0), n)
 }
 
-// dropKept gives up the copies of a chunk that is removed, or that gets other columns. The space's
-// lock is held.
-func (s *Space) dropKept(c *Chunk) {
-	if c.kept != nil {
-		s.mu.dropped = append(s.mu.dropped, c.kept)
-		c.kept = nil
+// dropFramed notes that a chunk of frames is removed, or gets other columns. The space's lock is
+// held.
+func (s *Space) dropFramed(c *Chunk) {
+	if c.framed {
+		s.mu.dropped = append(s.mu.dropped, c.number())
+		c.framed = false
 	}
 }
 
-// takeDropped returns the copies of the chunks for which dropKept was called.
-func (s *Space) takeDropped() []*kept {
+// TakeDropped returns the numbers of the chunks of frames that were removed, or got other columns,
+// since the last time.
+func (s *Space) TakeDropped() []int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.mu.dropped

@@ -40,7 +40,7 @@ type Space struct {
 		chunks  int   // highest chunk number given
 		vacant  []int // numbers that were taken back
 		bases   []mem.Address
-		dropped []*kept // copies for frames of chunks that were removed or got other columns
+		dropped []int // the numbers of the chunks of frames that were removed or got other columns
 	}
 }
 
@@ -184,7 +184,7 @@ func (s *Space) remove(c *Chunk) {
 	for _, col := range c.table.columns {
 		col.drop(c.number(), max(c.n, c.used))
 	}
-	s.dropKept(c)
+	s.dropFramed(c)
 	s.spare.Store(true)
 	(*s.chunks.Load())[c.number()] = chunkEntry{}
 	s.mu.vacant = append(s.mu.vacant, c.number())
