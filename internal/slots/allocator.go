@@ -275,14 +275,6 @@ func (a *Allocator) AppendSlots(dst []uint32) []uint32 {
 	return dst
 }
 
-const (
-	slotBits    = 3 // the size of a Slot, as a shift
-	slotBytes   = 1 << slotBits
-	handleBytes = 8
-	indexBytes  = 4
-	takerBytes  = 4
-)
-
 // SlotSize is what slots take, in bytes.
 type Size struct {
 	Used     uint64 // of given ones

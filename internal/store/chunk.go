@@ -127,14 +127,6 @@ func (c *Chunk) extend(n int) (handles []handle.Handle) {
 	return c.handles[from:c.n]
 }
 
-// stampAll makes the chunk's columns stamp the chunk's own words, and stamps them now.
-func (c *Chunk) stampAll(now uint32) {
-	for i, col := range c.table.columns {
-		c.written[i] = now
-		col.stampBy(c.number(), &c.written[i])
-	}
-}
-
 // isMarked reports whether a row is marked.
 func (c *Chunk) isMarked(row int) bool { return c.marked != 0 && c.marks[row/64]>>(row%64)&1 != 0 }
 
@@ -181,34 +173,8 @@ func (c *Chunk) markAll() int {
 // Handles returns the handles of the atoms, by row.
 func (c *Chunk) Handles() []handle.Handle { return c.handles[:c.n:c.n] }
 
-// Cells returns the rows of the i-th component of the chunk's table.
-func (c *Chunk) Cells(i int) mem.Cells {
-	col := c.table.columns[i]
-	return col.of.Cells(col.row(c.number(), 0), c.n)
-}
-
-// CellsFrom returns n rows of the i-th component, from a row on, without Bytes and Values. There
-// must be so many. It allocates nothing.
-func (c *Chunk) CellsFrom(i, row, n int) mem.Cells {
-	col := c.table.columns[i]
-	return col.of.Run(col.row(c.number(), row), n)
-}
-
-// Bytes returns the memory of the rows of the i-th component, whose type has no pointers. It
-// allocates nothing.
-func (c *Chunk) Bytes(i int) []byte {
-	col := c.table.columns[i]
-	return col.of.Bytes(col.row(c.number(), 0), c.n)
-}
-
 // Column returns the address of the rows of the i-th component of the chunk's table.
 func (c *Chunk) Column(i int) mem.Address { return c.bases[i] }
-
-// CopyValues copies n rows of the i-th component, from a row on, to values from index at on. It
-// uses the function of CloneBy if there is one, else assignment.
-func (c *Chunk) CopyValues(i int, to mem.Cells, at, row, n int) {
-	c.table.columns[i].copyValues(to, at, c.number(), row, n)
-}
 
 // Stamps returns the tick in which a row last came or was replaced, and for each
 // component that in which it was last handed out for writing.
@@ -337,13 +303,64 @@ func (r Rows) Atom(i int) Atom {
 	return Atom{Handle: r.Handle(i), Chunk: r.chunk, Row: r.from + i}
 }
 
-// PutValues stores values, from index at on, in the i-th component of the rows.
-func (r Rows) PutValues(i int, from mem.Cells, at int) {
-	r.chunk.table.columns[i].putValues(r.chunk.number(), r.from, from, at, r.Len())
-}
-
 // SetFlags gives flags to an atom that has none, and publishes them.
 func (r Rows) SetFlags(i int, f slots.Flags) {
 	r.chunk.setFlags(r.from+i, f)
 	r.chunk.table.shard.space.PublishFlags(r.Handle(i), f)
+}
+
+// wipes reports whether columns of the table must forget the values of removed rows.
+func (t *Table) wipes() bool { return t.pointers || check.Enabled }
+
+// wipe makes the columns forget what the rows [from, to) held: their atoms were destroyed, or are in
+// other rows now. A refresh calls it when it applies requests and when it compacts. Callers ask
+// Table.wipes first.
+func (c *Chunk) wipe(from, to int) {
+	for _, col := range c.table.columns {
+		col.wipe(c.number(), from, to)
+	}
+}
+
+// clear sets all components of the rows [from, to) to zero.
+func (c *Chunk) clear(from, to int) {
+	for i := range c.table.columns {
+		c.zero(i, from, to)
+	}
+}
+
+// zero is clear for one column.
+func (c *Chunk) zero(column, from, to int) {
+	if t := c.table; t.plain[column] {
+		zeroPlain(c.bases[column], from, to, t.sizes[column])
+	} else {
+		t.columns[column].zero(c.number(), from, to)
+	}
+}
+
+// Atom is a row that was just taken, before its components are stored. It has four fields because
+// the compiler keeps no more than that in registers: with a fifth, each use copied the Atom in
+// memory, right after the stores that had made it.
+type Atom struct {
+	Handle     handle.Handle
+	Chunk      *Chunk
+	Row        int
+	generation uint32 // of the slot when it is published
+}
+
+// Loc returns where the atom is.
+func (a Atom) Loc() slots.Loc { return a.Chunk.base + slots.Loc(a.Row) }
+
+// Publish makes the atom alive to all goroutines.
+func (a Atom) Publish() {
+	slot := a.Chunk.table.shard.space.Slot(a.Handle)
+	slot.Loc = a.Loc()
+	slot.Store(a.generation) // publishes loc and the row
+}
+
+// mustBeGood panics if rows may have moved since the view was made.
+func (r Rows) mustBeGood() {
+	if r.number>>slots.ChunkBits != r.chunk.table.shard.space.viewEpoch {
+		panic(fmt.Sprintf("world: a Chunk of %d rows on shard %d is used after the refresh, or the change of an idle world, that ended it; ask the query for its Chunks again",
+			r.to-r.from, r.chunk.table.shard.id))
+	}
 }

@@ -69,6 +69,20 @@ func listOf(first mem.Address, n int) rowList { return rowList{first, n, n} }
 // lists has the addresses of a directory's lists of Run, for look-ups.
 type lists struct{ own, all mem.Address }
 
+// This file holds the code that runs for every entity and uses unsafe: looking up, and storing the
+// fields of a new atom. The gain was measured: a random access takes a quarter fewer instructions.
+
+// Run is what a view needs to know about a chunk to look up a row. The zero Run has no rows.
+type Run struct {
+	First mem.Address
+	Stamp *uint32   // the tick in which the rows were last handed out for writing
+	Low   slots.Loc // the location of the last row, less RowsMax-1
+	Owner uint32    // 1 more than the number of the shard, or of the idle world; 0 for none
+	// Written is Owner if the owner's views have stamped and noted the chunk, see View.note;
+	// otherwise 0. A list that is replaced may lose it.
+	Written uint32
+}
+
 // newRuns makes a list of Run without rows.
 func newRuns(length int) []Run {
 	runs := make([]Run, length)
@@ -361,4 +375,68 @@ func (w *writes) forget(owner int) {
 		}
 	}
 	w.all, w.any = w.all[:0], false
+}
+
+// This file is for the check build, which finds views and pointers that are used for too long.
+// Views of rows carry the view epoch in which they were made. Rows that were handed out move to
+// other memory at the refresh, so that an old pointer reads Poison. A release build has none of
+// this.
+
+// Poison is the byte with which the check build fills rows that are no longer used,
+// if they hold no pointers. Those with pointers are zeroed.
+const Poison = 0xDB
+
+// poison makes rows unusable.
+func (c *Column) poison(at mem.Address, n int) {
+	if !c.of.Plain {
+		c.of.Clear(at, n)
+		return
+	}
+	b := c.of.Bytes(at, n)
+	if len(b) == 0 {
+		return
+	}
+	b[0] = Poison
+	for n := 1; n < len(b); n *= 2 { // the race detector looks at each write by itself
+		copy(b[n:], b[:n])
+	}
+}
+
+// stampAll makes the chunk's columns stamp the chunk's own words, and stamps them now.
+func (c *Chunk) stampAll(now uint32) {
+	for i, col := range c.table.columns {
+		c.written[i] = now
+		col.stampBy(c.number(), &c.written[i])
+	}
+}
+
+// Cells returns the rows of the i-th component of the chunk's table.
+func (c *Chunk) Cells(i int) mem.Cells {
+	col := c.table.columns[i]
+	return col.of.Cells(col.row(c.number(), 0), c.n)
+}
+
+// CellsFrom returns n rows of the i-th component, from a row on, without Bytes and Values. There
+// must be so many. It allocates nothing.
+func (c *Chunk) CellsFrom(i, row, n int) mem.Cells {
+	col := c.table.columns[i]
+	return col.of.Run(col.row(c.number(), row), n)
+}
+
+// Bytes returns the memory of the rows of the i-th component, whose type has no pointers. It
+// allocates nothing.
+func (c *Chunk) Bytes(i int) []byte {
+	col := c.table.columns[i]
+	return col.of.Bytes(col.row(c.number(), 0), c.n)
+}
+
+// CopyValues copies n rows of the i-th component, from a row on, to values from index at on. It
+// uses the function of CloneBy if there is one, else assignment.
+func (c *Chunk) CopyValues(i int, to mem.Cells, at, row, n int) {
+	c.table.columns[i].copyValues(to, at, c.number(), row, n)
+}
+
+// PutValues stores values, from index at on, in the i-th component of the rows.
+func (r Rows) PutValues(i int, from mem.Cells, at int) {
+	r.chunk.table.columns[i].putValues(r.chunk.number(), r.from, from, at, r.Len())
 }

@@ -10,6 +10,41 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
+// Dirty returns how many tables have had marked rows since the last Compact, even if all of those
+// were spared: Compact must see these tables before any of their chunks is given up.
+func (s *Shard) Dirty() int { return len(s.dirty) }
+
+// Compact removes the rows of the marked atoms, and of those that have left, and fills the holes.
+// It recycles the slots of the marked atoms whose home is here; RemoteDead and PortDead have the
+// rest.
+func (s *Shard) Compact() {
+	s.settle()
+	if m := &s.migration; len(m.requests)+len(m.outgoing)+len(m.flagged) > 0 {
+		s.finishMigration()
+	}
+	if len(s.dirty) > 1 || len(s.dirty) == 1 && len(s.dirty[0].dirty) > 1 {
+		s.GrowFree(s.MarkedRows()) // in one allocation instead of chunk by chunk
+	}
+	for _, t := range s.dirty {
+		t.compact()
+	}
+	clear(s.dirty)
+	s.dirty = s.dirty[:0]
+	s.migration.left = false
+}
+
+// freeDead counts the dead among marked rows, which have these handles, and frees their slots; see
+// Allocator.FreeAll. The others are those of outgoing atoms.
+func (s *Shard) freeDead(marked []handle.Handle, fromLast bool) {
+	if s.migration.left {
+		s.compaction.handles = append(s.compaction.handles[:0], marked...)
+		marked = slices.DeleteFunc(s.compaction.handles, isTombstone)
+		s.compaction.handles = marked
+	}
+	s.tally.destroyed += uint64(len(marked))
+	s.FreeAll(marked, fromLast)
+}
+
 // Mark marks the atom at l and reports whether it was not marked yet. The next Compact of
 // its shard removes it. The caller must own the shard.
 func (s *Space) Mark(l slots.Loc) bool { return s.chunk(l).mark(l.Row()) }
@@ -191,14 +226,6 @@ func (t *Table) markHead(f *Filter, most int) (fresh int) {
 		}
 	})
 	return fresh
-}
-
-// compaction is the scratch of Compact.
-type compaction struct {
-	holes   []slots.Loc
-	dead    []handle.Handle // in the rows of holes
-	moves   []relocation    // of the current table, for its columns
-	handles []handle.Handle // of rows that move
 }
 
 // compact removes the marked rows, fills each hole with the last living row of the
@@ -459,33 +486,5 @@ func (t *Table) wipeRemoved(before int) {
 		if t.wipes() {
 			c.wipe(from, to)
 		}
-	}
-}
-
-// wipes reports whether columns of the table must forget the values of removed rows.
-func (t *Table) wipes() bool { return t.pointers || check.Enabled }
-
-// wipe makes the columns forget what the rows [from, to) held: their atoms were destroyed, or are in
-// other rows now. A refresh calls it when it applies requests and when it compacts. Callers ask
-// Table.wipes first.
-func (c *Chunk) wipe(from, to int) {
-	for _, col := range c.table.columns {
-		col.wipe(c.number(), from, to)
-	}
-}
-
-// clear sets all components of the rows [from, to) to zero.
-func (c *Chunk) clear(from, to int) {
-	for i := range c.table.columns {
-		c.zero(i, from, to)
-	}
-}
-
-// zero is clear for one column.
-func (c *Chunk) zero(column, from, to int) {
-	if t := c.table; t.plain[column] {
-		zeroPlain(c.bases[column], from, to, t.sizes[column])
-	} else {
-		t.columns[column].zero(c.number(), from, to)
 	}
 }

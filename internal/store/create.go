@@ -7,26 +7,6 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// Atom is a row that was just taken, before its components are stored. It has four fields because
-// the compiler keeps no more than that in registers: with a fifth, each use copied the Atom in
-// memory, right after the stores that had made it.
-type Atom struct {
-	Handle     handle.Handle
-	Chunk      *Chunk
-	Row        int
-	generation uint32 // of the slot when it is published
-}
-
-// Loc returns where the atom is.
-func (a Atom) Loc() slots.Loc { return a.Chunk.base + slots.Loc(a.Row) }
-
-// Publish makes the atom alive to all goroutines.
-func (a Atom) Publish() {
-	slot := a.Chunk.table.shard.space.Slot(a.Handle)
-	slot.Loc = a.Loc()
-	slot.Store(a.generation) // publishes loc and the row
-}
-
 // Create takes a handle and a row in the table. The caller stores the components
 // and then calls Publish.
 func (s *Shard) Create(t *Table) (Atom, error) {
@@ -176,42 +156,6 @@ func (s *Shard) PublishRows(r Rows) {
 	}
 }
 
-// Field is a component's place in a bundle, which is a struct of components.
-type Field struct {
-	Component int
-	Offset    uintptr
-
-	column int // position in the table
-	size   uintptr
-	of     *mem.Type // nil if it has no pointers
-}
-
-// isPair reports whether the field has no pointers and 16 bytes, the commonest: two numbers.
-func (f *Field) isPair() bool { return f.of == nil && f.size == 16 }
-
-// Fields are a bundle's fields in one table.
-type Fields struct {
-	All           []Field // the pairs, then the others
-	pairs, others []Field
-	end           uintptr // where the last one ends in the bundle
-}
-
-func newFields(all []Field) Fields {
-	pairs, others := make([]Field, 0, len(all)), []Field(nil)
-	end := uintptr(0)
-	for i := range all {
-		if f := &all[i]; f.isPair() {
-			pairs = append(pairs, *f)
-		} else {
-			others = append(others, *f)
-		}
-		end = max(end, all[i].Offset+all[i].size)
-	}
-	n := len(pairs)
-	all = append(pairs, others...)
-	return Fields{all, all[:n:n], all[n:], end}
-}
-
 // AdoptManyPlain stores the atoms of many creates with bundles without pointers as payloads, and
 // decides their outcomes.
 //
@@ -272,62 +216,5 @@ func AdoptPlain(s *Shard, t *Table, fields []Field, creates []queue.PendingReque
 		n := min(len(creates), len(c.handles)-c.n, adoptAtOnce)
 		s.adopt(c, fields, creates[:n])
 		creates = creates[n:]
-	}
-}
-
-// tally counts the atoms that were stored and freed. For hooks it keeps those that were stored
-// since hooks were last notified. While functions run it also keeps those that they store, and the
-// shard stages these: they are alive to the shard, and not to the functions on other shards.
-//
-// Ownership: the shard's owner.
-type tally struct {
-	created   uint64
-	destroyed uint64
-	watched   bool            // created atoms are noted: hooked, or staging
-	hooked    bool            // hooks are called for created atoms
-	staging   uint32          // slots.StagedBit while functions run, or 0
-	fresh     []handle.Handle // atoms that hooks have yet to be notified of, and after them
-	runs      []notedRun      // rows of such atoms
-	staged    []handle.Handle // atoms that functions have stored in this refresh
-}
-
-// create counts an atom in a row, and returns what its slot is to hold.
-func (t *tally) create(h handle.Handle, c *Chunk, row int) (generation uint32) {
-	t.created++
-	if t.watched {
-		return t.note(h, c, row)
-	}
-	return uint32(h)
-}
-
-// note notes an atom, and returns what its slot is to hold. It is a function of its own, so that
-// the code that creates stays short.
-//
-//go:noinline
-func (t *tally) note(h handle.Handle, c *Chunk, row int) (generation uint32) {
-	if t.hooked {
-		t.noteCreated(c, row, 1)
-	}
-	if t.staging != 0 {
-		t.staged = append(t.staged, h)
-	}
-	return uint32(h) ^ t.staging
-}
-
-// createAll is create for the atoms in a chunk's rows from a row on.
-func (t *tally) createAll(hs []handle.Handle, c *Chunk, row int) {
-	t.created += uint64(len(hs))
-	if t.watched {
-		t.noteAll(hs, c, row)
-	}
-}
-
-//go:noinline
-func (t *tally) noteAll(hs []handle.Handle, c *Chunk, row int) {
-	if t.hooked && len(hs) > 0 {
-		t.noteCreated(c, row, len(hs))
-	}
-	if t.staging != 0 {
-		t.staged = append(t.staged, hs...)
 	}
 }

@@ -14,13 +14,13 @@
 // The other files follow the life of a row:
 //
 //	create.go     it is taken and filled
-//	apply.go      requests change it, or several rows at once (adjacent.go); kinds.go has their kinds
-//	edge.go       it gets other components, and so another table
+//	apply.go      requests change it, alone or with the rows beside it; kinds.go has their kinds
+//	change.go     it gets other components, and so goes to another table; edge.go says how
 //	flag_rows.go  it gets flags, and queries filter by these
 //	compact.go    it is marked, and removed; shrink.go gives back chunks
 //	migrate.go    it goes to another shard
 //	notify.go     hooks are told what has happened to it
-//	frame.go      goroutines read a copy of it; frames.go makes the copies
+//	frame.go      goroutines read a copy of it; package copies makes that
 //	image.go      it is saved, loaded and hashed
 //	raw.go        what runs for every row, with unsafe
 package store

@@ -313,3 +313,23 @@ func (t *Table) head(f *Filter, most int, do func(Rows)) {
 		})
 	}
 }
+
+// RowAt returns a view of the i-th of the rows that match. There must be more than i.
+func (t *Table) RowAt(i int, f *Filter) (at Rows) {
+	more := func(r Rows) bool {
+		if i < r.Len() {
+			at = r.chunk.rows(r.from+i, r.from+i+1)
+			return false
+		}
+		i -= r.Len()
+		return true
+	}
+	for k, left := 0, t.Rows(); left > 0; k++ {
+		run := t.Run(k, left)
+		left -= run.Len()
+		if !run.Matching(f, more) {
+			break
+		}
+	}
+	return at
+}

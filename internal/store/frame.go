@@ -271,25 +271,6 @@ func (c *Column) copyIn(number int, from *Column, at, n int) {
 	from.copyRows(c.row(number, 0), from.row(at, 0), n)
 }
 
-// dropFramed notes that a chunk of frames is removed, or gets other columns. The space's lock is
-// held.
-func (s *Space) dropFramed(c *Chunk) {
-	if c.framed {
-		s.mu.dropped = append(s.mu.dropped, c.number())
-		c.framed = false
-	}
-}
-
-// TakeDropped returns the numbers of the chunks of frames that were removed, or got other columns,
-// since the last time.
-func (s *Space) TakeDropped() []int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := s.mu.dropped
-	s.mu.dropped = nil
-	return all
-}
-
 // Diff is the difference between two frames of one world.
 type Diff struct {
 	Created   []handle.Handle

@@ -8,24 +8,6 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// Watch says which changes are recorded. The zero value records none.
-type Watch struct {
-	Created bool  // atoms that are created
-	Told    []Set // of created atoms, hooks are told of those that have all components of one of these sets
-	Changes []Set // atoms that begin or cease to have all components of one of these sets
-	Stored  Set   // components whose values are replaced
-}
-
-// changes reports whether to record that an atom goes from one component set to another.
-func (w *Watch) changes(from, to *Set) bool {
-	for i := range w.Changes {
-		if from.Contains(&w.Changes[i]) != to.Contains(&w.Changes[i]) {
-			return true
-		}
-	}
-	return false
-}
-
 // changeLog records what has happened to a shard's atoms since the last refresh that notified
 // hooks. Without a Watch it stays empty.
 //

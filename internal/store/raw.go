@@ -11,20 +11,6 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// This file holds the code that runs for every entity and uses unsafe: looking up, and storing the
-// fields of a new atom. The gain was measured: a random access takes a quarter fewer instructions.
-
-// Run is what a view needs to know about a chunk to look up a row. The zero Run has no rows.
-type Run struct {
-	First mem.Address
-	Stamp *uint32   // the tick in which the rows were last handed out for writing
-	Low   slots.Loc // the location of the last row, less RowsMax-1
-	Owner uint32    // 1 more than the number of the shard, or of the idle world; 0 for none
-	// Written is Owner if the owner's views have stamped and noted the chunk, see View.note;
-	// otherwise 0. A list that is replaced may lose it.
-	Written uint32
-}
-
 // RunBytes is the size of a Run.
 const RunBytes = slots.Loc(unsafe.Sizeof(Run{}))
 

@@ -5,6 +5,32 @@ import (
 	"slices"
 )
 
+// Unfinished returns how much there is for EndTick to do.
+func (s *Shard) Unfinished() int {
+	n := len(s.grown) + len(s.fragmented) + s.Deferred() + len(s.flagged)
+	if s.shrinks() {
+		n++
+	}
+	return n
+}
+
+// EndTick ends a refresh: it forgets the dead of other homes and the marks of the tick's loops,
+// coalesces the small chunks of tables that have grown, gives spare chunks back, and publishes
+// flags. It touches only the shard's own atoms, because other shards do the same at the same time.
+func (s *Shard) EndTick() {
+	for _, t := range s.grown {
+		t.loopMarks = t.loopMarks[:0]
+	}
+	clear(s.grown)
+	s.grown = s.grown[:0]
+	s.coalesceAll()
+	if s.shrinks() {
+		s.shrink()
+	}
+	s.ForgetDeferred()
+	s.PublishFlags()
+}
+
 // coalesce moves the rows of the smaller chunks of a table that has grown into its last chunk,
 // as far as they fit there, and gives those chunks up. Rows keep their order.
 //
@@ -148,28 +174,12 @@ const (
 	spareRowsMin  = 1024
 )
 
-// shrinking lists the tables of a shard that may give something back.
-type shrinking struct {
-	tables []*Table // tables that may have chunks to give back, or may be given back themselves
-	gone   int      // how many tables must leave the shard's list
-}
-
 // Keep says that the caller keeps a pointer to the table, for rows to come. It changes nothing that
 // others see.
 func (t *Table) Keep() { t.kept = true }
 
 // Gone reports whether the table is not in the shard's list.
 func (t *Table) Gone() bool { return !t.in }
-
-// noteSpare lists the table among those that may have chunks to give back, or may be given
-// back themselves.
-func (t *Table) noteSpare() {
-	t.left = t.shard.space.now
-	if !t.listed {
-		t.listed = true
-		t.shard.shrinking.tables = append(t.shard.shrinking.tables, t)
-	}
-}
 
 // shrinks reports whether a shard must look at its spare chunks in this refresh.
 func (s *Shard) shrinks() bool { return len(s.shrinking.tables) > 0 && s.space.now%shrinkEvery == 0 }
@@ -221,14 +231,6 @@ func (s *Shard) forgetGone() {
 	s.tables = slices.DeleteFunc(s.tables, (*Table).Gone)
 	s.shrinking.gone = 0
 	s.removals++
-}
-
-// used returns the number of chunks that have rows.
-func (t *Table) used() int {
-	if t.cur.n > 0 {
-		return t.cur.order + 1
-	}
-	return max(t.cur.order, 0)
 }
 
 // shrink gives back the chunks that have had no row for so many ticks. If the table has had no chunk

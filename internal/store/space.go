@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"sync"
@@ -285,4 +286,73 @@ func (g *Growth) holding(n int) int {
 		rows = g.next(rows)
 	}
 	return rows
+}
+
+// ErrChunks is returned when a world has no chunk number left to give.
+var ErrChunks = errors.New("world: out of chunks")
+
+// Handler applies the requests of a kind. It may also be Parted, Numbered or a Runner. That of
+// creates is a Creator.
+type Handler interface {
+	// Apply applies a request to the living atom h, which is at l. For a request to a shard itself
+	// l is 0; for one of a joint kind s is nil.
+	Apply(s *Shard, h handle.Handle, l slots.Loc, p mem.Pointer) queue.Outcome
+	// Describe describes the requests, for tools that hash, record and replay them.
+	Describe() Description
+}
+
+// Creator is the Handler of creates, whose Apply is not called.
+type Creator interface {
+	// CreateAll stores the atoms of creates of its kind, and decides their
+	// outcomes.
+	CreateAll(s *Shard, creates []queue.PendingRequest)
+	// CreateMany is CreateAll for many creates in one record.
+	CreateMany(s *Shard, creates queue.PendingRequest)
+}
+
+// Runner is a Handler that can apply several requests at once: those for adjacent rows, as a system
+// sends them that loops over its entities.
+type Runner interface {
+	// ApplyRun applies the first of some requests, decides their outcomes and returns how many they
+	// are. What it does is what Apply does for one after the other, down to the order of rows. So it
+	// makes no difference where requests are divided: by a sender, a chunk, or a record of a log. If
+	// that is not as simple as it expects, it returns 0, and Apply gets the first request.
+	ApplyRun(s *Shard, a Adjacent) (applied int)
+}
+
+// dropFramed notes that a chunk of frames is removed, or gets other columns. The space's lock is
+// held.
+func (s *Space) dropFramed(c *Chunk) {
+	if c.framed {
+		s.mu.dropped = append(s.mu.dropped, c.number())
+		c.framed = false
+	}
+}
+
+// TakeDropped returns the numbers of the chunks of frames that were removed, or got other columns,
+// since the last time.
+func (s *Space) TakeDropped() []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.mu.dropped
+	s.mu.dropped = nil
+	return all
+}
+
+// Watch says which changes are recorded. The zero value records none.
+type Watch struct {
+	Created bool  // atoms that are created
+	Told    []Set // of created atoms, hooks are told of those that have all components of one of these sets
+	Changes []Set // atoms that begin or cease to have all components of one of these sets
+	Stored  Set   // components whose values are replaced
+}
+
+// changes reports whether to record that an atom goes from one component set to another.
+func (w *Watch) changes(from, to *Set) bool {
+	for i := range w.Changes {
+		if from.Contains(&w.Changes[i]) != to.Contains(&w.Changes[i]) {
+			return true
+		}
+	}
+	return false
 }
