@@ -156,20 +156,27 @@ func StorePlainRows(r Rows, at int, fields []Field, values mem.Address, size uin
 func (c *Chunk) storePlainRows(fields []Field, row int, src unsafe.Pointer, stride uintptr, n int) {
 	for i := range fields {
 		f := &fields[i]
-		to, from := unsafe.Add(c.bases[f.column], uintptr(row)*f.size), unsafe.Add(src, f.Offset)
-		switch f.size {
-		case 16: // the commonest: two numbers
-			for k := range uintptr(n) {
-				*(*[16]byte)(unsafe.Add(to, k*16)) = *(*[16]byte)(unsafe.Add(from, k*stride))
-			}
-		case 8:
-			for k := range uintptr(n) {
-				*(*[8]byte)(unsafe.Add(to, k*8)) = *(*[8]byte)(unsafe.Add(from, k*stride))
-			}
-		default:
-			for k := range uintptr(n) {
-				copyPlain(unsafe.Add(to, k*f.size), unsafe.Add(from, k*stride), f.size)
-			}
+		copyEach(unsafe.Add(c.bases[f.column], uintptr(row)*f.size), unsafe.Add(src, f.Offset), f.size, int(stride), n)
+	}
+}
+
+// copyEach copies n values without pointers to adjacent places, from places that are stride bytes
+// apart.
+//
+// Safety: both addresses, and those that follow, have size bytes.
+func copyEach(to, from unsafe.Pointer, size uintptr, stride, n int) {
+	switch size {
+	case 16: // the commonest: two numbers
+		for k := range n {
+			*(*[16]byte)(unsafe.Add(to, k*16)) = *(*[16]byte)(unsafe.Add(from, k*stride))
+		}
+	case 8:
+		for k := range n {
+			*(*[8]byte)(unsafe.Add(to, k*8)) = *(*[8]byte)(unsafe.Add(from, k*stride))
+		}
+	default:
+		for k := range n {
+			copyPlain(unsafe.Add(to, k*int(size)), unsafe.Add(from, k*stride), size)
 		}
 	}
 }
@@ -223,16 +230,7 @@ func copyRows(to mem.Address, toRow int, from mem.Address, fromRow, n int, size 
 //
 // Safety: both bases have these rows, of the given size.
 func copyRowsBack(to mem.Address, toRow int, from mem.Address, fromRow, n int, size uintptr) {
-	dst, src := unsafe.Add(to, uintptr(toRow)*size), unsafe.Add(from, uintptr(fromRow)*size)
-	if size == 16 { // the commonest: two numbers
-		for i := range n {
-			*(*[16]byte)(unsafe.Add(dst, i*16)) = *(*[16]byte)(unsafe.Add(src, -i*16))
-		}
-		return
-	}
-	for i := range n {
-		copyPlain(unsafe.Add(dst, i*int(size)), unsafe.Add(src, -i*int(size)), size)
-	}
+	copyEach(unsafe.Add(to, uintptr(toRow)*size), unsafe.Add(from, uintptr(fromRow)*size), size, -int(size), n)
 }
 
 // putPlain stores a field without pointers of each payload.
@@ -325,20 +323,8 @@ func (c *Chunk) storeNext(fields *Fields, src unsafe.Pointer) {
 //
 // Safety: as for StorePlain; a pending handle has a slot.
 func (s *Shard) adoptMany(c *Chunk, fields []Field, creates []handle.Handle, values mem.Address, step uintptr) {
-	from, n := c.n, uintptr(len(creates))
-	for i := range fields {
-		f := &fields[i]
-		to, src := unsafe.Add(c.bases[f.column], uintptr(from)*f.size), unsafe.Add(values, f.Offset)
-		if f.size == 16 { // the commonest: two numbers
-			for k := range n {
-				*(*[16]byte)(unsafe.Add(to, k*16)) = *(*[16]byte)(unsafe.Add(src, k*step))
-			}
-			continue
-		}
-		for k := range n {
-			copyPlain(unsafe.Add(to, k*f.size), unsafe.Add(src, k*step), f.size)
-		}
-	}
+	from := c.n
+	c.storePlainRows(fields, from, values, step, len(creates))
 	copy(c.extend(len(creates)), creates)
 	s.tally.createAll(creates, c, from)
 	s.Outcomes.Add(queue.Applied, len(creates))
