@@ -181,7 +181,7 @@ func (a adapter) Changed() bool {
 // CopySize returns how many bytes a copy takes.
 func (a adapter) CopySize() uint64 {
 	t := a.tree
-	return uint64(t.dir.pages*pageSize+len(t.records)+len(t.owners)+t.held) * wordBytes
+	return uint64(t.dir.Pages*pageSize+len(t.records)+len(t.owners)+t.held) * wordBytes
 }
 
 // Copy begins a copy of the settled relation.

@@ -539,7 +539,7 @@ func (t *tree) unlinkChildren(number uint32, parents *[]handle.Handle) {
 		if child == handle.None {
 			continue
 		}
-		at := t.dir.place(child)
+		at := t.dir.At(child)
 		if n := node(*at); !n.hasList() {
 			t.touchNode(child)
 			*at = 0

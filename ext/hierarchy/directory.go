@@ -1,9 +1,8 @@
 package hierarchy
 
 import (
-	"slices"
-
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/paged"
 )
 
 // word is the unit of a tree's memory: a child's handle, or fields packed in 64
@@ -50,96 +49,16 @@ func (n node) hasList() bool { return n&hasListBit != 0 }
 // owning is the link part of the node of a list's owner.
 func owning(list uint32) node { return node(list)<<listShift | hasListBit }
 
-const (
-	pageBits  = 10
-	pageSize  = 1 << pageBits
-	pageShift = handle.VersionBits + pageBits
-	homeShift = handle.VersionBits + handle.IndexBits
-	homePages = 1 << (handle.IndexBits - pageBits) // the most pages that a home has
-)
+// directory has the nodes of a tree.
+type directory = paged.Words[word]
 
-// page is the nodes of 1024 consecutive indexes of a home.
-type page [pageSize]word
+const pageSize = paged.Size
 
-// directory maps a handle to its page: by its home, and by the page within that.
-//
-//	homes ─▶ [home 0][home 1][home 2] …
-//	             └─▶ [page 0][page 1][no page] …  as many as the highest index needs
-//
-// Each home's table is as long as its own indexes need, so a home with many entities costs
-// the others nothing. All missing pages are one shared page that stays empty.
-//
-// Invariants: every entry of a home's table is a page; noPage is all zeroes.
-type directory struct {
-	homes [][]*page
-	pages int
-}
+// page is the nodes of 1,024 consecutive indexes of a home.
+type page = paged.Page[word]
 
+// noPage stands for a missing page in a comparison.
 var noPage page
-
-// reserve makes room for more pages in each of the first homes.
-func (d *directory) reserve(homes, pages int) {
-	d.addHomes(homes)
-	for i := range d.homes[:homes] {
-		d.homes[i] = slices.Grow(d.homes[i], pages)
-	}
-}
-
-func (d *directory) addHomes(n int) {
-	if n > len(d.homes) {
-		d.homes = append(d.homes, make([][]*page, n-len(d.homes))...)
-	}
-}
-
-// add puts in the page that h is on.
-func (d *directory) add(h handle.Handle, p *page) {
-	home, number := int(h>>homeShift), int(h>>pageShift%homePages)
-	d.addHomes(home + 1)
-	for len(d.homes[home]) <= number {
-		d.homes[home] = append(d.homes[home], &noPage)
-	}
-	d.homes[home][number] = p
-	d.pages++
-}
-
-// each yields all pages with their first handles, of version 0, in ascending order.
-func (d *directory) each(yield func(handle.Handle, *page) bool) {
-	for home, table := range d.homes {
-		for number, p := range table {
-			first := handle.Handle(home)<<homeShift | handle.Handle(number)<<pageShift
-			if p != &noPage && !yield(first, p) {
-				return
-			}
-		}
-	}
-}
-
-// place returns where the node of h is, whatever the version, or nil.
-func (d *directory) place(h handle.Handle) *word {
-	if home := h >> homeShift; home < handle.Handle(len(d.homes)) {
-		table := d.homes[home]
-		if i := h >> pageShift % homePages; i < handle.Handle(len(table)) && table[i] != &noPage {
-			return &table[i][h>>handle.VersionBits%pageSize]
-		}
-	}
-	return nil
-}
-
-// pagesOf returns how many pages a home has, and a function that returns them; a missing page is an
-// empty one.
-func (d *directory) pagesOf(home int) int {
-	if home < len(d.homes) {
-		return len(d.homes[home])
-	}
-	return 0
-}
-
-func (d *directory) page(home, i int) *page {
-	if i < d.pagesOf(home) {
-		return d.homes[home][i]
-	}
-	return &noPage
-}
 
 // handleAt returns the handle of a node, by the first handle of its page.
 func handleAt(first handle.Handle, i int, n node) handle.Handle {

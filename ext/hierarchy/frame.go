@@ -1,11 +1,13 @@
 package hierarchy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/paged"
 )
 
 // frozen is a copy of a relation. Its tree has only what a Reader reads.
@@ -23,24 +25,16 @@ type frozen struct {
 
 // copyNodes finds the pages of nodes that must be copied.
 func (f *frozen) copyNodes(to, from *directory) {
-	to.addHomes(len(from.homes))
-	for home, table := range from.homes {
-		for i, p := range table {
-			if i == len(to.homes[home]) {
-				to.homes[home] = append(to.homes[home], &noPage)
-			}
-			own := &to.homes[home][i]
-			switch {
-			case p == &noPage:
-				continue
-			case *own == &noPage:
-				*own = new(page)
-				to.pages++
-			case f.at >= f.of.nodes && f.at >= since(f.of.timesOf(home), i):
-				continue
-			}
-			f.runs.Add((*own)[:], p[:])
+	for first, p := range from.All {
+		home, i := int(first.Home()), paged.NumberOf(first)
+		own := to.Page(home, i)
+		if own == nil {
+			own = new(page)
+			to.Put(first, own)
+		} else if f.at >= f.of.nodes && f.at >= since(f.of.timesOf(home), i) {
+			continue
 		}
+		f.runs.Add(own[:], p[:])
 	}
 }
 
@@ -165,13 +159,13 @@ func (d *diff) pageChanged(home, i int) bool {
 // nodes compares the entities on pages that changed.
 func (d *diff) nodes() {
 	was, is := &d.was.tree.dir, &d.is.tree.dir
-	for home := range max(len(was.homes), len(is.homes)) {
-		for i := range max(was.pagesOf(home), is.pagesOf(home)) {
+	for home := range max(len(was.Homes), len(is.Homes)) {
+		for i := range max(len(was.Table(home)), len(is.Table(home))) {
 			if !d.pageChanged(home, i) {
 				continue
 			}
-			first := handle.Handle(home)<<homeShift | handle.Handle(i)<<pageShift
-			before, after := was.page(home, i), is.page(home, i)
+			first := paged.First(home, i)
+			before, after := cmp.Or(was.Page(home, i), &noPage), cmp.Or(is.Page(home, i), &noPage)
 			for k := range before {
 				a, b := node(before[k]), node(after[k])
 				if a != 0 {
@@ -190,7 +184,7 @@ func (d *diff) nodes() {
 func (d *diff) lists() {
 	times := &d.newer.times
 	for n, h := range d.is.tree.owners {
-		if h != handle.None && d.changed(times.lists, since(times.runs, n>>runBits)) && !d.pageChanged(int(h>>homeShift), int(h>>pageShift%homePages)) {
+		if h != handle.None && d.changed(times.lists, since(times.runs, n>>runBits)) && !d.pageChanged(int(h.Home()), paged.NumberOf(h)) {
 			d.entity(h)
 		}
 	}

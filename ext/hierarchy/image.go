@@ -33,7 +33,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func (t *tree) SaveSize() int {
 	t.finish()
 	arenas, words := t.countArenas()
-	return (imageHead + len(t.classes) + len(t.free) + t.dir.pages*(1+pageSize) + len(t.records) + len(t.owners) + 2*arenas + words + 1) * wordBytes
+	return (imageHead + len(t.classes) + len(t.free) + t.dir.Pages*(1+pageSize) + len(t.records) + len(t.owners) + 2*arenas + words + 1) * wordBytes
 }
 
 // Save appends an image of the tree to dst: its memory copied as it is, and a
@@ -42,7 +42,7 @@ func (t *tree) Save(dst []byte) []byte {
 	from := len(dst)
 	dst = slices.Grow(dst, t.SaveSize())
 	put := func(words ...word) { dst = appendWords(dst, words) }
-	put(imageMagic, imageVersion, word(len(t.classes)), word(t.dir.pages))
+	put(imageMagic, imageVersion, word(len(t.classes)), word(t.dir.Pages))
 	arenas, _ := t.countArenas()
 	put(word(len(t.owners)), word(arenas), word(t.links), word(t.freeList), word(t.current))
 	for _, size := range t.classes {
@@ -51,13 +51,13 @@ func (t *tree) Save(dst []byte) []byte {
 	for _, at := range t.free {
 		put(word(at))
 	}
-	for first := range t.dir.each {
+	for first := range t.dir.All {
 		put(first >> handle.VersionBits)
 	}
 	for first, s := range t.eachArena {
 		put(word(first), word(len(s.words)))
 	}
-	for _, p := range t.dir.each {
+	for _, p := range t.dir.All {
 		dst = appendWords(dst, p[:])
 	}
 	dst = appendWords(dst, t.records)
@@ -144,11 +144,11 @@ func decode(image []byte) (*tree, error) {
 	bases, arenas := cut(pages), cut(2*head[5])
 	for _, base := range bases {
 		first := base << handle.VersionBits
-		if base%pageSize != 0 || first>>handle.VersionBits != base || t.dir.place(first) != nil {
+		if base%pageSize != 0 || first>>handle.VersionBits != base || t.dir.At(first) != nil {
 			return nil, fmt.Errorf("a page begins at %#x, or two do", uint64(base))
 		}
 		if p := cut(pageSize); !short {
-			t.dir.add(first, (*page)(p))
+			t.dir.Put(first, (*page)(p))
 		}
 	}
 	t.split = splitFor(int(lists))
@@ -196,7 +196,7 @@ func (t *tree) countLive() {
 // only to keep their capacity.
 func (t *tree) appendState(dst []byte) []byte {
 	t.Settle()
-	for first, p := range t.dir.each {
+	for first, p := range t.dir.All {
 		for i, w := range p {
 			n := node(w)
 			if !n.hasList() {

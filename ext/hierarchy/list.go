@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/paged"
 )
 
 // split is how the bits of a link are divided between list and place. With few
@@ -103,9 +104,9 @@ func (l *list) reset(link word) { *l = list{link, 0, l[listState]&noted | noBuck
 // look returns the node of h, or 0 if the tree does not have h. It is small enough
 // to be inlined.
 func (t *tree) look(h handle.Handle) node {
-	if home := h >> homeShift; home < handle.Handle(len(t.dir.homes)) {
-		table := t.dir.homes[home]
-		if i := h >> pageShift % homePages; i < handle.Handle(len(table)) {
+	if home := h >> paged.HomeShift; home < handle.Handle(len(t.dir.Homes)) { // At, which would be too much
+		table := t.dir.Homes[home]
+		if i := h >> paged.PageShift % paged.PagesMax; i < handle.Handle(len(table)) && table[i] != nil {
 			if n := node(table[i][h>>handle.VersionBits%pageSize]); n>>versionShift == node(h&handle.VersionMax) {
 				return n
 			}
@@ -119,7 +120,7 @@ func (t *tree) node(h handle.Handle) (*word, error) {
 	if h.Version() == 0 {
 		return nil, ErrAbsent // None, and values that were never a handle
 	}
-	at := t.dir.place(h)
+	at := t.dir.At(h)
 	if at == nil {
 		if len(t.block) == 0 {
 			if t.manual {
@@ -127,9 +128,9 @@ func (t *tree) node(h handle.Handle) (*word, error) {
 			}
 			t.block = make([]word, pageSize)
 		}
-		t.dir.add(h, (*page)(t.block))
+		t.dir.Put(h, (*page)(t.block))
 		t.block = t.block[pageSize:]
-		at = t.dir.place(h)
+		at = t.dir.At(h)
 	}
 	if n := node(*at); n != 0 && n>>versionShift != node(h&handle.VersionMax) {
 		return nil, ErrVersion
@@ -222,7 +223,7 @@ func (t *tree) divide(by split) {
 	t.split = by
 	t.touchLinks()
 	again := func(n node) node { return n&^linkMask | by.link(uint32(n>>listShift&was.lists), was.place(n)) }
-	for _, p := range t.dir.each {
+	for _, p := range t.dir.All {
 		for i, w := range p {
 			if n := node(w); !n.hasList() {
 				p[i] = word(again(n))
@@ -248,7 +249,7 @@ func (t *tree) dropList(n uint32) {
 	t.freeBucket(l)
 	l.reset(word(t.freeList))
 	t.freeList = n
-	at := t.dir.place(h)
+	at := t.dir.At(h)
 	if *at = 0; link != 0 {
 		*at = word(h)<<versionShift | word(link)
 	}
@@ -256,7 +257,7 @@ func (t *tree) dropList(n uint32) {
 
 // link says where a child is: in the list, at the place.
 func (t *tree) link(child handle.Handle, list uint32, place int) {
-	at := t.dir.place(child)
+	at := t.dir.At(child)
 	if n := node(*at); n.hasList() {
 		t.touchList(t.number(n))
 		t.list(t.number(n))[listLink] = word(t.split.link(list, place))
@@ -319,7 +320,7 @@ func (t *tree) detach(child handle.Handle, gap Gap) bool {
 
 // unlink forgets a child's link.
 func (t *tree) unlink(child handle.Handle) {
-	at := t.dir.place(child)
+	at := t.dir.At(child)
 	if n := node(*at); n.hasList() {
 		t.touchList(t.number(n))
 		t.list(t.number(n))[listLink] = 0
@@ -428,7 +429,7 @@ func (t *tree) behind(parent handle.Handle) (number uint32, l *list, words []wor
 
 // append is AddChild for a child that is not in the tree and a list that has room.
 func (t *tree) append(parent, child handle.Handle) bool {
-	at := t.dir.place(child)
+	at := t.dir.At(child)
 	number, l, words := t.behind(parent)
 	if l == nil || at == nil || *at != 0 || child == parent || child.Version() == 0 {
 		return false
@@ -451,7 +452,7 @@ func (t *tree) putLast(at *word, child handle.Handle, number uint32, l *list, wo
 
 // swapRemove is RemoveChild with a swap, in a list without gaps that keeps its size.
 func (t *tree) swapRemove(child handle.Handle) bool {
-	was := t.dir.place(child)
+	was := t.dir.At(child)
 	if was == nil {
 		return false
 	}
@@ -467,7 +468,7 @@ func (t *tree) swapRemove(child handle.Handle) bool {
 	}
 	items := t.bucket(l.start(), places)
 	last := items[places-1]
-	at := t.dir.place(last)
+	at := t.dir.At(last)
 	moved := node(*at)
 	if moved.hasList() {
 		return false
@@ -493,7 +494,7 @@ func (t *tree) moveAppend(child, parent handle.Handle) bool {
 	if l == nil || !t.swapRemove(child) {
 		return false
 	}
-	t.putLast(t.dir.place(child), child, number, l, words)
+	t.putLast(t.dir.At(child), child, number, l, words)
 	return true
 }
 

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/paged"
 )
 
 // tree is a forest of handles. Each entity has at most one parent, and its
@@ -142,14 +143,14 @@ func (t *tree) Reserve(r Room) {
 	t.records = append(cut(lists*listWords), t.records...)
 	t.owners = append(cut(lists), t.owners...)
 	t.block = memory
-	t.dir.reserve(r.homes(), (pages+r.homes()-1)/r.homes())
+	t.dir.Reserve(r.homes(), (pages+r.homes()-1)/r.homes())
 }
 
 // NeedsGrowth reports whether adding that many more children to an entity would allocate, if each
 // is new to the tree and its handle is next to those in the tree.
 func (t *tree) NeedsGrowth(parent handle.Handle, children int) bool {
 	number := t.own(parent)
-	if number == 0 && (t.dir.place(parent) == nil && len(t.block) == 0 || t.freeList == 0 && t.recordsFull()) {
+	if number == 0 && (t.dir.At(parent) == nil && len(t.block) == 0 || t.freeList == 0 && t.recordsFull()) {
 		return true
 	}
 	l := t.list(number)
@@ -163,9 +164,9 @@ func (t *tree) NeedsGrowth(parent handle.Handle, children int) bool {
 
 // Bytes returns the memory that a tree takes, including unused room.
 func (t *tree) Bytes() int {
-	words := len(t.block) + cap(t.owners) + cap(t.records) + cap(t.sectors) + t.held + t.dir.pages*pageSize
-	refs := 3*cap(t.dir.homes) + 4*cap(t.sectors) + cap(t.firsts) // a slice for each home, for example
-	for _, table := range t.dir.homes {
+	words := len(t.block) + cap(t.owners) + cap(t.records) + cap(t.sectors) + t.held + t.dir.Pages*pageSize
+	refs := 3*cap(t.dir.Homes) + 4*cap(t.sectors) + cap(t.firsts) // a slice for each home, for example
+	for _, table := range t.dir.Homes {
 		refs += cap(table)
 	}
 	return words*wordBytes + refs*bits.UintSize/8
@@ -195,7 +196,7 @@ func (t *tree) expect(parent handle.Handle, children int) error {
 
 // entities yields the entities that the tree has.
 func (t *tree) entities(yield func(handle.Handle) bool) {
-	for first, p := range t.dir.each {
+	for first, p := range t.dir.All {
 		for i, w := range p {
 			if n := node(w); n != 0 && !yield(handleAt(first, i, n)) {
 				return
@@ -277,11 +278,11 @@ func (c *changes) note(times *[]uint64, i int) {
 }
 
 func (c *changes) touchNode(h handle.Handle) {
-	home := int(h >> homeShift)
+	home := int(h.Home())
 	for home >= len(c.pages) {
 		c.pages = append(c.pages, nil)
 	}
-	c.note(&c.pages[home], int(h>>pageShift%homePages))
+	c.note(&c.pages[home], paged.NumberOf(h))
 }
 
 // timesOf returns when the pages of a home changed.

@@ -55,7 +55,7 @@ func (t *tree) verify() error {
 
 // verifyNodes checks what the nodes name, and counts those that have a parent.
 func (t *tree) verifyNodes() (links int, err error) {
-	for first, p := range t.dir.each {
+	for first, p := range t.dir.All {
 		for i, w := range p {
 			n := node(w)
 			if n == 0 {

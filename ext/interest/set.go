@@ -16,6 +16,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/nearby"
+	"github.com/atoll-sim/atoll/internal/paged"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
@@ -104,7 +105,7 @@ func New(w *world.World, x *near.Index, o Options, columns ...Column) *Set {
 		panic(fmt.Sprintf("interest: New with %d columns; want %d at most", len(columns), ColumnsMax))
 	}
 	s := &Set{index: x, engine: d, options: o, rest: w.Options().TickInterval, columns: slices.Clone(columns), now: 1}
-	s.marks.homes = make([][]atomic.Pointer[markPage], w.Shards()+1)
+	s.marks = marks{paged.NewShared[atomic.Uint64](w.Shards() + 1)}
 	for i, c := range columns {
 		if c.of == nil {
 			panic(fmt.Sprintf("interest: New with an empty Column %d; make it with Encode", i))
@@ -296,11 +297,7 @@ const lastUpdate = math.MaxUint32
 // renumber numbers Updates anew: everything counts as changed.
 func (s *Set) renumber() {
 	s.now, s.sorted = 3, 0 // no pair counts as seen in the last Update: rows are forgotten
-	for _, home := range s.marks.homes {
-		for i := range home {
-			home[i].Store(nil)
-		}
-	}
+	s.marks.Clear()
 	for _, v := range s.views {
 		was := v.looked
 		v.looked = 1

@@ -252,7 +252,7 @@ func (w *worker) claim(h handle.Handle, place, before uint32) uint32 {
 	r := &w.chunk.rows[w.chunkUsed]
 	r.handle, r.before = h, before
 	r.done.Store(false)
-	mark := w.marks.of(h)
+	mark := w.marks.Make(h)
 	was := mark.Load()
 	if uint32(was>>32) == w.now || !mark.CompareAndSwap(was, uint64(w.now)<<32|uint64(number)) {
 		return uint32(mark.Load())
@@ -267,7 +267,7 @@ func (w *worker) claim(h handle.Handle, place, before uint32) uint32 {
 
 // known returns what is known of an entity.
 func (w *worker) known(h handle.Handle) uint64 {
-	was := w.marks.of(h).Load()
+	was := w.marks.Make(h).Load()
 	switch uint32(was >> 32) {
 	case w.now:
 		return (was&none+1)<<32 | uint64(w.rows().at(uint32(was)).before)

@@ -168,7 +168,7 @@ func (w *worker) readAhead() {
 		}
 	}
 	for _, h := range w.missed[:n] {
-		w.ahead += w.marks.of(h).Load()
+		w.ahead += w.marks.Make(h).Load()
 	}
 }
 

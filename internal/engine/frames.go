@@ -16,6 +16,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/refresh"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/store/copies"
 )
 
 // ErrFrames is returned when as many frames are held as FramesMax allows, or when one more would
@@ -248,7 +249,7 @@ func (f *frames) deliver(waiting []*waiter, what captured) {
 // Ownership: the coordinator, or the idle world. Steps that run in parallel read it.
 type capturing struct {
 	f       *frames
-	copies  *store.Frames
+	copies  *copies.Frames
 	names   []componentInfo // all components of the world at the newest frame
 	walk    func(int)       // steps of the capture, bound once
 	copy    func(int)
@@ -272,7 +273,7 @@ const (
 )
 
 func newCapturing(w *World) *capturing {
-	c := &capturing{f: w.frames, copies: store.NewFrames(w.space, w.shards, uint64(w.options.FramesBytes))}
+	c := &capturing{f: w.frames, copies: copies.New(w.space, w.shards, uint64(w.options.FramesBytes))}
 	c.walk = func(i int) { c.copies.Walk(c.frame, i, &c.union) }
 	c.copy = func(i int) {
 		if i < c.rows {

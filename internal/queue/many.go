@@ -58,13 +58,13 @@ func (m *Many) Place(i, shard int) {
 // PushMany is Push for n requests in one record. Creates go to shards in at most runs runs; see
 // Many.Place. done, if not nil, gets Applied if all are applied, otherwise the first other outcome
 // in the order of the requests. Producer only.
-func (k *Kind) PushMany(q *Queue, n, runs int, epoch uint32, how Flags, done Finisher) Many {
+func (k *Kind) PushMany(q *Queue, n, runs int, epoch uint32, flags Flags, done Finisher) Many {
 	values := uint64(0)
 	if k.plain {
 		values = uint64(n) * uint64(k.of.Size)
 	}
 	units := 2 + uint32((runsAt(uint64(n), values)+uint64(runs)*runBytes+unitBytes-1)/unitBytes)
-	r := q.push(handle.None, epoch, k.number|many, how, units, uint32(n)*k.size)
+	r := q.push(handle.None, epoch, k.number|many, flags, units, uint32(n)*k.size)
 	q.sent += uint32(n) - 1 // push has counted one
 	if done != nil {
 		q.addFinisher(r, done)

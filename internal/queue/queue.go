@@ -130,8 +130,8 @@ func (q *Queue) Waiting() int {
 // in the payload. Before Push, the caller checks Room and loads the epoch of the world; after it,
 // unless a batch is under way, the caller calls Publish. done, if not nil, is notified of the
 // outcome. Producer only.
-func (k *Kind) Push(q *Queue, h handle.Handle, epoch uint32, how Flags, done Finisher) (*Request, mem.Pointer) {
-	r := q.push(h, epoch, k.number, how, k.units, k.size)
+func (k *Kind) Push(q *Queue, h handle.Handle, epoch uint32, flags Flags, done Finisher) (*Request, mem.Pointer) {
+	r := q.push(h, epoch, k.number, flags, k.units, k.size)
 	if done != nil {
 		q.addFinisher(r, done)
 	}
@@ -149,7 +149,7 @@ func (q *Queue) PushBare(b Bare, h handle.Handle, epoch uint32, done Finisher) {
 	}
 }
 
-func (q *Queue) push(h handle.Handle, epoch uint32, kind uint16, how Flags, units, size uint32) *Request {
+func (q *Queue) push(h handle.Handle, epoch uint32, kind uint16, flags Flags, units, size uint32) *Request {
 	s := q.records.tail
 	n := s.size
 	at := q.records.put & (n - 1)
@@ -159,9 +159,9 @@ func (q *Queue) push(h handle.Handle, epoch uint32, kind uint16, how Flags, unit
 	r := s.record(at)
 	q.records.put += units
 	if q.batch.open {
-		how |= q.batch.add(r)
+		flags |= q.batch.add(r)
 	}
-	*r = Request{h, epoch, kind, how}
+	*r = Request{h, epoch, kind, flags}
 	if at%unitsPerLine+units >= unitsPerLine {
 		prefetchWrite(s.record((q.records.put + unitsAhead) & (s.size - 1)))
 	}

@@ -150,12 +150,12 @@ func (x *Registry) TypeOf(kind int) *mem.Type {
 
 // Push pushes a request of the kind with a number. It returns the payload, to be filled in.
 // Producer only.
-func (x *Registry) Push(l *Queue, kind int, how Flags, h handle.Handle, epoch uint32) mem.Pointer {
+func (x *Registry) Push(q *Queue, kind int, flags Flags, h handle.Handle, epoch uint32) mem.Pointer {
 	if k := x.kinds[kind].kind; k != nil {
-		_, at := k.Push(l, h, epoch, how, nil)
+		_, at := k.Push(q, h, epoch, flags, nil)
 		return at
 	}
-	l.PushBare(Bare{uint16(kind), how}, h, epoch, nil)
+	q.PushBare(Bare{uint16(kind), flags}, h, epoch, nil)
 	return mem.Pointer{}
 }
 

@@ -20,10 +20,31 @@ type Allocator struct {
 	dead  struct{ shards, ports []handle.Handle } // with their home elsewhere
 }
 
+// home is what the homes of shards and that of ports have alike: slots in the directory.
+//
+// Ownership: as for the Allocator or PortAllocator that it is part of.
+type home struct {
+	dir     *Directory
+	ref     *directoryRef
+	id      uint32
+	retired int
+}
+
+func newHome(d *Directory, id uint32) home { return home{dir: d, ref: d.ref(id), id: id} }
+
+func (h *home) pages() int { return h.dir.Pages(h.id) }
+
+func (h *home) grow() error { return h.dir.grow(h.id, h.pages()) }
+
+// Retired returns the number of slots whose versions are used up.
+func (h *home) Retired() int { return h.retired }
+
+func (h *home) errIndexes() error { return h.dir.errIndexes(h.id, h.retired) }
+
 // Init makes the allocator of the shard with the given number.
-func (h *Allocator) Init(d *Directory, id int) {
-	*h = Allocator{home: newHome(d, uint32(id))}
-	d.shards[id] = h
+func (a *Allocator) Init(d *Directory, id int) {
+	*a = Allocator{home: newHome(d, uint32(id))}
+	d.shards[id] = a
 }
 
 // freshAtOnce is the least number of indexes that go to the free list at a time.
@@ -31,54 +52,54 @@ const freshAtOnce = 64
 
 // Pop takes the next index out of the free list, which must not be empty. It is small enough to be
 // inlined, and so is Next; both in one function would not be.
-func (h *Allocator) Pop() uint32 {
-	n := len(h.free) - 1
-	i := h.free[n]
-	h.free = h.free[:n]
+func (a *Allocator) Pop() uint32 {
+	n := len(a.free) - 1
+	i := a.free[n]
+	a.free = a.free[:n]
 	return i
 }
 
 // Next returns the next handle of a free index, and its slot. It does not write the slot.
-func (h *Allocator) Next(i uint32) (handle.Handle, *Slot) {
-	slot := h.ref.slot(i)
-	return Compose(h.id, i, slot.Load()&versionMask), slot
+func (a *Allocator) Next(i uint32) (handle.Handle, *Slot) {
+	slot := a.ref.slot(i)
+	return Compose(a.id, i, slot.Load()&versionMask), slot
 }
 
 // Refill puts about want indexes that were never used into the empty free list, in an order that
 // gives them ascending.
-func (h *Allocator) Refill(want int) error {
-	if int(h.given>>pageBits) == h.pages() {
-		if err := h.grow(); err != nil {
+func (a *Allocator) Refill(want int) error {
+	if int(a.given>>pageBits) == a.pages() {
+		if err := a.grow(); err != nil {
 			return err
 		}
 	}
-	n := min(int64(max(want, freshAtOnce)), int64(pageSize-h.given%pageSize), int64(h.dir.indexMax)+1-int64(h.given))
+	n := min(int64(max(want, freshAtOnce)), int64(pageSize-a.given%pageSize), int64(a.dir.indexMax)+1-int64(a.given))
 	if n <= 0 {
-		return h.errIndexes()
+		return a.errIndexes()
 	}
-	h.fresh(int(n))
+	a.fresh(int(n))
 	return nil
 }
 
 // fresh puts the next n indexes, which lie in one page, into the free list.
-func (h *Allocator) fresh(n int) {
-	h.free = slices.Grow(h.free, n)
-	have := len(h.free)
-	h.free = h.free[:have+n]
-	fresh, given, first := h.free[have:], h.given, h.dir.versions.first
-	in := h.ref.page(given)[given%pageSize:][:n]
+func (a *Allocator) fresh(n int) {
+	a.free = slices.Grow(a.free, n)
+	have := len(a.free)
+	a.free = a.free[:have+n]
+	fresh, given, first := a.free[have:], a.given, a.dir.versions.first
+	in := a.ref.page(given)[given%pageSize:][:n]
 	for k := range in {
 		i := given + uint32(k)
-		in[k].StoreBatched(word(Compose(h.id, i, first), StateUnused))
+		in[k].StoreBatched(word(Compose(a.id, i, first), StateUnused))
 		fresh[len(fresh)-1-k] = i
 	}
-	h.given += uint32(n)
+	a.given += uint32(n)
 }
 
 // ReserveSlots makes room for n more handles.
-func (h *Allocator) ReserveSlots(n int) error {
-	for len(h.free)+h.pages()*pageSize-int(h.given) < n {
-		if err := h.grow(); err != nil {
+func (a *Allocator) ReserveSlots(n int) error {
+	for len(a.free)+a.pages()*pageSize-int(a.given) < n {
+		if err := a.grow(); err != nil {
 			return err
 		}
 	}
@@ -86,35 +107,35 @@ func (h *Allocator) ReserveSlots(n int) error {
 }
 
 // recycle takes back the slot of a dead atom's handle.
-func (h *Allocator) recycle(dead handle.Handle) {
-	if _, ok := h.ref.slot(dead.Index()).free(dead, h.dir.versions); ok {
-		h.free = append(h.free, dead.Index())
+func (a *Allocator) recycle(dead handle.Handle) {
+	if _, ok := a.ref.slot(dead.Index()).free(dead, a.dir.versions); ok {
+		a.free = append(a.free, dead.Index())
 	} else {
-		h.retired++
+		a.retired++
 	}
 }
 
 // Left returns how many handles are left.
-func (h *Allocator) Left() int { return len(h.free) + int(int64(h.dir.indexMax)+1-int64(h.given)) }
+func (a *Allocator) Left() int { return len(a.free) + int(int64(a.dir.indexMax)+1-int64(a.given)) }
 
 // CheckLeft returns ErrIndexes if there are fewer than n handles left.
-func (h *Allocator) CheckLeft(n int) error {
-	if left := h.Left(); n > left {
-		return fmt.Errorf("%w: home %d has %d left, of IndexMax = %d", ErrIndexes, h.id, left, h.dir.indexMax)
+func (a *Allocator) CheckLeft(n int) error {
+	if left := a.Left(); n > left {
+		return fmt.Errorf("%w: home %d has %d left, of IndexMax = %d", ErrIndexes, a.id, left, a.dir.indexMax)
 	}
 	return nil
 }
 
 // AppendNext appends the handles that the next n creates give, without taking them. It returns
 // ErrIndexes, and dst, if there are fewer.
-func (h *Allocator) AppendNext(dst []handle.Handle, n int) ([]handle.Handle, error) {
-	if err := h.CheckLeft(n); err != nil {
+func (a *Allocator) AppendNext(dst []handle.Handle, n int) ([]handle.Handle, error) {
+	if err := a.CheckLeft(n); err != nil {
 		return dst, err
 	}
 	for k := range n {
-		next := Compose(h.id, h.given+uint32(k-len(h.free)), h.dir.versions.first)
-		if i := len(h.free) - 1 - k; i >= 0 {
-			next, _ = h.Next(h.free[i])
+		next := Compose(a.id, a.given+uint32(k-len(a.free)), a.dir.versions.first)
+		if i := len(a.free) - 1 - k; i >= 0 {
+			next, _ = a.Next(a.free[i])
 		}
 		dst = append(dst, next)
 	}
@@ -122,12 +143,150 @@ func (h *Allocator) AppendNext(dst []handle.Handle, n int) ([]handle.Handle, err
 }
 
 // PopN takes the next n indexes out of the free list; the last one is the first to give.
-func (h *Allocator) PopN(n int) []uint32 {
-	rest := len(h.free) - n
-	all := h.free[rest:]
-	h.free = h.free[:rest]
+func (a *Allocator) PopN(n int) []uint32 {
+	rest := len(a.free) - n
+	all := a.free[rest:]
+	a.free = a.free[:rest]
 	return all
 }
 
 // Free returns the number of indexes in the free list.
-func (h *Allocator) Free() int { return len(h.free) }
+func (a *Allocator) Free() int { return len(a.free) }
+
+// Deferred returns how many dead handles wait here for their homes to free them.
+func (a *Allocator) Deferred() int { return len(a.dead.shards) + len(a.dead.ports) }
+
+// ShardDead returns those whose home is another shard, in order.
+func (a *Allocator) ShardDead() []handle.Handle { return a.dead.shards }
+
+// PortDead returns those whose home is the port allocator, in order.
+func (a *Allocator) PortDead() []handle.Handle { return a.dead.ports }
+
+// ForgetDeferred forgets them, when their homes have freed them.
+func (a *Allocator) ForgetDeferred() {
+	a.dead.shards, a.dead.ports = a.dead.shards[:0], a.dead.ports[:0]
+}
+
+// DeferFree leaves the slot of a dead atom to its home, another shard or the port allocator, which
+// frees it in the step recycle of the refresh.
+func (a *Allocator) DeferFree(dead handle.Handle) {
+	if dead.Home() == a.dir.ports() {
+		a.dead.ports = append(a.dead.ports, dead)
+	} else {
+		a.dead.shards = append(a.dead.shards, dead)
+	}
+}
+
+// Recycle frees the slots of dead handles whose home is here.
+func (a *Allocator) Recycle(dead []handle.Handle) {
+	for _, x := range dead {
+		a.recycle(x)
+	}
+}
+
+// GrowFree makes room in the free list for n more, in one allocation.
+func (a *Allocator) GrowFree(n int) { a.free = slices.Grow(a.free, n) }
+
+// Drop gives the memory of the free list back. The home gives no more handles.
+func (a *Allocator) Drop() { a.free, a.dead.shards, a.dead.ports = nil, nil, nil }
+
+// FreeAll frees the slots of dead atoms in order, or from the last to the first. It records the
+// handles of other homes.
+func (a *Allocator) FreeAll(dead []handle.Handle, fromLast bool) {
+	a.free = slices.Grow(a.free, len(dead)) // so that the room is checked once
+	free := a.free[:len(a.free)+len(dead)]
+	n := len(a.free)
+	i, step := 0, 1
+	if fromLast {
+		i, step = len(dead)-1, -1
+	}
+	for {
+		i, n = a.freeOwn(dead, i, step, free, n)
+		if uint(i) >= uint(len(dead)) {
+			break
+		}
+		if x := dead[i]; x.Home() != a.id {
+			a.DeferFree(x)
+		} else {
+			a.free = free[:n]
+			a.recycle(x) // with the first version of the window, or it retires
+			n = len(a.free)
+		}
+		i += step
+	}
+	a.free = free[:n]
+}
+
+// freeOwn frees the slots of dead handles, from dead[i] on. It stops at the first handle of another
+// home, and at the first whose next version is not one more. It puts the indexes after the first n
+// of free, and returns where it stopped. Entities that die together mostly were created together, so
+// it takes those that have their slots in one page at a time.
+func (a *Allocator) freeOwn(dead []handle.Handle, i, step int, free []uint32, n int) (at, freed int) {
+	of := a.dir.versions
+	for uint(i) < uint(len(dead)) {
+		x := dead[i]
+		if x.Home() != a.id || !of.hasNext(x) {
+			break
+		}
+		first := Compose(a.id, x.Index()&^(pageSize-1), of.first)
+		some := freeAll(a.ref.page(x.Index()), dead, i, step, first, handle.Handle(of.last-of.first), free[n:])
+		i, n = i+some*step, n+some
+	}
+	return i, n
+}
+
+// inPage are the bits of a handle that say which slot of its page it names.
+const inPage = handle.Handle(pageSize-1) << handle.VersionBits
+
+// freeAll frees the slots of dead handles, from dead[i] on, as long as they are in a page and their
+// next version is one more. It puts their indexes into free, which has room for all, and returns how
+// many they are. first is the handle of the page's first slot with the first version of the window,
+// and each how many versions follow that. So one comparison checks home, page and version: in the
+// difference of a handle from first, a lower version is a huge one. It is not inlined, because its
+// loop takes all registers.
+//
+//go:noinline
+func freeAll(p *page, dead []handle.Handle, i, step int, first handle.Handle, each handle.Handle, free []uint32) (n int) {
+	for n = range free {
+		if uint(i) >= uint(len(dead)) {
+			return n
+		}
+		x := dead[i]
+		if (x-first)&^inPage >= each {
+			return n
+		}
+		p[x.Index()%pageSize].StoreBatched(word(x+1, StateUnused)) // the version is the low field
+		free[n] = x.Index()
+		i += step
+	}
+	return len(free)
+}
+
+// FreeList returns the free indexes; the last is given first.
+func (a *Allocator) FreeList() []uint32 { return a.free }
+
+// AppendSlots appends the contents of all slots that were ever given, state and version, in the
+// order in which they were first given. Only the home's owner may call it.
+func (a *Allocator) AppendSlots(dst []uint32) []uint32 {
+	dst = slices.Grow(dst, int(a.given))
+	for i := range a.given {
+		dst = append(dst, a.ref.slot(i).Load())
+	}
+	return dst
+}
+
+// SlotSize is what slots take, in bytes.
+type Size struct {
+	Used     uint64 // of given ones
+	Reserved uint64 // of all pages, and of lists
+	Taken    int    // how many indexes are in use, or retired
+}
+
+// Size measures the slots of a home.
+func (a *Allocator) Size() Size {
+	return Size{
+		Taken:    int(a.given) - len(a.free),
+		Used:     slotBytes * uint64(int(a.given)-len(a.free)-a.retired),
+		Reserved: slotBytes*pageSize*uint64(a.pages()) + indexBytes*uint64(cap(a.free)),
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/paged"
 )
 
 // ErrIndexes is returned when a home has no index left to give.
@@ -22,12 +23,12 @@ type Directory struct {
 	liveness *Liveness
 	indexMax uint32
 	versions versions
-	shards   []*Allocator                // by number; the next number is that of the port allocator
-	flags    []atomic.Pointer[flagTable] // by home
+	shards   []*Allocator // by number; the next number is that of the port allocator
+	flags    paged.Shared[atomic.Uint64]
 
 	mu struct {
 		sync.Mutex
-		tables [][]*page // by home
+		pages paged.Words[Slot] // Lookup reads its tables
 	}
 }
 
@@ -44,8 +45,7 @@ func (d *Directory) Init(homes int, indexMax, versionMax, versionsEach uint32, m
 	}
 	d.Lookup, d.memory, d.indexMax = newLookup(homes), m, indexMax
 	d.versions = versions{first: 1, last: min(versionsEach, versionMax), max: versionMax, each: versionsEach}
-	d.shards, d.flags = make([]*Allocator, homes-1), make([]atomic.Pointer[flagTable], homes)
-	d.mu.tables = make([][]*page, homes)
+	d.shards, d.flags = make([]*Allocator, homes-1), paged.NewShared[atomic.Uint64](homes)
 	dir := d.Lookup // a copy, so that a Liveness does not keep the directory in memory
 	d.liveness = &Liveness{ports: uint32(homes - 1)}
 	d.liveness.dir.Store(&dir)
@@ -76,19 +76,14 @@ func (d *Directory) grow(home uint32, least int) error {
 	}
 	more := min(max(1, have/2), pagesAtOnce, limit-have)
 	block := mem.Slice[page](d.memory.Take(pageType, more), more)
-	table, n := d.mu.tables[home], have+len(block)
-	if n > len(table) {
-		table = append(make([]*page, 0, max(n, 2*have)), table...) // readers may still use the old one
-		table = table[:cap(table)]
-		d.mu.tables[home] = table
-	}
 	for i := range block {
-		table[have+i] = &block[i]
+		first := paged.First(int(home), have+i)
 		if d.versions.first > 1 { // in the first window a slot that was never used is zero
-			d.versions.begin(&block[i], Compose(home, uint32(have+i)<<pageBits, 0), nil)
+			d.versions.begin(&block[i], first, nil)
 		}
+		d.mu.pages.Put(first, &block[i]) // readers may still use the old table
 	}
-	d.enter(home, table, n)
+	d.enter(home, d.mu.pages.Homes[home])
 	return nil
 }
 
@@ -154,4 +149,51 @@ func (d *Directory) EndAll() {
 			}
 		}
 	}
+}
+
+// Flags is a set of up to FlagsMax flags of an entity, one bit each.
+type Flags uint8
+
+// FlagsMax is the number of flags.
+const FlagsMax = 8
+
+// The flags of an entity are kept twice. The shard that has its row keeps them by row. In addition
+// each slot has a word that any goroutine may read at any time, and that the refresh publishes:
+//
+//	word  | low word of the handle (32 bits) | 0 | flags (8 bits) |   atomic
+//
+// So a word belongs to one entity: for a later entity in the same slot it holds no flags. A
+// home in which no entity was ever flagged has no words.
+
+// Flags returns the flags of an entity as of the last refresh, or none if it is not
+// alive. Safe from any goroutine at any time; it never blocks and never writes.
+func (d *Directory) Flags(h handle.Handle) Flags {
+	if !d.Alive(h) { // otherwise h may name a home that does not exist
+		return 0
+	}
+	word := d.flags.At(h)
+	if word == nil {
+		return 0
+	}
+	if w := word.Load(); uint32(w>>32) == uint32(h) {
+		return Flags(w)
+	}
+	return 0
+}
+
+// PublishFlags publishes f as the flags that any goroutine may read. The caller owns the atom.
+func (d *Directory) PublishFlags(h handle.Handle, f Flags) {
+	word := d.flags.At(h)
+	if word == nil {
+		word = d.addFlags(h)
+	}
+	word.Store(uint64(uint32(h))<<32 | uint64(f))
+}
+
+// addFlags makes the page of a slot's word, unless another goroutine has made it in the meantime.
+func (d *Directory) addFlags(h handle.Handle) *atomic.Uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.flags.Reach(h.Home(), d.Pages(h.Home()))
+	return d.flags.Make(h)
 }

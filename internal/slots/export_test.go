@@ -10,7 +10,7 @@ func FullHome(home uint32) (alive, hasSlot func(handle.Handle) bool) {
 	for i := range table {
 		table[i] = slots
 	}
-	l.enter(home, table, pagesMax)
+	l.enter(home, table)
 	if l.Pages(home) != pagesMax {
 		panic("not all pages")
 	}

@@ -22,32 +22,32 @@ type Hand struct {
 }
 
 // Len returns how many handles were not given yet.
-func (d *Hand) Len() int { return int(d.left) }
+func (h *Hand) Len() int { return int(h.left) }
 
 // Give gives the next handle to a caller. There must be one. The store is a plain one on amd64: who
 // gets the handle from the caller sees it, and for anybody else either answer of Given is right.
-func (d *Hand) Give() handle.Handle {
-	left := d.left - 1
-	publish.Store32(&d.left, left)
-	return d.all[left]
+func (h *Hand) Give() handle.Handle {
+	left := h.left - 1
+	publish.Store32(&h.left, left)
+	return h.all[left]
 }
 
 // GiveN fills to with the handles that Give would return, one after the other.
-func (d *Hand) GiveN(to []handle.Handle) {
-	rest := d.left - uint32(len(to))
-	for i, h := range d.all[rest:d.left] {
-		to[len(to)-1-i] = h
+func (h *Hand) GiveN(to []handle.Handle) {
+	rest := h.left - uint32(len(to))
+	for i, next := range h.all[rest:h.left] {
+		to[len(to)-1-i] = next
 	}
-	publish.Store32(&d.left, rest)
+	publish.Store32(&h.left, rest)
 }
 
 // Next returns the handle that Give returns after i others.
-func (d *Hand) Next(i int) handle.Handle { return d.all[int(d.left)-1-i] }
+func (h *Hand) Next(i int) handle.Handle { return h.all[int(h.left)-1-i] }
 
 // has reports whether h is here and was not given yet. The lock is held.
-func (d *Hand) has(h handle.Handle) bool {
-	for _, x := range d.all[:atomic.LoadUint32(&d.left)] {
-		if x == h {
+func (h *Hand) has(of handle.Handle) bool {
+	for _, x := range h.all[:atomic.LoadUint32(&h.left)] {
+		if x == of {
 			return true
 		}
 	}
@@ -97,18 +97,4 @@ func (t *takers) grow(n uint64) {
 	for uint64(len(*t))<<pageBits < n {
 		*t = append(*t, new([pageSize]taker))
 	}
-}
-
-// Given reports whether a port has given h, the handle of a free slot, to a caller: its entity may
-// still come. Otherwise h is in the pool, in the hand of a port, or was never drawn. Safe from any
-// goroutine.
-func (o *PortAllocator) Given(h handle.Handle) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	x := o.mu.takers.of(h)
-	if x == 0 {
-		return false
-	}
-	hand := o.mu.hands[x>>11-1]
-	return hand == nil || !hand.has(h)
 }

@@ -1,6 +1,9 @@
 package slots
 
-import "github.com/atoll-sim/atoll/handle"
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/paged"
+)
 
 // Index is a directory of slots besides that of the world: it says where entities were at one
 // moment. Its Lookup finds those entities and no others, as that of a world does. It shares with
@@ -11,8 +14,8 @@ import "github.com/atoll-sim/atoll/handle"
 // Ownership: one goroutine until it is complete; then nobody writes, and any goroutine may look up.
 type Index struct {
 	Lookup
-	homes [][]*page // by home: the pages
-	own   [][]bool  // by home: which pages no other Index has; nil when the index is complete
+	pages paged.Words[Slot]
+	from  *Index // has the pages that are not written; nil when the index is complete
 }
 
 // noPage stands for a page without entities.
@@ -21,44 +24,45 @@ var noPage page
 // NewIndex makes an index for a number of homes with the contents of another, or with nothing if
 // from is nil.
 func NewIndex(homes int, from *Index) *Index {
-	x := &Index{Lookup: newLookup(homes), homes: make([][]*page, homes), own: make([][]bool, homes)}
 	if from == nil {
-		return x
+		from = new(Index)
 	}
-	for i, pages := range from.homes {
-		x.homes[i] = append(make([]*page, 0, len(pages)), pages...)
-		x.own[i] = make([]bool, len(pages))
-	}
-	return x
+	return &Index{Lookup: newLookup(homes), pages: from.pages.Clone(), from: from}
 }
 
 // Enter says where the entity of h is.
-func (x *Index) Enter(h handle.Handle, l Loc) { *x.slot(h) = Slot{uint32(h), l} }
+func (i *Index) Enter(h handle.Handle, l Loc) { *i.slot(h) = Slot{uint32(h), l} }
 
 // Leave says that the entity of h is nowhere.
-func (x *Index) Leave(h handle.Handle) { *x.slot(h) = Slot{} }
+func (i *Index) Leave(h handle.Handle) { *i.slot(h) = Slot{} }
 
 // slot returns the slot of h, in a page of its own.
-func (x *Index) slot(h handle.Handle) *Slot {
-	home, at := h.Home(), int(h.Index()>>pageBits)
-	for len(x.homes[home]) <= at {
-		x.homes[home] = append(x.homes[home], &noPage)
-		x.own[home] = append(x.own[home], false)
+func (i *Index) slot(h handle.Handle) *Slot {
+	home, number := int(h.Home()), paged.NumberOf(h)
+	p := i.pages.Page(home, number)
+	if p == i.from.pages.Page(home, number) { // or neither has it
+		own := new(page)
+		if p != nil {
+			*own = *p
+		}
+		i.pages.Put(h, own)
+		p = own
 	}
-	if !x.own[home][at] {
-		p := *x.homes[home][at]
-		x.homes[home][at], x.own[home][at] = &p, true
-	}
-	return &x.homes[home][at][h.Index()%pageSize]
+	return p.At(h)
 }
 
 // Complete makes the index ready for look-ups. Nothing can be entered any more.
-func (x *Index) Complete() *Index {
-	for home, pages := range x.homes {
-		if len(pages) > 0 {
-			x.enter(uint32(home), pages, len(pages))
+func (i *Index) Complete() *Index {
+	for home, table := range i.pages.Homes {
+		for n, p := range table {
+			if p == nil { // a Lookup does not check for that
+				table[n] = &noPage
+			}
+		}
+		if len(table) > 0 {
+			i.enter(uint32(home), table)
 		}
 	}
-	x.own = nil
-	return x
+	i.from = nil
+	return i
 }

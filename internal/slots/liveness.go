@@ -24,31 +24,31 @@ func (d *Directory) Liveness() *Liveness { return d.liveness }
 // Alive reports whether h is alive. Once the Liveness is cut, it returns false for all
 // handles. Safe from any goroutine at any time; it never blocks and never writes. It is small
 // enough to be inlined.
-func (a *Liveness) Alive(h handle.Handle) bool { return a.dir.Load().Alive(h) }
+func (l *Liveness) Alive(h handle.Handle) bool { return l.dir.Load().Alive(h) }
 
 // State returns what the slot of h holds, if h is its handle: alive, staged by a refresh, or
 // pending: a free slot of ports, whose handle a port may have given; PortAllocator.Given says more.
 // It returns false for all other handles, and for all once the Liveness is cut. It reads the slot in
 // one load, so for an entity that is being created it returns the state before or after. Safe as
 // Alive.
-func (a *Liveness) State(h handle.Handle) (State, bool) {
-	slot := a.dir.Load().Slot(h)
+func (l *Liveness) State(h handle.Handle) (State, bool) {
+	slot := l.dir.Load().Slot(h)
 	if slot == nil {
 		return StateUnused, false
 	}
 	version, state := unpack(slot.Load(), h)
-	if state == StateUnused && h.Home() == a.ports {
+	if state == StateUnused && h.Home() == l.ports {
 		version, state = max(version, 1), StatePending
 	}
 	return state, version == h.Version() && version != 0 && state != StateUnused && state != StateRetired
 }
 
 // Cut empties the Liveness for good, because its world is gone.
-func (a *Liveness) Cut() {
-	a.cut.Store(true)
+func (l *Liveness) Cut() {
+	l.cut.Store(true)
 	none := newLookup(1) // without a slot
-	a.dir.Store(&none)
+	l.dir.Store(&none)
 }
 
 // Gone reports whether the Liveness was cut.
-func (a *Liveness) Gone() bool { return a.cut.Load() }
+func (l *Liveness) Gone() bool { return l.cut.Load() }

@@ -27,47 +27,47 @@ type PortImage struct {
 }
 
 // Image returns a copy of the state. The world must be idle; ports may draw meanwhile.
-func (o *PortAllocator) Image() (x PortImage) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	x.Slots = make([]uint32, o.mu.drawn)
+func (p *PortAllocator) Image() (x PortImage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	x.Slots = make([]uint32, p.mu.drawn)
 	for i := range x.Slots {
-		x.Slots[i] = o.ref.slot(uint32(i)).Load()
+		x.Slots[i] = p.ref.slot(uint32(i)).Load()
 	}
-	x.settle(o)
+	x.settle(p)
 	known := newIndexes(len(x.Slots))
-	for _, h := range o.mu.pool {
+	for _, h := range p.mu.pool {
 		known.set(h.Index())
 	}
-	for _, h := range o.mu.recalled {
+	for _, h := range p.mu.recalled {
 		known.set(h.Index())
 	}
 	for n := len(x.Slots); n > 0; n-- { // the lowest is given first
-		if _, state := o.at(uint32(n - 1)); state == StateUnused && !known.has(uint32(n-1)) {
+		if _, state := p.at(uint32(n - 1)); state == StateUnused && !known.has(uint32(n-1)) {
 			x.Pool = append(x.Pool, uint32(n-1))
 		}
 	}
-	for _, h := range o.mu.pool {
+	for _, h := range p.mu.pool {
 		x.Pool = append(x.Pool, h.Index())
 	}
-	x.Recalled = append(x.Recalled, o.mu.recalled...)
+	x.Recalled = append(x.Recalled, p.mu.recalled...)
 	return x
 }
 
 // settle writes into the slots how many of them were drawn at the last refresh: the last of these
 // says that it is free, if it was never used, and those behind it are 0.
-func (x *PortImage) settle(o *PortAllocator) {
-	n := o.Settled()
-	clear(x.Slots[n:])
-	if n > 0 && x.Slots[n-1] == 0 {
-		x.Slots[n-1] = word(Compose(o.id, n-1, o.dir.versions.first), StateUnused)
+func (p *PortImage) settle(of *PortAllocator) {
+	n := of.Settled()
+	clear(p.Slots[n:])
+	if n > 0 && p.Slots[n-1] == 0 {
+		p.Slots[n-1] = word(Compose(of.id, n-1, of.dir.versions.first), StateUnused)
 	}
 }
 
 // settled returns how many slots were drawn at the last refresh before the image.
-func (x *PortImage) settled() int {
-	n := len(x.Slots)
-	for n > 0 && x.Slots[n-1] == 0 {
+func (p *PortImage) settled() int {
+	n := len(p.Slots)
+	for n > 0 && p.Slots[n-1] == 0 {
 		n--
 	}
 	return n
@@ -110,8 +110,8 @@ func MayLoad(out *PortAllocator) error {
 }
 
 // used reports whether a handle was given, or a load has begun. mu is held.
-func (o *PortAllocator) used() bool {
-	return o.mu.closed || o.mu.drawn > 0 || slices.ContainsFunc(o.dir.shards, func(a *Allocator) bool { return a.given > 0 })
+func (p *PortAllocator) used() bool {
+	return p.mu.closed || p.mu.drawn > 0 || slices.ContainsFunc(p.dir.shards, func(a *Allocator) bool { return a.given > 0 })
 }
 
 // Incarnation sets the window of versions, before any slot is loaded.
@@ -151,8 +151,8 @@ func (l *Load) Home(i int, words, free []uint32) error {
 
 // Ports loads the slots of the entities that ports create.
 func (l *Load) Ports(x PortImage) error {
-	o := l.out
-	unused, err := l.slots(&o.home, x.Slots, StatePending)
+	p := l.out
+	unused, err := l.slots(&p.home, x.Slots, StatePending)
 	if err != nil {
 		return err
 	}
@@ -160,28 +160,28 @@ func (l *Load) Ports(x PortImage) error {
 		return fmt.Errorf("%w: ports have %d free slots, and %d in lists", ErrImage, unused, n)
 	}
 	seen := newIndexes(len(x.Slots))
-	if err := l.list(&o.home, x.Pool, len(x.Slots), seen); err != nil {
+	if err := l.list(&p.home, x.Pool, len(x.Slots), seen); err != nil {
 		return err
 	}
 	for _, h := range x.Recalled {
-		if h.Home() != o.id || int(h.Index()) >= len(x.Slots) || seen.set(h.Index()) {
+		if h.Home() != p.id || int(h.Index()) >= len(x.Slots) || seen.set(h.Index()) {
 			return fmt.Errorf("%w: %v is recalled, and is none of ports, or is free", ErrImage, h)
 		}
-		if at, state := o.at(h.Index()); at != h || state != StateUnused {
+		if at, state := p.at(h.Index()); at != h || state != StateUnused {
 			return fmt.Errorf("%w: %v is recalled, and its slot has %v", ErrImage, h, at)
 		}
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.mu.drawn, o.mu.pool = uint64(len(x.Slots)), o.mu.pool[:0]
-	o.settled.Store(uint64(x.settled()))
-	o.drew.Store(true)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.drawn, p.mu.pool = uint64(len(x.Slots)), p.mu.pool[:0]
+	p.settled.Store(uint64(x.settled()))
+	p.drew.Store(true)
 	for _, i := range x.Pool {
-		h, _ := o.at(i)
-		o.mu.pool = append(o.mu.pool, h)
+		h, _ := p.at(i)
+		p.mu.pool = append(p.mu.pool, h)
 	}
-	o.mu.recalled = append(o.mu.recalled[:0], x.Recalled...)
-	o.recalled.Store(len(x.Recalled) > 0)
+	p.mu.recalled = append(p.mu.recalled[:0], x.Recalled...)
+	p.recalled.Store(len(x.Recalled) > 0)
 	return nil
 }
 
@@ -267,10 +267,10 @@ func (l *Load) Finish() error {
 	return nil
 }
 
-func (o *PortAllocator) open() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.mu.closed = false
+func (p *PortAllocator) open() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.closed = false
 }
 
 // indexes is a set of the indexes of a home.
@@ -278,12 +278,12 @@ type indexes []uint64
 
 func newIndexes(n int) indexes { return make(indexes, (n+63)/64) }
 
-func (b indexes) has(i uint32) bool { return b[i/64]>>(i%64)&1 != 0 }
+func (i indexes) has(n uint32) bool { return i[n/64]>>(n%64)&1 != 0 }
 
 // set adds a number and reports whether it was in the set before.
-func (b indexes) set(i uint32) (had bool) {
-	had = b.has(i)
-	b[i/64] |= 1 << (i % 64)
+func (i indexes) set(n uint32) (had bool) {
+	had = i.has(n)
+	i[n/64] |= 1 << (n % 64)
 	return had
 }
 
@@ -298,15 +298,15 @@ func (l *Load) Undo() {
 			slot.Store(0)
 			slot.Loc = 0
 		}
-		l.dir.flags[id].Store(nil)
 	}
+	l.dir.flags.Clear()
 	for _, h := range l.dir.shards {
 		h.given, h.free, h.retired = 0, nil, 0
 	}
-	o := l.out
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.retired, o.mu.drawn, o.mu.pool, o.mu.recalled = 0, 0, nil, nil
-	o.settled.Store(0)
-	o.recalled.Store(false)
+	p := l.out
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.retired, p.mu.drawn, p.mu.pool, p.mu.recalled = 0, 0, nil, nil
+	p.settled.Store(0)
+	p.recalled.Store(false)
 }

@@ -7,15 +7,16 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/paged"
 )
 
 const (
-	pageBits = 10
-	pageSize = 1 << pageBits
+	pageBits = paged.Bits
+	pageSize = paged.Size
 	// pageShift shifts a handle down to the number of its page, with the home above it.
-	pageShift = handle.VersionBits + pageBits
-	pagesMax  = 1 << (handle.IndexBits - pageBits) // of a home
-	refBits   = 4                                  // the size of a directoryRef, as a shift
+	pageShift = paged.PageShift
+	pagesMax  = paged.PagesMax
+	refBits   = 4 // the size of a directoryRef, as a shift
 
 	pointerBits  = 2 + int(^uintptr(0)>>63) // the size of a pointer, as a shift
 	pointerBytes = 1 << pointerBits
@@ -33,11 +34,8 @@ const (
 // Table is the offset of the table's address in a directoryRef. It follows end.
 const Table = 8
 
-// PageSlots is the least number of slots that are allocated at one time.
-const PageSlots = pageSize
-
 // page is 1024 neighbouring slots of one home.
-type page [pageSize]Slot
+type page = paged.Page[Slot]
 
 var pageType = mem.TypeOf[page]()
 
@@ -46,7 +44,8 @@ var pageType = mem.TypeOf[page]()
 //	handle ──home──▶ directoryRef ──index / 1024──▶ page ──index % 1024──▶ Slot
 //
 // The homes of a world are fixed when it is made, so their entries stay where they are,
-// and a home that grows replaces only its own table.
+// and a home that grows replaces only its own table. Of paged.Words a Lookup reads the tables alone,
+// because one comparison with end is less than Words.At needs to check home and page.
 //
 // Ownership: never written after the world is made; see directoryRef for what it refers to.
 type Lookup struct {
@@ -77,7 +76,7 @@ func newLookup(homes int) Lookup {
 	return Lookup{Refs: mem.AddressOf(refs), Mask: handle.Handle(len(refs)-1) << refBits}
 }
 
-// Pages returns the number of pages of a home, each of PageSlots slots. Safe from any goroutine.
+// Pages returns the number of pages of a home, each of paged.Size slots. Safe from any goroutine.
 func (l *Lookup) Pages(home uint32) int {
 	end := l.ref(home).end.Load()
 	if end == 0 {
@@ -86,10 +85,9 @@ func (l *Lookup) Pages(home uint32) int {
 	return int((end-1)>>pageShift + 1 - uint64(home)*pagesMax)
 }
 
-// enter publishes the table of a home's pages, of which there are n. The directory's
-// lock is held.
-func (l *Lookup) enter(home uint32, table []*page, n int) {
-	r, end := l.ref(home), (uint64(home)*pagesMax+uint64(n))<<pageShift
+// enter publishes the table of a home's pages. The directory's lock is held.
+func (l *Lookup) enter(home uint32, table []*page) {
+	r, end := l.ref(home), (uint64(home)*pagesMax+uint64(len(table)))<<pageShift
 	if end == 0 {
 		end = endless
 	}

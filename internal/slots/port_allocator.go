@@ -59,95 +59,95 @@ func NewPortAllocator(d *Directory) *PortAllocator {
 }
 
 // Join adds a port: from now on Take leaves a share for it. Safe from any goroutine.
-func (o *PortAllocator) Join() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.mu.ports++
+func (p *PortAllocator) Join() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.ports++
 }
 
 // Leave undoes Join, and puts the handles in the port's hand back. Safe from any goroutine.
-func (o *PortAllocator) Leave(d *Hand) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.mu.ports--
-	o.putBack(d, d.Len())
-	if int(d.number) < len(o.mu.hands) {
-		o.mu.hands[d.number] = nil
+func (p *PortAllocator) Leave(hand *Hand) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.ports--
+	p.putBack(hand, hand.Len())
+	if int(hand.number) < len(p.mu.hands) {
+		p.mu.hands[hand.number] = nil
 	}
-	d.all = nil
+	hand.all = nil
 }
 
 // Take puts handles into the hand of the port with a number: n of them or, if there are plenty
 // more, up to most. Ports may take more than they need only from half of the handles that are left,
 // each up to its share. So ports that are then idle leave the other half to those that are not. If
 // there are fewer than n, Take returns an error and takes none. Safe from any goroutine.
-func (o *PortAllocator) Take(d *Hand, port, n, most int) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	left := o.left()
-	if o.mu.closed {
+func (p *PortAllocator) Take(hand *Hand, port, n, most int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	left := p.left()
+	if p.mu.closed {
 		return fmt.Errorf("%w for ports while the world is loaded; create when snapshot.Load has returned", ErrIndexes)
 	}
 	if n > left {
-		return o.errIndexes()
+		return p.errIndexes()
 	}
-	n = max(n, min(most, o.share(left)))
-	used := min(n, len(o.mu.pool))
+	n = max(n, min(most, p.share(left)))
+	used := min(n, len(p.mu.pool))
 	fresh := n - used
-	if err := o.reach(fresh); err != nil {
+	if err := p.reach(fresh); err != nil {
 		return err
 	}
-	o.enter(d, port)
-	all := d.all[:d.left]
+	p.enter(hand, port)
+	all := hand.all[:hand.left]
 	for k := fresh; k > 0; k-- { // the port takes the last first
-		all = append(all, Compose(o.id, uint32(o.mu.drawn)+uint32(k)-1, o.dir.versions.first))
+		all = append(all, Compose(p.id, uint32(p.mu.drawn)+uint32(k)-1, p.dir.versions.first))
 	}
-	o.mu.drawn += uint64(fresh)
-	o.drew.Store(true)
-	rest := len(o.mu.pool) - used
-	d.all = append(all, o.mu.pool[rest:]...)
-	o.mu.pool = o.mu.pool[:rest]
-	o.mu.takers.grow(o.mu.drawn)
-	for _, h := range d.all[d.left:] {
-		o.mu.takers.set(h, d.number)
+	p.mu.drawn += uint64(fresh)
+	p.drew.Store(true)
+	rest := len(p.mu.pool) - used
+	hand.all = append(all, p.mu.pool[rest:]...)
+	p.mu.pool = p.mu.pool[:rest]
+	p.mu.takers.grow(p.mu.drawn)
+	for _, h := range hand.all[hand.left:] {
+		p.mu.takers.set(h, hand.number)
 	}
-	publish.Store32(&d.left, uint32(len(d.all)))
+	publish.Store32(&hand.left, uint32(len(hand.all)))
 	return nil
 }
 
 // enter gives a hand to a port. The lock is held.
-func (o *PortAllocator) enter(d *Hand, port int) {
-	if port >= len(o.mu.hands) {
-		o.mu.hands = append(o.mu.hands, make([]*Hand, port+1-len(o.mu.hands))...)
+func (p *PortAllocator) enter(hand *Hand, port int) {
+	if port >= len(p.mu.hands) {
+		p.mu.hands = append(p.mu.hands, make([]*Hand, port+1-len(p.mu.hands))...)
 	}
-	d.number, o.mu.hands[port] = uint32(port), d
+	hand.number, p.mu.hands[port] = uint32(port), hand
 }
 
 // putBack puts the first n handles of a hand back into the pool. The lock is held.
-func (o *PortAllocator) putBack(d *Hand, n int) {
-	some := d.all[:n]
-	o.mu.takers.clear(some)
-	o.mu.pool = append(o.mu.pool, some...)
-	d.all = append([]handle.Handle(nil), d.all[n:d.left]...)
-	publish.Store32(&d.left, uint32(len(d.all)))
+func (p *PortAllocator) putBack(hand *Hand, n int) {
+	some := hand.all[:n]
+	p.mu.takers.clear(some)
+	p.mu.pool = append(p.mu.pool, some...)
+	hand.all = append([]handle.Handle(nil), hand.all[n:hand.left]...)
+	publish.Store32(&hand.left, uint32(len(hand.all)))
 }
 
 // left returns how many handles are in the pool or were never drawn. The lock is held.
-func (o *PortAllocator) left() int { return len(o.mu.pool) + int(o.indexes()-o.mu.drawn) }
+func (p *PortAllocator) left() int { return len(p.mu.pool) + int(p.indexes()-p.mu.drawn) }
 
 // share returns how many of the handles that are left a port may take beyond its need. The
 // lock is held.
-func (o *PortAllocator) share(left int) int { return left / (2 * max(o.mu.ports, 1)) }
+func (p *PortAllocator) share(left int) int { return left / (2 * max(p.mu.ports, 1)) }
 
 // indexes returns how many indexes there are.
-func (o *PortAllocator) indexes() uint64 { return uint64(o.dir.indexMax) + 1 }
+func (p *PortAllocator) indexes() uint64 { return uint64(p.dir.indexMax) + 1 }
 
 // reach makes the slots of the next n indexes. The lock is held.
-func (o *PortAllocator) reach(n int) error {
-	for i := o.mu.drawn; i < o.mu.drawn+uint64(n); i = (i>>pageBits + 1) << pageBits {
-		h := Compose(o.id, uint32(i), 1)
-		for o.dir.Slot(h) == nil {
-			if err := o.dir.grow(o.id, int(i>>pageBits)); err != nil {
+func (p *PortAllocator) reach(n int) error {
+	for i := p.mu.drawn; i < p.mu.drawn+uint64(n); i = (i>>pageBits + 1) << pageBits {
+		h := Compose(p.id, uint32(i), 1)
+		for p.dir.Slot(h) == nil {
+			if err := p.dir.grow(p.id, int(i>>pageBits)); err != nil {
 				return err
 			}
 		}
@@ -157,74 +157,207 @@ func (o *PortAllocator) reach(n int) error {
 
 // Put puts the handles in a port's hand beyond most, or beyond its share, back into the pool. Safe
 // from any goroutine.
-func (o *PortAllocator) Put(d *Hand, most int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if rest := d.Len() - min(most, o.share(o.left()+d.Len())); rest > 0 {
-		o.putBack(d, rest)
+func (p *PortAllocator) Put(hand *Hand, most int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if rest := hand.Len() - min(most, p.share(p.left()+hand.Len())); rest > 0 {
+		p.putBack(hand, rest)
 	}
 }
 
 // Recall takes back handles that a port has given out and for which no create will be sent: the
 // next refresh makes them stale. Until then their slots give no other handle. So the answers that a
 // system gets about a handle change only in a refresh. Safe from any goroutine.
-func (o *PortAllocator) Recall(handles ...handle.Handle) {
+func (p *PortAllocator) Recall(handles ...handle.Handle) {
 	if len(handles) == 0 {
 		return
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.mu.recalled = append(o.mu.recalled, handles...)
-	o.recalled.Store(true)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.recalled = append(p.mu.recalled, handles...)
+	p.recalled.Store(true)
 }
 
 // Cut settles what was drawn until now, and makes the next Restock free what was recalled. A
 // refresh calls it when its epoch is over: what it creates was drawn before.
-func (o *PortAllocator) Cut() {
-	if !o.drew.Load() && !o.recalled.Load() {
+func (p *PortAllocator) Cut() {
+	if !p.drew.Load() && !p.recalled.Load() {
 		return // in most refreshes of a world whose ports do nothing
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.settled.Store(o.mu.drawn)
-	o.drew.Store(false)
-	if !o.recalled.Load() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.settled.Store(p.mu.drawn)
+	p.drew.Store(false)
+	if !p.recalled.Load() {
 		return
 	}
-	o.due, o.mu.recalled = o.mu.recalled, o.due[:0]
-	o.recalled.Store(false)
+	p.due, p.mu.recalled = p.mu.recalled, p.due[:0]
+	p.recalled.Store(false)
 }
 
 // Restock frees what was recalled before Cut. Refresh only.
-func (o *PortAllocator) Restock() {
-	if len(o.due) == 0 {
+func (p *PortAllocator) Restock() {
+	if len(p.due) == 0 {
 		return
 	}
-	if o.noting {
-		o.recalls = append(o.recalls, o.due...)
+	if p.noting {
+		p.recalls = append(p.recalls, p.due...)
 	}
-	o.Recycle(o.due)
-	o.due = o.due[:0]
+	p.Recycle(p.due)
+	p.due = p.due[:0]
 }
 
 // Recycle frees the slots of dead handles. Refresh only.
-func (o *PortAllocator) Recycle(dead []handle.Handle) {
+func (p *PortAllocator) Recycle(dead []handle.Handle) {
 	if len(dead) == 0 {
 		return
 	}
-	freed := slices.Grow(o.freed[:0], len(dead))
-	of := o.dir.versions
+	freed := slices.Grow(p.freed[:0], len(dead))
+	of := p.dir.versions
 	for _, h := range dead {
 		if of.hasNext(h) { // Slot.free, for many slots
-			o.dir.Slot(h).StoreBatched(word(h+1, StateUnused))
+			p.dir.Slot(h).StoreBatched(word(h+1, StateUnused))
 			freed = append(freed, h+1)
-		} else if next, ok := o.dir.Slot(h).free(h, of); ok {
+		} else if next, ok := p.dir.Slot(h).free(h, of); ok {
 			freed = append(freed, next)
 		}
 	}
-	o.freed = freed
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.retired += len(dead) - len(freed)
-	o.mu.pool = append(o.mu.pool, freed...)
+	p.freed = freed
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.retired += len(dead) - len(freed)
+	p.mu.pool = append(p.mu.pool, freed...)
+}
+
+// Given reports whether a port has given h, the handle of a free slot, to a caller: its entity may
+// still come. Otherwise h is in the pool, in the hand of a port, or was never drawn. Safe from any
+// goroutine.
+func (p *PortAllocator) Given(h handle.Handle) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	x := p.mu.takers.of(h)
+	if x == 0 {
+		return false
+	}
+	hand := p.mu.hands[x>>11-1]
+	return hand == nil || !hand.has(h)
+}
+
+// Size measures the slots of the entities that ports create.
+func (p *PortAllocator) Size() Size {
+	pages := p.pages()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return Size{
+		Taken:    int(p.mu.drawn) - len(p.mu.pool),
+		Used:     slotBytes * uint64(int(p.mu.drawn)-len(p.mu.pool)-p.retired),
+		Reserved: slotBytes*pageSize*uint64(pages) + takerBytes*pageSize*uint64(len(p.mu.takers)) + handleBytes*uint64(cap(p.mu.pool)+cap(p.freed)),
+	}
+}
+
+// What follows is what a log of inputs records of the port allocator, and how another world follows
+// that. No slot says which handles ports have in their hands, and the log does not either: the
+// creates say which of them were used.
+
+// Note begins or ends recording the handles that are recalled. The world must be idle.
+func (p *PortAllocator) Note(on bool) { p.noting, p.recalls = on, nil }
+
+// TakeRecalls appends to dst the handles that the last Restock took back. Refresh
+// only.
+func (p *PortAllocator) TakeRecalls(dst []handle.Handle) []handle.Handle {
+	dst = append(dst, p.recalls...)
+	p.recalls = p.recalls[:0]
+	return dst
+}
+
+// Drawn returns how many indexes ports have ever taken. Safe from any goroutine.
+func (p *PortAllocator) Drawn() uint32 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return uint32(p.mu.drawn)
+}
+
+// Settled returns how many indexes had been drawn at the cut of the newest refresh. What systems see
+// may depend on this number. No state of the idle world that is saved since has fewer. Safe from
+// any goroutine; it never blocks.
+func (p *PortAllocator) Settled() uint32 { return uint32(p.settled.Load()) }
+
+// Follow sets the state in which so many indexes were drawn, all of them by ports of another world.
+// Handles that were recalled before, and are not freed yet, must be recalled again. No port may
+// take any until Reopen. It returns an error if more were drawn before, or if there are fewer
+// indexes than that.
+func (p *PortAllocator) Follow(drawn uint32) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.mu.drawn
+	if uint64(drawn) < before || uint64(drawn) > p.indexes() {
+		return fmt.Errorf("world: %d handles were drawn, of %d at most; now it would be %d", before, p.indexes(), drawn)
+	}
+	p.mu.pool = p.mu.pool[:0]         // Reopen fills it again
+	p.mu.recalled = p.mu.recalled[:0] // the log also has those of an image
+	if err := p.reach(int(uint64(drawn) - before)); err != nil {
+		return err
+	}
+	p.mu.drawn = uint64(drawn)
+	p.drew.Store(true)
+	return nil
+}
+
+// Pending reports whether h is a handle that a port may have in its hand, or may have given out,
+// and for which no atom is stored.
+func (p *PortAllocator) Pending(h handle.Handle) bool {
+	slot := p.dir.Slot(h)
+	return slot != nil && h.Home() == p.id && slot.ToCome(h)
+}
+
+// Reopen fills the pool from the slots, at the end of a replay, in which no port drew. Each free
+// slot gets its next version, because the recorded world may have given out the handle with the
+// present one. The world is idle.
+func (p *PortAllocator) Reopen() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.pool, p.mu.recalled, p.due = p.mu.pool[:0], p.mu.recalled[:0], p.due[:0] // rebuilt below
+	p.recalled.Store(false)
+	p.settled.Store(p.mu.drawn)
+	for n := p.mu.drawn; n > 0; n-- {
+		h, state := p.at(uint32(n - 1))
+		if state != StateUnused {
+			continue
+		}
+		if next, ok := p.dir.Slot(h).free(h, p.dir.versions); ok {
+			p.mu.pool = append(p.mu.pool, next)
+		} else {
+			p.retired++
+		}
+	}
+}
+
+// at returns the n-th handle that was drawn, according to its slot.
+func (p *PortAllocator) at(n uint32) (handle.Handle, State) {
+	h := Compose(p.id, n, 0)
+	version, state := unpack(p.dir.Slot(h).Load(), h)
+	return h | handle.Handle(max(version, 1)), state
+}
+
+// AppendUses appends for each slot how often it has been used: its version while the entity lives,
+// the number of its uses while it is free or in the hand of a port. Slots are in the order in
+// which they are first drawn. Slots at the end that were never used are left out. So the result
+// depends only on what refreshes have done, and not on what ports draw meanwhile.
+func (p *PortAllocator) AppendUses(dst []uint32) []uint32 {
+	last := len(dst)
+	for n := range p.Drawn() {
+		dst = append(dst, p.uses(n))
+		if dst[len(dst)-1] > 0 {
+			last = len(dst)
+		}
+	}
+	return dst[:last]
+}
+
+func (p *PortAllocator) uses(n uint32) uint32 {
+	h, state := p.at(n)
+	if state == StateUnused {
+		return h.Version() - p.dir.versions.first
+	}
+	return h.Version()
 }

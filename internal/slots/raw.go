@@ -63,14 +63,14 @@ func (l *Lookup) Alive(h handle.Handle) bool {
 // page returns the page of an index of the home, which must have one.
 //
 // Safety: as for slot.
-func (r *directoryRef) page(index uint32) *page {
-	return *(**page)(unsafe.Add(unsafe.Pointer(r.table.Load()), uintptr(index>>pageBits)*pointerBytes))
+func (d *directoryRef) page(index uint32) *page {
+	return *(**page)(unsafe.Add(unsafe.Pointer(d.table.Load()), uintptr(index>>pageBits)*pointerBytes))
 }
 
 // slot returns the slot of an index of the home, which must have a page.
 //
 // Safety: as for Lookup.Slot.
-func (r *directoryRef) slot(index uint32) *Slot { return r.pages().slot(index) }
+func (d *directoryRef) slot(index uint32) *Slot { return d.pages().slot(index) }
 
 // pages is the table of a home's pages, for a loop over slots.
 type pages struct{ first unsafe.Pointer }
@@ -78,7 +78,7 @@ type pages struct{ first unsafe.Pointer }
 // pages returns the present table.
 //
 // Safety: as for slot.
-func (r *directoryRef) pages() pages { return pages{unsafe.Pointer(r.table.Load())} }
+func (d *directoryRef) pages() pages { return pages{unsafe.Pointer(d.table.Load())} }
 
 // slot returns the slot of an index that has a page.
 //

@@ -136,3 +136,11 @@ func Compose(home, index, version uint32) handle.Handle {
 	return handle.Handle(home)<<(handle.IndexBits+handle.VersionBits) |
 		handle.Handle(index)<<handle.VersionBits | handle.Handle(version)
 }
+
+const (
+	slotBits    = 3 // the size of a Slot, as a shift
+	slotBytes   = 1 << slotBits
+	handleBytes = 8
+	indexBytes  = 4
+	takerBytes  = 4
+)

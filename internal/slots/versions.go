@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/paged"
 )
 
 // ErrVersions is returned when no versions are left for another incarnation.
@@ -67,7 +68,7 @@ func (d *Directory) beginHome(home uint32) (revived []uint32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for n := range d.Pages(home) {
-		d.versions.begin(d.mu.tables[home][n], Compose(home, uint32(n)<<pageBits, 0), func(i uint32) { revived = append(revived, i) })
+		d.versions.begin(d.mu.pages.Homes[home][n], paged.First(int(home), n), func(i uint32) { revived = append(revived, i) })
 	}
 	slices.Reverse(revived)
 	return revived
@@ -80,10 +81,10 @@ func (d *Directory) Incarnation() uint32 { return d.versions.number() }
 // ErrVersions, and changes nothing, if there is none with that number. The number must not be lower
 // than the present one. before, if not nil, is called before anything changes, and its error ends
 // the call. The world must be idle, and have no ports.
-func (o *PortAllocator) Reincarnate(n uint32, before func(n uint32) error) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	d := o.dir
+func (p *PortAllocator) Reincarnate(n uint32, before func(n uint32) error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d := p.dir
 	window, err := d.versions.of(n)
 	if err != nil || window == d.versions {
 		return err
@@ -98,16 +99,16 @@ func (o *PortAllocator) Reincarnate(n uint32, before func(n uint32) error) error
 		h.free = append(d.beginHome(h.id), h.free...) // the revived are given last
 		h.retired = 0
 	}
-	revived := d.beginHome(o.id)
-	o.retired = 0
-	pool := make([]handle.Handle, 0, len(revived)+len(o.mu.recalled)+len(o.mu.pool))
+	revived := d.beginHome(p.id)
+	p.retired = 0
+	pool := make([]handle.Handle, 0, len(revived)+len(p.mu.recalled)+len(p.mu.pool))
 	for _, i := range revived {
-		pool = append(pool, Compose(o.id, i, window.first))
+		pool = append(pool, Compose(p.id, i, window.first))
 	}
-	for _, h := range slices.Concat(o.mu.recalled, o.mu.pool) {
+	for _, h := range slices.Concat(p.mu.recalled, p.mu.pool) {
 		pool = append(pool, window.firstOf(h))
 	}
-	o.mu.pool, o.mu.recalled, o.mu.takers = pool, nil, nil
-	o.recalled.Store(false)
+	p.mu.pool, p.mu.recalled, p.mu.takers = pool, nil, nil
+	p.recalled.Store(false)
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
@@ -82,122 +81,6 @@ func (t *Table) newToggleEdge(component int) *edge {
 	}
 	t.toggleEdges[component] = t.edgeTo(set)
 	return t.toggleEdges[component]
-}
-
-// position returns where a component is among the table's columns, or -1.
-func (t *Table) position(component int) int {
-	if !t.set.Has(component) {
-		return -1
-	}
-	return t.set.rank(component)
-}
-
-// Change moves the atom at l, which must be here, to the table of another component set, at once,
-// and returns its new place. Components that are in both sets keep their values. New ones hold old
-// contents of the row, and the caller must store them. A mark moves with the atom.
-func (s *Shard) Change(l slots.Loc, set Set) (Atom, error) {
-	c, row := s.space.chunk(l), l.Row()
-	if c.table.set == set {
-		return Atom{Handle: c.handles[row], Chunk: c, Row: row}, nil
-	}
-	return c.change(row, c.handles[row], c.table.edgeTo(set))
-}
-
-// Overwrite stamps the fields as written in this tick, for a caller that stores new values in the
-// row of an atom that had them before.
-func (a Atom) Overwrite(fields []Field) {
-	for i := range fields {
-		a.Chunk.written[fields[i].column] = a.Chunk.table.shard.space.now
-	}
-}
-
-// With is Change of the atom h, which is at l, to one component more. It returns the address at
-// which the caller then stores the component. The atom may have had it before. The caller must own
-// the atom's shard.
-func (s *Space) With(h handle.Handle, l slots.Loc, component int) (to mem.Pointer, err error) {
-	c, row := s.chunk(l), l.Row()
-	t := c.table
-	if t.set.Has(component) {
-		at := t.set.rank(component)
-		c.written[at] = s.now
-		if t.columns[at].Watched() {
-			t.shard.NoteStored(h, component)
-		}
-		return mem.Pointer{Address: c.bases[at]}.At(row, t.sizes[at]), nil
-	}
-	a, err := c.change(row, h, t.toggleEdge(component))
-	if err != nil {
-		return mem.Pointer{}, err
-	}
-	return mem.Pointer{Address: Value(a, component)}, nil
-}
-
-// Without is Change of the atom h, which is at l, to one component less. It returns false if the
-// atom lacks that component. The caller must own the atom's shard.
-func (s *Space) Without(h handle.Handle, l slots.Loc, component int) (had bool, err error) {
-	c := s.chunk(l)
-	if !c.table.set.Has(component) {
-		return false, nil
-	}
-	_, err = c.change(l.Row(), h, c.table.toggleEdge(component))
-	return true, err
-}
-
-// change moves the atom h in a row to the table that an edge leads to. Callers know h before they
-// know the row: so the processor need not wait for the row to find the slot.
-func (c *Chunk) change(row int, h handle.Handle, e *edge) (Atom, error) {
-	t := e.to
-	if err := t.ensureRow(); err != nil {
-		return Atom{}, err
-	}
-	to, at := t.push(h)
-	if len(e.typed) == 0 && to.bare() && c.bare() { // moveRow, written out: the call takes as long
-		t.shard.space.Slot(h).Loc = to.base + slots.Loc(at)
-		copyColumns(to, at, c, row, e.plain)
-	} else {
-		to.moveRow(at, h, c, row, e)
-	}
-	if e.watched {
-		t.shard.noteChanges(to, at, 1, c.table)
-	}
-	t.shard.cost += e.cost
-	c.table.swapRemove(c, row)
-	return Atom{Handle: h, Chunk: to, Row: at}, nil
-}
-
-// changeRun is change for the last rows of the table's last chunk, as many as fit in the present
-// chunk of the other table. They keep their order, whatever flags, marks and hooks there are.
-func (c *Chunk) changeRun(e *edge) error {
-	t := e.to
-	if err := t.ensureRow(); err != nil {
-		return err
-	}
-	to, at := t.cur, t.cur.n
-	n := min(c.n, to.Cap()-at) // not what is ready: a world that was loaded has other rows ready
-	if c.noted {
-		t.shard.settle()
-	}
-	to.ready(at + n)
-	to.extend(n)
-	to.moveRows(at, c, c.n-n, n, e)
-	if e.watched {
-		t.shard.noteChanges(to, at, n, c.table)
-	}
-	c.used = max(c.used, c.n)
-	c.n -= n
-	for i := 0; i < n && c.marked > 0; i++ {
-		if c.isMarked(c.n + i) {
-			to.mark(at + i)
-			c.unmark(c.n + i)
-		}
-	}
-	if c.n == 0 {
-		c.emptied()
-	}
-	if c.table.wipes() {
-		c.wipe(c.n, c.n+n)
-	}
-	return nil
 }
 
 // place puts an atom in a row, and the location of the row in the atom's slot, which l finds. It is
@@ -282,43 +165,4 @@ func (t *Table) swapRemove(c *Chunk, row int) {
 	if t.wipes() {
 		last.wipe(last.n, last.n+1)
 	}
-}
-
-// Clone returns a copy of each component of the atom at l that has a CloneBy, in the order of its
-// table, for Copy. It returns nil if none has, and runs code of the user.
-func (s *Shard) Clone(l slots.Loc) (clones []mem.Address) {
-	columns := s.space.chunk(l).table.columns
-	for i, col := range columns {
-		if col.clone == nil {
-			continue
-		}
-		if clones == nil {
-			clones = make([]mem.Address, len(columns))
-		}
-		clones[i] = col.of.New(1)
-		col.clone(clones[i], col.rowAt(l))
-	}
-	return clones
-}
-
-// Copy makes an atom with the components of the one at l, which must be here, except for parts of
-// mem.Single types. clones is what Clone has returned for it.
-func (s *Shard) Copy(l slots.Loc, clones []mem.Address) (handle.Handle, error) {
-	t := s.space.chunk(l).table
-	a, err := s.Create(t)
-	if err != nil {
-		return handle.None, err
-	}
-	s.migration.moves = append(s.migration.moves[:0], relocation{to: a.Loc(), from: l, n: 1})
-	s.copyIn(t)
-	for i, col := range t.columns {
-		if clones != nil && clones[i] != nil {
-			col.of.Copy(col.rowAt(a.Loc()), clones[i], 1)
-		}
-		if col.of.HasSingles() {
-			col.of.ClearSingles(col.rowAt(a.Loc()), 1)
-		}
-	}
-	a.Publish()
-	return a.Handle, nil
 }

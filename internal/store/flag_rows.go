@@ -23,7 +23,7 @@ type flagSets struct {
 }
 
 // none reports whether no row has a flag.
-func (s *flagSets) none() bool { return s == nil || s.n == 0 }
+func (f *flagSets) none() bool { return f == nil || f.n == 0 }
 
 // flagsAt returns the flags of a row.
 func (c *Chunk) flagsAt(row int) (f slots.Flags) {
@@ -182,10 +182,10 @@ func (c *Chunk) flagSet(f *Filter) flagSet {
 }
 
 // skip returns the first of the rows base, base+64, … such that one of its 64 rows may match.
-func (s *flagSet) skip(base, to int) int {
-	words := s.words[base/64 : (to+63)/64]
+func (f *flagSet) skip(base, to int) int {
+	words := f.words[base/64 : (to+63)/64]
 	for i, w := range words {
-		if w != s.other {
+		if w != f.other {
 			return base + i*64
 		}
 	}
@@ -299,3 +299,37 @@ func (s *Shard) PublishFlags() {
 // FlagsAt returns the flags of the atom at l. The caller must own its shard, or be in a step of the
 // refresh in which no flags are set.
 func (s *Space) FlagsAt(l slots.Loc) slots.Flags { return s.chunk(l).flagsAt(l.Row()) }
+
+// head calls do with the first rows that match, but no more than most.
+func (t *Table) head(f *Filter, most int, do func(Rows)) {
+	for i, left := 0, t.Rows(); left > 0 && most > 0; i++ {
+		run := t.Run(i, left)
+		left -= run.Len()
+		run.Matching(f, func(r Rows) bool {
+			r = r.Head(min(most, r.Len()))
+			most -= r.Len()
+			do(r)
+			return most > 0
+		})
+	}
+}
+
+// RowAt returns a view of the i-th of the rows that match. There must be more than i.
+func (t *Table) RowAt(i int, f *Filter) (at Rows) {
+	more := func(r Rows) bool {
+		if i < r.Len() {
+			at = r.chunk.rows(r.from+i, r.from+i+1)
+			return false
+		}
+		i -= r.Len()
+		return true
+	}
+	for k, left := 0, t.Rows(); left > 0; k++ {
+		run := t.Run(k, left)
+		left -= run.Len()
+		if !run.Matching(f, more) {
+			break
+		}
+	}
+	return at
+}

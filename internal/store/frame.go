@@ -1,6 +1,9 @@
 package store
 
 import (
+	"bytes"
+
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
@@ -9,12 +12,12 @@ import (
 // Space and Shards, like those of a world. Nothing is ever stored in them.
 //
 // Their chunks have the numbers, and so their atoms the locations, of the world at that time. The
-// rows are in buffers, which frames share: see copied.
+// rows are in buffers, which frames share: see package copies.
 //
 // Invariants: tables are in the order of those of the world, with the same positions. It has only
 // chunks with rows, and only the columns that were asked for.
 //
-// Ownership: Frames, during the capture; after that nobody writes.
+// Ownership: who makes it, package copies, during the capture; after that nobody writes.
 type Frame struct {
 	Space  *Space
 	Shards []*Shard
@@ -22,8 +25,8 @@ type Frame struct {
 }
 
 // LeaveColumns removes all rows but the handles from a frame that nobody uses any more.
-func (x *Frame) LeaveColumns() {
-	for _, s := range x.Shards {
+func (f *Frame) LeaveColumns() {
+	for _, s := range f.Shards {
 		for _, t := range s.tables {
 			for _, c := range t.chunks {
 				for _, col := range t.columns {
@@ -35,30 +38,104 @@ func (x *Frame) LeaveColumns() {
 }
 
 // Empty removes the handles and the chunks as well: the frame keeps no buffer in memory.
-func (x *Frame) Empty() {
-	x.LeaveColumns()
-	for _, s := range x.Shards {
+func (f *Frame) Empty() {
+	f.LeaveColumns()
+	for _, s := range f.Shards {
 		for _, t := range s.tables {
 			for _, c := range t.chunks {
-				(*x.Space.chunks.Load())[c.number()], c.handles = chunkEntry{}, nil
+				(*f.Space.chunks.Load())[c.number()], c.handles = chunkEntry{}, nil
 			}
+			t.chunks, t.cur = t.chunks[:0], noChunk
 		}
 	}
 }
 
-// lengthen makes the frame's lists as long as those of the world. Components that the frame will
-// not have share one list.
-func (x *Frame) lengthen(of *Space, components *Set) {
+// NewFrame makes a frame of a world with so many shards. It has no rows.
+func NewFrame(of *Space, shards int) *Frame {
+	f := &Frame{Space: &Space{Growth: of.Growth}, Shards: make([]*Shard, shards)}
+	for i := range f.Shards {
+		f.Shards[i] = &Shard{space: f.Space, id: i}
+	}
+	return f
+}
+
+// Begin makes an empty frame the one with a number, for some components. Its lists get as long as
+// those of the world, which is the result. Components that the frame will not have share one list.
+func (f *Frame) Begin(number uint64, of *Space, components *Set) (length int) {
+	f.Number, f.Space.now = number, of.now
 	n := len(*of.chunks.Load())
-	if list := x.Space.chunks.Load(); list == nil || len(*list) < n {
-		x.Space.chunks.Store(new(make([]chunkEntry, n)))
-		x.Space.noRuns = newRuns(n)
+	if list := f.Space.chunks.Load(); list == nil || len(*list) < n {
+		f.Space.chunks.Store(new(make([]chunkEntry, n)))
+		f.Space.noRuns = newRuns(n)
 	}
 	for i, col := range of.Columns {
-		if i == len(x.Space.Columns) {
-			x.Space.Columns = append(x.Space.Columns, col.frozen(x.Space, of.Homes()))
+		if i == len(f.Space.Columns) {
+			f.Space.Columns = append(f.Space.Columns, col.frozen(f.Space, of.Homes()))
 		}
-		x.Space.Columns[i].reach(x.Space.noRuns, components.Has(i), col)
+		f.Space.Columns[i].reach(f.Space.noRuns, components.Has(i), col)
+	}
+	return n
+}
+
+// Follow makes the tables of shard number i those of the world's shard, with the chunks that have
+// rows. It calls each with every such chunk of the frame, which then needs its rows by Enter, and
+// the one of the world.
+func (f *Frame) Follow(i int, shard *Shard, each func(to, from *Chunk)) {
+	to := f.Shards[i]
+	to.tables = to.tables[:min(len(to.tables), len(shard.tables))]
+	for k, t := range shard.tables {
+		if k == len(to.tables) {
+			to.tables = append(to.tables, &Table{shard: to})
+		}
+		of := to.tables[k]
+		of.set, of.ids, of.columns = t.set, t.ids, of.columns[:0]
+		for _, id := range t.ids {
+			of.columns = append(of.columns, f.Space.Columns[id])
+		}
+		of.follow(t, each)
+	}
+}
+
+func (t *Table) follow(from *Table, each func(to, from *Chunk)) {
+	chunks := from.chunks[:from.used()]
+	spare := t.chunks[:cap(t.chunks)]
+	t.chunks, t.cur = t.chunks[:0], noChunk
+	list := *t.shard.space.chunks.Load()
+	for i, c := range chunks {
+		var x *Chunk
+		if i < len(spare) {
+			x = spare[i]
+		}
+		if x == nil {
+			x = new(Chunk)
+		}
+		t.chunks = append(t.chunks, x)
+		t.cur = x
+		x.table, x.base, x.n, x.order, x.first, x.changed = t, c.base, c.n, i, c.first, c.changed
+		x.written = append(x.written[:0], c.written...)
+		x.copyBits(c)
+		list[c.number()] = chunkEntry{x, t.shard.id}
+		c.framed = true
+		each(x, c)
+	}
+}
+
+// Enter gives a chunk of a frame the rows of its i-th component or, at -1, the handles. They must
+// stay as they are.
+func (c *Chunk) Enter(i int, rows mem.Address) {
+	if i < 0 {
+		c.handles = mem.Slice[handle.Handle](rows, c.n)
+	} else {
+		c.table.columns[i].enter(c.number(), rows, c.n)
+	}
+}
+
+// CopyRows copies the rows of the i-th component or, at -1, the handles to memory for a frame.
+func (c *Chunk) CopyRows(i int, to mem.Address) {
+	if i < 0 {
+		copy(mem.Slice[handle.Handle](to, c.n), c.handles[:c.n])
+	} else {
+		c.table.columns[i].copyOut(to, c.number(), c.n)
 	}
 }
 
@@ -87,7 +164,7 @@ func (c *Chunk) copyBits(from *Chunk) {
 
 // Index makes the index of the frame's handles, from that of an older or younger frame, or from
 // nothing. Its cost grows with the rows of the chunks in which handles came or went.
-func (x *Frame) Index(homes int, from *Frame, index *slots.Index) *slots.Index {
+func (f *Frame) Index(homes int, from *Frame, index *slots.Index) *slots.Index {
 	if index == nil {
 		from = &Frame{Space: &Space{}}
 	}
@@ -97,7 +174,7 @@ func (x *Frame) Index(homes int, from *Frame, index *slots.Index) *slots.Index {
 		if e.chunk == nil {
 			continue
 		}
-		if same := x.chunkAt(number); !sameRows(e.chunk, same) {
+		if same := f.chunkAt(number); !sameRows(e.chunk, same) {
 			for row, h := range e.chunk.handles {
 				if same == nil || row >= same.n || same.handles[row] != h {
 					next.Leave(h)
@@ -105,7 +182,7 @@ func (x *Frame) Index(homes int, from *Frame, index *slots.Index) *slots.Index {
 			}
 		}
 	}
-	for number, e := range x.chunkList() {
+	for number, e := range f.chunkList() {
 		if e.chunk == nil {
 			continue
 		}
@@ -126,15 +203,15 @@ func (x *Frame) Index(homes int, from *Frame, index *slots.Index) *slots.Index {
 }
 
 // chunkList returns the frame's chunks by number; missing ones are nil.
-func (x *Frame) chunkList() []chunkEntry {
-	if list := x.Space.chunks.Load(); list != nil {
+func (f *Frame) chunkList() []chunkEntry {
+	if list := f.Space.chunks.Load(); list != nil {
 		return *list
 	}
 	return nil
 }
 
-func (x *Frame) chunkAt(number int) *Chunk {
-	if list := x.chunkList(); number < len(list) {
+func (f *Frame) chunkAt(number int) *Chunk {
+	if list := f.chunkList(); number < len(list) {
 		return list[number].chunk
 	}
 	return nil
@@ -186,9 +263,6 @@ func (c *Column) leave(number int) {
 	}
 }
 
-// CloneBy sets how values are copied for frames. The world is idle.
-func (c *Column) CloneBy(f func(to, from mem.Address)) { c.clone = f }
-
 // copyOut copies the first rows of a chunk to a buffer.
 func (c *Column) copyOut(to mem.Address, number, n int) { c.copyRows(to, c.row(number, 0), n) }
 
@@ -197,34 +271,94 @@ func (c *Column) copyIn(number int, from *Column, at, n int) {
 	from.copyRows(c.row(number, 0), from.row(at, 0), n)
 }
 
-// CopyOut copies a value of the column to somewhere else, by the function of CloneBy if there is
-// one.
-func (c *Column) CopyOut(to, from mem.Address) { c.copyRows(to, from, 1) }
+// Diff is the difference between two frames of one world.
+type Diff struct {
+	Created   []handle.Handle
+	Destroyed []handle.Handle
+	Retyped   []handle.Handle
+	Changed   [ComponentsMax][]handle.Handle // by component
+}
 
-func (c *Column) copyRows(to, from mem.Address, n int) {
-	if c.clone == nil {
-		c.of.Copy(to, from, n)
-		return
+// Diff finds the differences from an earlier frame. was and is find where the entities are in the
+// frames. It looks only at the rows of chunks whose copies the frames do not share.
+func (f *Frame) Diff(d *Diff, before *Frame, components *Set, was, is *slots.Lookup) {
+	for _, s := range f.Shards {
+		for _, t := range s.tables {
+			for _, c := range t.chunks {
+				old := before.chunkAt(c.number())
+				if sameRows(c, old) && old.table.set == t.set {
+					d.columns(c, old, components)
+				} else {
+					d.rows(c, before, components, was)
+				}
+			}
+		}
 	}
-	for i := range n {
-		c.clone(c.of.At(to, i), c.of.At(from, i))
+	for _, s := range before.Shards {
+		for _, t := range s.tables {
+			for _, c := range t.chunks {
+				if sameRows(c, f.chunkAt(c.number())) {
+					continue
+				}
+				for _, h := range c.handles {
+					if !is.Alive(h) {
+						d.Destroyed = append(d.Destroyed, h)
+					}
+				}
+			}
+		}
 	}
 }
 
-// dropKept gives up the copies of a chunk that is removed, or that gets other columns. The space's
-// lock is held.
-func (s *Space) dropKept(c *Chunk) {
-	if c.kept != nil {
-		s.mu.dropped = append(s.mu.dropped, c.kept)
-		c.kept = nil
+// columns compares two chunks with the same entities and components. Both frames have the
+// components that are asked for: other columns have no rows.
+func (d *Diff) columns(c, old *Chunk, components *Set) {
+	for at, id := range c.table.ids {
+		now, before := c.table.columns[at], old.table.columns[at]
+		if !components.Has(id) || now.address(c.number()) == before.address(c.number()) {
+			continue
+		}
+		for row, h := range c.handles {
+			if l := c.base + slots.Loc(row); !now.same(l, before, l) {
+				d.Changed[id] = append(d.Changed[id], h)
+			}
+		}
 	}
 }
 
-// takeDropped returns the copies of the chunks for which dropKept was called.
-func (s *Space) takeDropped() []*kept {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := s.mu.dropped
-	s.mu.dropped = nil
-	return all
+// rows compares each entity of a chunk with its former state.
+func (d *Diff) rows(c *Chunk, before *Frame, components *Set, was *slots.Lookup) {
+	for row, h := range c.handles {
+		l := was.Locate(h)
+		if l == 0 {
+			d.Created = append(d.Created, h)
+			continue
+		}
+		old := before.Space.chunk(l).table
+		if old.set != c.table.set {
+			d.Retyped = append(d.Retyped, h)
+		}
+		for at, id := range c.table.ids {
+			if components.Has(id) && old.set.Has(id) && !c.table.columns[at].same(c.base+slots.Loc(row), old.columns[old.position(id)], l) {
+				d.Changed[id] = append(d.Changed[id], h)
+			}
+		}
+	}
+}
+
+// address returns the address of a chunk's first row, in a frame's column.
+func (c *Column) address(number int) mem.Address { return c.dir.Load().rows[number].first }
+
+// same reports whether a row is known to hold the same value as one in another frame's column.
+func (c *Column) same(l slots.Loc, in *Column, at slots.Loc) bool {
+	a, b := c.At(l), in.At(at)
+	switch {
+	case a == nil || b == nil:
+		return a == b
+	case c.of.Plain:
+		return bytes.Equal(c.of.Bytes(a, 1), c.of.Bytes(b, 1))
+	case c.clone == nil && c.of.Of.Comparable():
+		return c.of.Value(a) == c.of.Value(b)
+	}
+	return false
 }

@@ -1,5 +1,7 @@
 package store
 
+import "github.com/atoll-sim/atoll/handle"
+
 // Groups holds items by the shard that they are for, in the order in which they were added. It is a
 // counting sort. So when each shard takes its own items, the cost of the step grows with the number
 // of items, not of shards.
@@ -58,4 +60,27 @@ func (g *Groups[T]) Of(shard int) []T {
 		from = g.ends[shard-1]
 	}
 	return g.items[from:g.ends[shard]]
+}
+
+// RemoteDead are the handles that a refresh freed in a shard other than their home, grouped
+// by home. A group is in the order of the shards that held the atoms; those of one shard are
+// in the order in which it freed them.
+//
+// Ownership: as for Groups.
+type RemoteDead struct{ Groups[handle.Handle] }
+
+// Gather collects the handles from all shards.
+func (r *RemoteDead) Gather(shards []*Shard) {
+	r.Reset(len(shards))
+	for _, s := range shards {
+		for _, h := range s.ShardDead() {
+			r.Count(int(h.Home()))
+		}
+	}
+	r.Counted()
+	for _, s := range shards {
+		for _, h := range s.ShardDead() {
+			r.Add(int(h.Home()), h)
+		}
+	}
 }

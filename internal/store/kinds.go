@@ -149,3 +149,28 @@ func (k Kinds) check(kind int, flags queue.Flags) error {
 	}
 	return nil
 }
+
+// NewKind makes a kind of request with payloads of a type in a space. The world must be idle.
+func NewKind(s *Space, of *mem.Type, a Handler) queue.Kind {
+	k := queue.NewKind(s.Registry, of)
+	s.handlers = append(s.handlers, a)
+	by, _ := a.(Runner)
+	s.runners = append(s.runners, by)
+	return k
+}
+
+// NewCall is NewKind for requests that run a function of the user, which may end its goroutine.
+func NewCall(s *Space, of *mem.Type, a Handler) queue.Kind {
+	k := NewKind(s, of, a)
+	s.Registry.SetCall(k.Number())
+	return k
+}
+
+// NewJoint is NewKind for requests that may concern any entities, of any shards. Space.Apply
+// applies them one by one, with a nil shard. The refresh does so in the step extend, which a world
+// without an Extension skips: so only the requests of an Extension may be joint.
+func NewJoint(s *Space, of *mem.Type, a Handler) queue.Kind {
+	k := NewKind(s, of, a)
+	s.Registry.SetJoint(k.Number())
+	return k
+}

@@ -1,11 +1,314 @@
 package store
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
+
+// changeLog records what has happened to a shard's atoms since the last refresh that notified
+// hooks. Without a Watch it stays empty.
+//
+// Ownership: the shard's owner.
+type changeLog struct {
+	created []handle.Handle // while hooks are notified or changes gathered; before that the tally has them
+	born    []notedRun      // likewise
+	changes []changeEntry   // and after them
+	runs    []notedRun
+	stored  []storeEntry
+	first   []notedRun // scratch of BeginNotify
+	met     []*Chunk   // while a list is being read: those whose set once is to be emptied
+}
+
+type changeEntry struct {
+	handle handle.Handle
+	from   *Table
+	moves  uint32 // that of the space: an atom that migrates leaves entries in several shards
+}
+
+type storeEntry struct {
+	handle    handle.Handle
+	component uint16
+}
+
+// notifySets are sets of a chunk's rows. They are empty except while hooks are notified.
+type notifySets struct {
+	created []uint64 // atoms that are reported as created
+	once    []uint64 // atoms that were found before in the list that is being read
+	met     bool     // the chunk is in met of the changeLog
+}
+
+// SetWatch sets what the shards of a world record from now on. The world must be idle.
+func (s *Space) SetWatch(w Watch, shards []*Shard) {
+	s.watch = w
+	for id, c := range s.Columns {
+		c.watched = w.Stored.Has(id)
+	}
+	for _, sh := range shards {
+		sh.tally.watched, sh.tally.hooked = w.Created, w.Created
+		for _, t := range sh.bySet {
+			for _, e := range t.edges {
+				e.watched = w.changes(&t.set, &e.to.set)
+			}
+		}
+	}
+}
+
+// NoteStored records that a component of an atom, which must be here, was replaced. It is not
+// inlined, so that the code that stores stays short.
+//
+//go:noinline
+func (s *Shard) NoteStored(h handle.Handle, component int) {
+	n, x := &s.changes, storeEntry{h, uint16(component)}
+	if last := len(n.stored) - 1; last < 0 || n.stored[last] != x {
+		n.stored = append(n.stored, x)
+	}
+}
+
+// NoteAllStored is NoteStored for each of the given components that is watched.
+func (s *Space) NoteAllStored(l slots.Loc, components Set) {
+	if s.watch.Stored == (Set{}) {
+		return
+	}
+	c := s.chunk(l)
+	for id := range components.Common(s.watch.Stored).All {
+		c.table.shard.NoteStored(c.handles[l.Row()], id)
+	}
+}
+
+// Noted returns how many entries there are.
+func (s *Shard) Noted() int {
+	return len(s.tally.fresh) + rowsOf(s.tally.runs) + len(s.changes.changes) + rowsOf(s.changes.runs) + len(s.changes.stored)
+}
+
+// Due returns how many entries hooks may have to be told of. If there are none, it forgets the created
+// atoms, so that no refresh has anything to do for them.
+func (s *Shard) Due() int {
+	n := s.Noted()
+	if n > rowsOf(s.tally.runs) || slices.ContainsFunc(s.tally.runs, s.space.watch.tells) {
+		return n
+	}
+	s.tally.runs = dropRuns(s.tally.runs)
+	return 0
+}
+
+// tells reports whether a hook is told of the created atoms in a run.
+func (w *Watch) tells(x notedRun) bool {
+	set := &x.chunk.table.set
+	for i := range w.Told {
+		if set.Contains(&w.Told[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// GatherChanges moves the entries about an atom to the shard that has it. The world must be idle,
+// or in a step of the refresh that the coordinator runs alone.
+func (s *Space) GatherChanges(shards []*Shard) {
+	if s.moves == s.gathered {
+		return
+	}
+	s.gathered = s.moves
+	for _, sh := range shards {
+		sh.settle()
+		sh.tally.fresh = slices.DeleteFunc(sh.tally.fresh, func(h handle.Handle) bool {
+			to := s.movedTo(sh, h, shards)
+			if to != nil {
+				to.changes.created = append(to.changes.created, h)
+			}
+			return to != nil
+		})
+		stay := 0
+		for _, x := range sh.changes.changes {
+			if to := s.movedTo(sh, x.handle, shards); to != nil {
+				to.notifying.changes = append(to.notifying.changes, x)
+				continue
+			}
+			sh.changes.changes[stay] = x
+			stay++
+		}
+		clear(sh.changes.changes[stay:])
+		sh.changes.changes = sh.changes.changes[:stay]
+		stay = 0
+		for _, x := range sh.changes.stored {
+			if to := s.movedTo(sh, x.handle, shards); to != nil {
+				to.notifying.stored = append(to.notifying.stored, x)
+				continue
+			}
+			sh.changes.stored[stay] = x
+			stay++
+		}
+		sh.changes.stored = sh.changes.stored[:stay]
+	}
+	for _, sh := range shards {
+		sh.tally.fresh = append(sh.tally.fresh, sh.changes.created...)
+		sh.changes.created = sh.changes.created[:0]
+		sh.changes.stored = append(sh.changes.stored, sh.notifying.stored...)
+		sh.notifying.stored = sh.notifying.stored[:0]
+		if len(sh.notifying.changes) > 0 {
+			sh.changes.changes = append(sh.changes.changes, sh.notifying.changes...)
+			clear(sh.notifying.changes)
+			sh.notifying.changes = sh.notifying.changes[:0]
+			slices.SortStableFunc(sh.changes.changes, func(a, b changeEntry) int { return int(a.moves) - int(b.moves) })
+		}
+	}
+}
+
+// movedTo returns the shard that an atom is in, or nil if it is the given one.
+func (s *Space) movedTo(sh *Shard, h handle.Handle, shards []*Shard) *Shard {
+	if l := s.Locate(h); l != 0 {
+		if to := s.chunk(l).table.shard; to != sh {
+			return shards[to.id]
+		}
+	}
+	return nil
+}
+
+// notedRun are rows of a chunk whose atoms were created, or had other components before. A batch is
+// noted as one run. The rows of a run do not move: whatever moves rows of a noted chunk calls settle
+// first, which notes the handles instead.
+//
+//	created  fresh [h h h …]      runs [chunk 3, rows 0 to 4096][chunk 4, rows 0 to 17]
+//	         └── settled ───┘           └──────────────── later ────────────────────┘
+type notedRun struct {
+	chunk    *Chunk
+	from, to uint32
+	moves    uint32 // as in changeEntry
+	had      *Table // where the atoms were before; nil if they were created
+}
+
+// handles returns the atoms of the run.
+func (n *notedRun) handles() []handle.Handle { return n.chunk.handles[n.from:n.to] }
+
+// addRun adds rows to a list of runs: to the last, if they follow it.
+func addRun(runs []notedRun, x notedRun) []notedRun {
+	if n := len(runs); n > 0 {
+		if l := &runs[n-1]; l.chunk == x.chunk && l.to == x.from && l.had == x.had && l.moves == x.moves {
+			l.to = x.to
+			return runs
+		}
+	}
+	x.chunk.noted = true
+	return append(runs, x)
+}
+
+// noteCreated records n rows of a chunk from a row on, whose atoms were created.
+func (t *tally) noteCreated(c *Chunk, row, n int) {
+	t.runs = addRun(t.runs, notedRun{chunk: c, from: uint32(row), to: uint32(row + n)})
+}
+
+// noteChanges records n rows of a chunk from a row on, whose atoms were in a table with other
+// components.
+func (s *Shard) noteChanges(c *Chunk, row, n int, had *Table) {
+	s.changes.runs = addRun(s.changes.runs, notedRun{c, uint32(row), uint32(row + n), s.space.moves, had})
+}
+
+// settle notes handles instead of runs, because rows are about to move.
+func (s *Shard) settle() {
+	if len(s.tally.runs) > 0 {
+		s.tally.fresh = s.appendCreated(s.tally.fresh)
+		s.tally.runs = dropRuns(s.tally.runs)
+	}
+	if len(s.changes.runs) > 0 {
+		s.changes.changes = s.appendChanges(s.changes.changes)
+		s.changes.runs = dropRuns(s.changes.runs)
+	}
+}
+
+// settleRows is settle if one of the last n rows of the table is in a noted chunk.
+func (t *Table) settleRows(n int) {
+	for order := t.cur.order; order >= 0 && n > 0; order-- {
+		c := t.chunks[order]
+		if c.noted {
+			t.shard.settle()
+			return
+		}
+		n -= c.n
+	}
+}
+
+// appendCreated appends the created atoms that are noted in runs.
+func (s *Shard) appendCreated(to []handle.Handle) []handle.Handle {
+	for i := range s.tally.runs {
+		to = append(to, s.tally.runs[i].handles()...)
+	}
+	return to
+}
+
+// appendChanges appends an entry for each atom that runs say has changed.
+func (s *Shard) appendChanges(to []changeEntry) []changeEntry {
+	for i := range s.changes.runs {
+		x := &s.changes.runs[i]
+		for _, h := range x.handles() {
+			to = append(to, changeEntry{h, x.had, x.moves})
+		}
+	}
+	return to
+}
+
+// dropRuns empties a list of runs, whose chunks are then no longer noted.
+func dropRuns(runs []notedRun) []notedRun {
+	for i := range runs {
+		runs[i].chunk.noted = false
+	}
+	clear(runs)
+	return runs[:0]
+}
+
+// rowsOf returns how many rows are in runs.
+func rowsOf(runs []notedRun) (n int) {
+	for i := range runs {
+		n += int(runs[i].to - runs[i].from)
+	}
+	return n
+}
+
+// setBits sets the bits from one row up to another in a set of words words.
+func setBits(set *[]uint64, from, to, words int) {
+	if *set == nil {
+		*set = make([]uint64, words)
+	}
+	for from < to {
+		n := min(to-from, 64-from%64)
+		(*set)[from/64] |= ^uint64(0) >> (64 - n) << (from % 64)
+		from += n
+	}
+}
+
+// unsetBits undoes setBits.
+func unsetBits(set []uint64, from, to int) {
+	for from < to {
+		n := min(to-from, 64-from%64)
+		set[from/64] &^= ^uint64(0) >> (64 - n) << (from % 64)
+		from += n
+	}
+}
+
+// stretch returns how many rows from one on, before another, are in one of the sets, or in none if
+// in is false. A set may be nil.
+func (n *notifySets) stretch(from, to int, in bool) int {
+	row := from
+	for row < to {
+		w := uint64(0)
+		if n.created != nil {
+			w = n.created[row/64]
+		}
+		if n.once != nil {
+			w |= n.once[row/64]
+		}
+		if in {
+			w = ^w
+		}
+		if w >>= row % 64; w != 0 {
+			return min(to, row+bits.TrailingZeros64(w)) - from
+		}
+		row += 64 - row%64
+	}
+	return to - from
+}
 
 // BeginNotify takes what was recorded since the last time, for the Append methods to return until
 // EndNotify. Rows must not move meanwhile; new changes are recorded for the next time. Each atom is
@@ -172,7 +475,7 @@ func (s *Shard) AppendStored(to []handle.Handle, set *Set) []handle.Handle {
 }
 
 // meet returns the sets of rows of a chunk whose atoms have the components, and none of another.
-func (n *changeLog) meet(c *Chunk, set *Set) (once, created []uint64) {
+func (l *changeLog) meet(c *Chunk, set *Set) (once, created []uint64) {
 	if !c.table.set.Contains(set) {
 		return nil, nil
 	}
@@ -182,7 +485,7 @@ func (n *changeLog) meet(c *Chunk, set *Set) (once, created []uint64) {
 	}
 	if !seen.met {
 		seen.met = true
-		n.met = append(n.met, c)
+		l.met = append(l.met, c)
 	}
 	return seen.once, seen.created
 }

@@ -10,15 +10,6 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// This file is for the check build, which finds views and pointers that are used for too long.
-// Views of rows carry the view epoch in which they were made. Rows that were handed out move to
-// other memory at the refresh, so that an old pointer reads Poison. A release build has none of
-// this.
-
-// Poison is the byte with which the check build fills rows that are no longer used,
-// if they hold no pointers. Those with pointers are zeroed.
-const Poison = 0xDB
-
 // viewEpochMask keeps the view epoch in the bits of an int above those of a chunk's number.
 const viewEpochMask = 1<<(bits.UintSize-1-slots.ChunkBits) - 1
 
@@ -66,22 +57,6 @@ func (c *Column) shift(s *Space) {
 	}
 }
 
-// poison makes rows unusable.
-func (c *Column) poison(at mem.Address, n int) {
-	if !c.of.Plain {
-		c.of.Clear(at, n)
-		return
-	}
-	b := c.of.Bytes(at, n)
-	if len(b) == 0 {
-		return
-	}
-	b[0] = Poison
-	for n := 1; n < len(b); n *= 2 { // the race detector looks at each write by itself
-		copy(b[n:], b[:n])
-	}
-}
-
 // Guard attaches a guard to the view, which must stay at its address. Check build only.
 func (v *View) Guard(g check.Guard) {
 	v.guard = g
@@ -107,14 +82,6 @@ func (v *View) borrow(r Rows) int {
 func (v *View) borrowAt(l slots.Loc) {
 	v.guard.Must()
 	v.guard.Borrow(int(l >> slots.RowBits))
-}
-
-// mustBeGood panics if rows may have moved since the view was made.
-func (r Rows) mustBeGood() {
-	if r.number>>slots.ChunkBits != r.chunk.table.shard.space.viewEpoch {
-		panic(fmt.Sprintf("world: a Chunk of %d rows on shard %d is used after the refresh, or the change of an idle world, that ended it; ask the query for its Chunks again",
-			r.to-r.from, r.chunk.table.shard.id))
-	}
 }
 
 var digestSeed = maphash.MakeSeed()

@@ -1,10 +1,11 @@
 package store
 
 import (
-	"slices"
+	"fmt"
+	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
@@ -75,31 +76,6 @@ func (s *Shard) Created() uint64 { return s.tally.created }
 // Destroyed returns how many atoms were freed here so far.
 func (s *Shard) Destroyed() uint64 { return s.tally.destroyed }
 
-// Table returns the table of a component set, made on the first call. It is not among Tables until
-// it has a chunk.
-func (s *Shard) Table(set Set) *Table {
-	if t := s.bySet[set]; t != nil {
-		return t
-	}
-	n := set.Len()
-	t := &Table{
-		shard: s, set: set, cur: noChunk, growth: s.space.growthOf(set),
-		ids: make([]int, 0, n), columns: make([]*Column, 0, n), sizes: make([]uintptr, 0, n), plain: make([]bool, 0, n),
-	}
-	for c := range set.All {
-		col := s.space.Columns[c]
-		t.ids, t.columns = append(t.ids, c), append(t.columns, col)
-		t.sizes, t.plain = append(t.sizes, col.of.Size), append(t.plain, col.of.Plain)
-		t.rowBytes += uint64(col.of.Size)
-		t.pointers = t.pointers || !col.of.Plain
-	}
-	t.step = stepOf(t.sizes)
-	t.same = t.newEdge(t)
-	s.bySet[set] = t
-	t.noteSpare() // in case it gets no row
-	return t
-}
-
 // Tables returns the tables in the order in which they got their first chunk. A table that has had
 // no chunk for a while is not among them.
 func (s *Shard) Tables() []*Table { return s.tables }
@@ -122,205 +98,165 @@ func (s *Shard) TablesSince(serial uint64) []*Table {
 // Made returns how often tables came into the list so far, which is the number of the last.
 func (s *Shard) Made() uint64 { return s.made }
 
-// Atom is a row that was just taken, before its components are stored. It has four fields because
-// the compiler keeps no more than that in registers: with a fifth, each use copied the Atom in
-// memory, right after the stores that had made it.
-type Atom struct {
-	Handle     handle.Handle
-	Chunk      *Chunk
-	Row        int
-	generation uint32 // of the slot when it is published
-}
-
-// Loc returns where the atom is.
-func (a Atom) Loc() slots.Loc { return a.Chunk.base + slots.Loc(a.Row) }
-
-// Publish makes the atom alive to all goroutines.
-func (a Atom) Publish() {
-	slot := a.Chunk.table.shard.space.Slot(a.Handle)
-	slot.Loc = a.Loc()
-	slot.Store(a.generation) // publishes loc and the row
-}
-
-// Create takes a handle and a row in the table. The caller stores the components
-// and then calls Publish.
-func (s *Shard) Create(t *Table) (Atom, error) {
-	if !s.hasRoom(t) {
-		if err := s.makeRoom(t, 1); err != nil {
-			return Atom{}, err
-		}
-	}
-	h, _ := s.Next(s.Pop())
-	return s.atom(t, h), nil
-}
-
-// CreatePlain is Create, StorePlain and Publish in one, because servers do these most often. What is
-// seldom needed is in calls that come last, so that the rest keeps its values in registers. v may be on
-// the stack.
-func (s *Shard) CreatePlain(t *Table, fields *Fields, v mem.Address) (handle.Handle, error) {
-	if !s.hasRoom(t) {
-		return s.createWithRoom(t, fields, v)
-	}
-	t.cur.storeNext(fields, v)
-	h, slot := s.Next(s.Pop())
-	c, row := t.push(h)
-	slot.Loc = c.base + slots.Loc(row)
-	slot.Store(s.tally.create(h, c, row)) // publishes loc and the row
-	return h, nil
-}
-
-// createWithRoom is CreatePlain after it has made room.
-func (s *Shard) createWithRoom(t *Table, fields *Fields, v mem.Address) (handle.Handle, error) {
-	if err := s.makeRoom(t, 1); err != nil {
-		return handle.None, err
-	}
-	return s.CreatePlain(t, fields, v)
-}
-
-// hasRoom reports whether there is a free index and a free row.
-func (s *Shard) hasRoom(t *Table) bool {
-	return s.Free() > 0 && t.cur.n < len(t.cur.handles) && t.lastLoop == s.Loop
-}
-
-// makeRoom makes hasRoom true; want is how many handles the caller will take soon.
-func (s *Shard) makeRoom(t *Table, want int) error {
-	if s.Free() == 0 {
-		if err := s.Refill(want); err != nil {
-			return err
-		}
-	}
-	return t.ensureRow()
-}
-
-// atom takes the next row.
-func (s *Shard) atom(t *Table, h handle.Handle) Atom {
-	c, row := t.push(h)
-	return Atom{h, c, row, s.tally.create(h, c, row)}
-}
-
-// Adopt takes a row for a pending handle of any home. The caller stores the
-// components and then calls Publish.
-func (s *Shard) Adopt(t *Table, h handle.Handle) (Atom, error) {
-	if err := t.ensureRow(); err != nil {
-		return Atom{}, err
-	}
-	a := s.atom(t, h)
-	a.generation ^= s.applying.staged
-	return a, nil
-}
-
-// Prepare makes room for n atoms that are about to be created in a table, and for their slots.
-func (s *Shard) Prepare(t *Table, n int) error {
-	if n <= s.Free() && n <= t.cur.Cap()-t.cur.n {
-		return nil
-	}
-	if err := s.ReserveSlots(n); err != nil {
-		return err
-	}
-	return t.reserve(n)
-}
-
-// Reserve is Prepare for atoms that may come at any time: the room stays until they do, whatever
-// chunks refreshes give up before.
-func (s *Shard) Reserve(t *Table, n int) error {
-	if n == 0 {
-		return nil
-	}
-	if err := s.ReserveSlots(n); err != nil {
-		return err
-	}
-	return t.reserveLasting(n)
-}
-
-// Owner returns the number of the shard that owns the atom at l.
-func (s *Space) Owner(l slots.Loc) int { return (*s.chunks.Load())[l>>slots.RowBits].owner }
-
-// Set returns the components of the atom at l.
-func (s *Space) Set(l slots.Loc) *Set { return &s.chunk(l).table.set }
-
 // Owns reports whether the atom at l is in this shard.
 func (s *Shard) Owns(l slots.Loc) bool { return s.space.Owner(l) == s.id }
 
-// Dirty returns how many tables have had marked rows since the last Compact, even if all of those
-// were spared: Compact must see these tables before any of their chunks is given up.
-func (s *Shard) Dirty() int { return len(s.dirty) }
-
-// Compact removes the rows of the marked atoms, and of those that have left, and fills the holes.
-// It recycles the slots of the marked atoms whose home is here; RemoteDead and PortDead have the
-// rest.
-func (s *Shard) Compact() {
-	s.settle()
-	if m := &s.migration; len(m.requests)+len(m.outgoing)+len(m.flagged) > 0 {
-		s.finishMigration()
-	}
-	if len(s.dirty) > 1 || len(s.dirty) == 1 && len(s.dirty[0].dirty) > 1 {
-		s.GrowFree(s.MarkedRows()) // in one allocation instead of chunk by chunk
-	}
-	for _, t := range s.dirty {
-		t.compact()
-	}
-	clear(s.dirty)
-	s.dirty = s.dirty[:0]
-	s.migration.left = false
+// Size is the memory of a shard's storage.
+type Size struct {
+	Tables, Chunks int
+	slots.Size     // with the bytes of occupied rows, and of all chunks
 }
 
-// Unfinished returns how much there is for EndTick to do.
-func (s *Shard) Unfinished() int {
-	n := len(s.grown) + len(s.fragmented) + s.Deferred() + len(s.flagged)
-	if s.shrinks() {
-		n++
+const rowBytes = 8 // for a row's handle
+
+// Size measures the shard's tables and slots. Its cost grows with the number of tables
+// and chunks.
+func (s *Shard) Size() Size {
+	size := Size{Tables: len(s.tables), Size: s.Allocator.Size()}
+	for _, t := range s.tables {
+		row := uint64(rowBytes)
+		for _, b := range t.sizes {
+			row += uint64(b)
+		}
+		size.Chunks += len(t.chunks)
+		size.Used += row * uint64(t.Rows())
+		for _, c := range t.chunks {
+			size.Reserved += row*uint64(c.Cap()) + uint64(len(c.marks))*8
+		}
 	}
-	return n
+	return size
 }
 
-// EndTick ends a refresh: it forgets the dead of other homes and the marks of the tick's loops,
-// coalesces the small chunks of tables that have grown, gives spare chunks back, and publishes
-// flags. It touches only the shard's own atoms, because other shards do the same at the same time.
-func (s *Shard) EndTick() {
-	for _, t := range s.grown {
-		t.loopMarks = t.loopMarks[:0]
+// Drop gives the memory of all tables back. They must be empty, and nothing may be stored in them
+// again. A table that a caller has kept stays empty.
+func (s *Shard) Drop() {
+	for _, t := range s.tables {
+		t.chunks, t.dirty, t.loopMarks, t.cur = nil, nil, nil, noChunk
 	}
-	clear(s.grown)
-	s.grown = s.grown[:0]
-	s.coalesceAll()
-	if s.shrinks() {
-		s.shrink()
-	}
-	s.ForgetDeferred()
-	s.PublishFlags()
+	s.tally.runs, s.changes.runs = nil, nil
+	s.Allocator.Drop()
+	s.compaction, s.retagging, s.migration.moves = compaction{}, retagging{}, nil
 }
 
-// freeDead counts the dead among marked rows, which have these handles, and frees their slots; see
-// Allocator.FreeAll. The others are those of outgoing atoms.
-func (s *Shard) freeDead(marked []handle.Handle, fromLast bool) {
-	if s.migration.left {
-		s.compaction.handles = append(s.compaction.handles[:0], marked...)
-		marked = slices.DeleteFunc(s.compaction.handles, isTombstone)
-		s.compaction.handles = marked
-	}
-	s.tally.destroyed += uint64(len(marked))
-	s.FreeAll(marked, fromLast)
-}
+// occupant holds the current user of a shard, with which the check build checks the Ownership
+// paragraphs. In a release build it takes no room.
+type occupant [check.Count]atomic.Pointer[Occupant]
 
-// RemoteDead are the handles that a refresh freed in a shard other than their home, grouped
-// by home. A group is in the order of the shards that held the atoms; those of one shard are
-// in the order in which it freed them.
+// Occupant describes the goroutine that uses a shard, in the check build.
 //
-// Ownership: as for Groups.
-type RemoteDead struct{ Groups[handle.Handle] }
+// Ownership: the goroutine that uses the shard. It must not change until Leave.
+type Occupant struct {
+	What string
+	Name string // may be empty
+}
 
-// Gather collects the handles from all shards.
-func (e *RemoteDead) Gather(shards []*Shard) {
-	e.Reset(len(shards))
-	for _, s := range shards {
-		for _, h := range s.ShardDead() {
-			e.Count(int(h.Home()))
+func (o *Occupant) String() string {
+	switch {
+	case o == nil:
+		return "somebody"
+	case o.Name == "":
+		return o.What
+	}
+	return fmt.Sprintf("%s %q", o.What, o.Name)
+}
+
+// Enter sets the user of the shard until Leave, and panics if the shard is in use already. Call it
+// only in the check build.
+func (s *Shard) Enter(user *Occupant) {
+	for i := range s.occupant {
+		if !s.occupant[i].CompareAndSwap(nil, user) {
+			panic(fmt.Sprintf("world: shard %d is used by %v while %v uses it; a shard is for one goroutine at a time: act from elsewhere through a Port", s.id, user, s.occupant[i].Load()))
 		}
 	}
-	e.Counted()
-	for _, s := range shards {
-		for _, h := range s.ShardDead() {
-			e.Add(int(h.Home()), h)
-		}
+}
+
+// Leave undoes Enter.
+func (s *Shard) Leave() {
+	for i := range s.occupant {
+		s.occupant[i].Store(nil)
 	}
+}
+
+// tally counts the atoms that were stored and freed. For hooks it keeps those that were stored
+// since hooks were last notified. While functions run it also keeps those that they store, and the
+// shard stages these: they are alive to the shard, and not to the functions on other shards.
+//
+// Ownership: the shard's owner.
+type tally struct {
+	created   uint64
+	destroyed uint64
+	watched   bool            // created atoms are noted: hooked, or staging
+	hooked    bool            // hooks are called for created atoms
+	staging   uint32          // slots.StagedBit while functions run, or 0
+	fresh     []handle.Handle // atoms that hooks have yet to be notified of, and after them
+	runs      []notedRun      // rows of such atoms
+	staged    []handle.Handle // atoms that functions have stored in this refresh
+}
+
+// create counts an atom in a row, and returns what its slot is to hold.
+func (t *tally) create(h handle.Handle, c *Chunk, row int) (generation uint32) {
+	t.created++
+	if t.watched {
+		return t.note(h, c, row)
+	}
+	return uint32(h)
+}
+
+// note notes an atom, and returns what its slot is to hold. It is a function of its own, so that
+// the code that creates stays short.
+//
+//go:noinline
+func (t *tally) note(h handle.Handle, c *Chunk, row int) (generation uint32) {
+	if t.hooked {
+		t.noteCreated(c, row, 1)
+	}
+	if t.staging != 0 {
+		t.staged = append(t.staged, h)
+	}
+	return uint32(h) ^ t.staging
+}
+
+// createAll is create for the atoms in a chunk's rows from a row on.
+func (t *tally) createAll(hs []handle.Handle, c *Chunk, row int) {
+	t.created += uint64(len(hs))
+	if t.watched {
+		t.noteAll(hs, c, row)
+	}
+}
+
+//go:noinline
+func (t *tally) noteAll(hs []handle.Handle, c *Chunk, row int) {
+	if t.hooked && len(hs) > 0 {
+		t.noteCreated(c, row, len(hs))
+	}
+	if t.staging != 0 {
+		t.staged = append(t.staged, hs...)
+	}
+}
+
+// compaction is the scratch of Compact.
+type compaction struct {
+	holes   []slots.Loc
+	dead    []handle.Handle // in the rows of holes
+	moves   []relocation    // of the current table, for its columns
+	handles []handle.Handle // of rows that move
+}
+
+// shrinking lists the tables of a shard that may give something back.
+type shrinking struct {
+	tables []*Table // tables that may have chunks to give back, or may be given back themselves
+	gone   int      // how many tables must leave the shard's list
+}
+
+// retagging is the scratch of Retag and RetagMatching. Between them it holds no chunks.
+type retagging struct {
+	runs []Rows   // for calls of added, or to be moved
+	cut  []*Chunk // from the other table
+}
+
+// forget empties the scratch, so that it does not keep chunks that are given back.
+func (r *retagging) forget() {
+	clear(r.runs)
+	clear(r.cut)
+	r.runs, r.cut = r.runs[:0], r.cut[:0]
 }

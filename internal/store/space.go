@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"sync"
@@ -40,7 +41,7 @@ type Space struct {
 		chunks  int   // highest chunk number given
 		vacant  []int // numbers that were taken back
 		bases   []mem.Address
-		dropped []*kept // copies for frames of chunks that were removed or got other columns
+		dropped []int // the numbers of the chunks of frames that were removed or got other columns
 	}
 }
 
@@ -57,14 +58,6 @@ func NewSpace(homes int, indexMax, versionMax, versionsEach uint32) *Space {
 	s.chunks.Store(new(make([]chunkEntry, firstChunks)))
 	s.noRuns = newRuns(firstChunks)
 	return s
-}
-
-// stampAll makes the chunk's columns stamp the chunk's own words, and stamps them now.
-func (c *Chunk) stampAll(now uint32) {
-	for i, col := range c.table.columns {
-		c.written[i] = now
-		col.stampBy(c.number(), &c.written[i])
-	}
 }
 
 // SetTick sets the number of the tick in progress, for stamps. Called
@@ -151,4 +144,215 @@ func (s *Space) add(c *Chunk, rows, before int, plan stripPlan) error {
 	c.stampAll(s.now)
 	(*s.chunks.Load())[n] = chunkEntry{c, c.table.shard.id}
 	return nil
+}
+
+// Owner returns the number of the shard that owns the atom at l.
+func (s *Space) Owner(l slots.Loc) int { return (*s.chunks.Load())[l>>slots.RowBits].owner }
+
+// Set returns the components of the atom at l.
+func (s *Space) Set(l slots.Loc) *Set { return &s.chunk(l).table.set }
+
+// At returns the chunk and row at l. The caller must own its shard.
+func (s *Space) At(l slots.Loc) (c *Chunk, row int) { return s.chunk(l), l.Row() }
+
+// ChunksLeft returns how many more chunks the world may have.
+func (s *Space) ChunksLeft() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slots.ChunksMax - s.mu.chunks + len(s.mu.vacant)
+}
+
+// TypeOf returns the type of a component's values.
+func (s *Space) TypeOf(component int) *mem.Type { return s.Columns[component].of }
+
+// Values makes room for n values of a component.
+func (s *Space) Values(component, n int) mem.Cells { return s.Columns[component].of.NewCells(n) }
+
+// CopyValue copies a value of a component, with the function of CloneBy if there is one. Cloned
+// reports that.
+func (s *Space) CopyValue(component int, to, from mem.Address) {
+	s.Columns[component].copyRows(to, from, 1)
+}
+
+// Cloned reports whether a component has a CloneBy.
+func (s *Space) Cloned(component int) bool { return s.Columns[component].clone != nil }
+
+// remove takes a chunk's rows from its columns, which keep them for later use, and takes back its
+// number.
+func (s *Space) remove(c *Chunk) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, col := range c.table.columns {
+		col.drop(c.number(), max(c.n, c.used))
+	}
+	s.dropFramed(c)
+	s.spare.Store(true)
+	(*s.chunks.Load())[c.number()] = chunkEntry{}
+	s.mu.vacant = append(s.mu.vacant, c.number())
+}
+
+// HeldBytes is the memory of rows that belong to no chunk, not yet or no longer.
+func (s *Space) HeldBytes() (n uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.Columns {
+		n += c.heldBytes()
+	}
+	return n
+}
+
+// Drop gives the memory of all columns back. The shards have dropped their tables. The slots stay,
+// so that every handle is still known to be stale.
+func (s *Space) Drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.chunks.Store(new(make([]chunkEntry, firstChunks)))
+	s.noRuns = newRuns(firstChunks)
+	for _, c := range s.Columns {
+		c.dropAll(s.noRuns)
+	}
+}
+
+// Reveal makes everything that is stored visible to all shards. From now on, what a shard stores is
+// hidden from the others. The caller must own all shards.
+func (s *Space) Reveal(shards []*Shard) {
+	s.reveals.Add(1)
+	for _, x := range shards {
+		x.Loop++ // so that the next row of each table comes by nextRow
+	}
+}
+
+// Hidden reports whether the atom at l was stored after the last Reveal. It may be asked of an atom
+// of any shard, while systems or hooks run.
+func (s *Space) Hidden(l slots.Loc) bool {
+	x := s.chunk(l).hidden.Load()
+	return x>>hiddenShift == s.reveals.Load() && l.Row() >= int(x&(1<<hiddenShift-1))
+}
+
+// Growth says in what steps a world takes memory. It affects no result except the order of
+// rows after a Retag, which takes over whole chunks. Nothing else that a request does not say does
+// so: neither hooks, flags and marks, nor which rows of a chunk are ready.
+type Growth struct {
+	// RowsFirst is the number of rows of a table's first chunk, RowsMax that of the
+	// largest, unless its rows are so large that they exceed chunkBytesMax; each chunk has
+	// RowsFactor times the rows of the one before it. All are powers of two.
+	RowsFirst, RowsFactor, RowsMax int
+}
+
+// DefaultGrowth is what a new Space has.
+var DefaultGrowth = Growth{RowsFirst: 16, RowsFactor: 4, RowsMax: slots.RowsMax}
+
+// chunkBytesMax is the most memory that a chunk takes, unless one row takes more.
+const chunkBytesMax = 4 << 20
+
+// of returns the steps of a table with such rows: the same, but for large rows with fewer rows in a
+// chunk.
+func (g Growth) of(rowBytes uintptr) Growth {
+	for g.RowsMax > 1 && uint64(g.RowsMax)*uint64(rowBytes) > chunkBytesMax {
+		g.RowsMax /= 2
+	}
+	g.RowsFirst = min(g.RowsFirst, g.RowsMax)
+	return g
+}
+
+// stepBytes is the memory of the largest column of a table that is made ready at a time.
+const stepBytes = 16 << 10
+
+// stepOf returns how many rows of a chunk are made ready at a time, where columns have these sizes.
+func stepOf(sizes []uintptr) int {
+	size := uintptr(rowBytes)
+	for _, s := range sizes {
+		size = max(size, s)
+	}
+	return 1 << (bits.Len64(uint64(max(stepBytes/size, 1))) - 1)
+}
+
+// growthOf returns the steps in which a table of these components grows.
+func (s *Space) growthOf(set Set) Growth {
+	bytes := uintptr(0)
+	for c := range set.All {
+		bytes += s.Columns[c].of.Size
+	}
+	return s.Growth.of(bytes)
+}
+
+// next returns the number of rows of the chunk after one with the given number.
+func (g *Growth) next(rows int) int { return min(rows*g.RowsFactor, g.RowsMax) }
+
+// holding returns the number of rows of the smallest chunk that holds n, or of the largest.
+func (g *Growth) holding(n int) int {
+	rows := g.RowsFirst
+	for rows < n && g.next(rows) > rows {
+		rows = g.next(rows)
+	}
+	return rows
+}
+
+// ErrChunks is returned when a world has no chunk number left to give.
+var ErrChunks = errors.New("world: out of chunks")
+
+// Handler applies the requests of a kind. It may also be Parted, Numbered or a Runner. That of
+// creates is a Creator.
+type Handler interface {
+	// Apply applies a request to the living atom h, which is at l. For a request to a shard itself
+	// l is 0; for one of a joint kind s is nil.
+	Apply(s *Shard, h handle.Handle, l slots.Loc, p mem.Pointer) queue.Outcome
+	// Describe describes the requests, for tools that hash, record and replay them.
+	Describe() Description
+}
+
+// Creator is the Handler of creates, whose Apply is not called.
+type Creator interface {
+	// CreateAll stores the atoms of creates of its kind, and decides their
+	// outcomes.
+	CreateAll(s *Shard, creates []queue.PendingRequest)
+	// CreateMany is CreateAll for many creates in one record.
+	CreateMany(s *Shard, creates queue.PendingRequest)
+}
+
+// Runner is a Handler that can apply several requests at once: those for adjacent rows, as a system
+// sends them that loops over its entities.
+type Runner interface {
+	// ApplyRun applies the first of some requests, decides their outcomes and returns how many they
+	// are. What it does is what Apply does for one after the other, down to the order of rows. So it
+	// makes no difference where requests are divided: by a sender, a chunk, or a record of a log. If
+	// that is not as simple as it expects, it returns 0, and Apply gets the first request.
+	ApplyRun(s *Shard, a Adjacent) (applied int)
+}
+
+// dropFramed notes that a chunk of frames is removed, or gets other columns. The space's lock is
+// held.
+func (s *Space) dropFramed(c *Chunk) {
+	if c.framed {
+		s.mu.dropped = append(s.mu.dropped, c.number())
+		c.framed = false
+	}
+}
+
+// TakeDropped returns the numbers of the chunks of frames that were removed, or got other columns,
+// since the last time.
+func (s *Space) TakeDropped() []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.mu.dropped
+	s.mu.dropped = nil
+	return all
+}
+
+// Watch says which changes are recorded. The zero value records none.
+type Watch struct {
+	Created bool  // atoms that are created
+	Told    []Set // of created atoms, hooks are told of those that have all components of one of these sets
+	Changes []Set // atoms that begin or cease to have all components of one of these sets
+	Stored  Set   // components whose values are replaced
+}
+
+// changes reports whether to record that an atom goes from one component set to another.
+func (w *Watch) changes(from, to *Set) bool {
+	for i := range w.Changes {
+		if from.Contains(&w.Changes[i]) != to.Contains(&w.Changes[i]) {
+			return true
+		}
+	}
+	return false
 }

@@ -1,14 +1,11 @@
 package store
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
 )
-
-// ErrChunks is returned when a world has no chunk number left to give.
-var ErrChunks = errors.New("world: out of chunks")
 
 // Table holds the atoms with one set of components, in chunks that grow, by default
 // from 16 to 4096 rows: a small table stays small, a large one iterates in long runs.
@@ -63,6 +60,42 @@ type loopMark struct {
 	loop uint64
 	rows int
 }
+
+// Table returns the table of a component set, made on the first call. It is not among Tables until
+// it has a chunk.
+func (s *Shard) Table(set Set) *Table {
+	if t := s.bySet[set]; t != nil {
+		return t
+	}
+	n := set.Len()
+	t := &Table{
+		shard: s, set: set, cur: noChunk, growth: s.space.growthOf(set),
+		ids: make([]int, 0, n), columns: make([]*Column, 0, n), sizes: make([]uintptr, 0, n), plain: make([]bool, 0, n),
+	}
+	for c := range set.All {
+		col := s.space.Columns[c]
+		t.ids, t.columns = append(t.ids, c), append(t.columns, col)
+		t.sizes, t.plain = append(t.sizes, col.of.Size), append(t.plain, col.of.Plain)
+		t.rowBytes += uint64(col.of.Size)
+		t.pointers = t.pointers || !col.of.Plain
+	}
+	t.step = stepOf(t.sizes)
+	t.same = t.newEdge(t)
+	s.bySet[set] = t
+	t.noteSpare() // in case it gets no row
+	return t
+}
+
+// What counts against ChangeBytesMax besides the rows of a chunk that is made, and the rows that
+// move and are no smaller than rowBytesMin. Each is about what takes as long as it takes to move as
+// many bytes. Components that are smaller do not count against AnswerBytesMax.
+const (
+	tableBytes  = 32 << 10 // for a table that comes into the list
+	chunkBytes  = 4 << 10  // for a chunk
+	columnBytes = 512      // for each of its columns
+	rowBytesMin = 4 << 10
+	movedTimes  = 4 // for a row that goes to another shard: it needs new memory there, and another row fills its place
+)
 
 // Set returns the table's components.
 func (t *Table) Set() Set { return t.set }
@@ -121,15 +154,6 @@ func (t *Table) push(h handle.Handle) (c *Chunk, row int) {
 	c.n = row + 1
 	c.changed = t.shard.space.now
 	return c, row
-}
-
-// extend takes the next n rows of a chunk, which has room for them. The caller places the
-// atoms.
-func (c *Chunk) extend(n int) (handles []handle.Handle) {
-	from := c.n
-	c.n += n
-	c.changed = c.table.shard.space.now
-	return c.handles[from:c.n]
 }
 
 // noChunk stands for the current chunk of a table without chunks.
@@ -316,4 +340,105 @@ func (t *Table) last() *Chunk {
 		t.cur = t.chunks[t.cur.order-1]
 	}
 	return t.cur
+}
+
+// Components returns the numbers of the table's components, ascending.
+func (t *Table) Components() []int { return t.ids }
+
+// Chunks returns the table's chunks in order: rows are in the first ones, without
+// a hole; those behind are empty.
+func (t *Table) Chunks() []*Chunk { return t.chunks }
+
+// Serial returns the table's number among all that its shard has ever made. It changes when the
+// shard is loaded.
+func (t *Table) Serial() uint64 { return t.serial }
+
+// Run returns a view of the first rows of chunk i, at most left of them.
+func (t *Table) Run(i, left int) Rows {
+	c := t.chunks[i]
+	return c.rows(0, min(left, len(c.handles))) // a chunk that has all of its rows is ready as a whole
+}
+
+// Only returns a view of the first left rows if the current chunk has all of them, which is so in a
+// small table.
+func (t *Table) Only(left int) (r Rows, ok bool) {
+	c := t.cur
+	if c.order != 0 {
+		return Rows{}, false
+	}
+	return c.rows(0, left), true
+}
+
+// position returns where a component is among the table's columns, or -1.
+func (t *Table) position(component int) int {
+	if !t.set.Has(component) {
+		return -1
+	}
+	return t.set.rank(component)
+}
+
+// Shard returns the shard the table belongs to.
+func (t *Table) Shard() *Shard { return t.shard }
+
+// Marked returns the number of marked rows.
+func (t *Table) Marked() int {
+	n := 0
+	for _, c := range t.chunks {
+		n += c.marked
+	}
+	return n
+}
+
+// noteSpare lists the table among those that may have chunks to give back, or may be given
+// back themselves.
+func (t *Table) noteSpare() {
+	t.left = t.shard.space.now
+	if !t.listed {
+		t.listed = true
+		t.shard.shrinking.tables = append(t.shard.shrinking.tables, t)
+	}
+}
+
+// used returns the number of chunks that have rows.
+func (t *Table) used() int {
+	if t.cur.n > 0 {
+		return t.cur.order + 1
+	}
+	return max(t.cur.order, 0)
+}
+
+// Field is a component's place in a bundle, which is a struct of components.
+type Field struct {
+	Component int
+	Offset    uintptr
+
+	column int // position in the table
+	size   uintptr
+	of     *mem.Type // nil if it has no pointers
+}
+
+// isPair reports whether the field has no pointers and 16 bytes, the commonest: two numbers.
+func (f *Field) isPair() bool { return f.of == nil && f.size == 16 }
+
+// Fields are a bundle's fields in one table.
+type Fields struct {
+	All           []Field // the pairs, then the others
+	pairs, others []Field
+	end           uintptr // where the last one ends in the bundle
+}
+
+func newFields(all []Field) Fields {
+	pairs, others := make([]Field, 0, len(all)), []Field(nil)
+	end := uintptr(0)
+	for i := range all {
+		if f := &all[i]; f.isPair() {
+			pairs = append(pairs, *f)
+		} else {
+			others = append(others, *f)
+		}
+		end = max(end, all[i].Offset+all[i].size)
+	}
+	n := len(pairs)
+	all = append(pairs, others...)
+	return Fields{all, all[:n:n], all[n:], end}
 }

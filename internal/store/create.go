@@ -1,10 +1,123 @@
 package store
 
 import (
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
+
+// Create takes a handle and a row in the table. The caller stores the components
+// and then calls Publish.
+func (s *Shard) Create(t *Table) (Atom, error) {
+	if !s.hasRoom(t) {
+		if err := s.makeRoom(t, 1); err != nil {
+			return Atom{}, err
+		}
+	}
+	h, _ := s.Next(s.Pop())
+	return s.atom(t, h), nil
+}
+
+// CreatePlain is Create, StorePlain and Publish in one, because servers do these most often. What is
+// seldom needed is in calls that come last, so that the rest keeps its values in registers. v may be on
+// the stack.
+func (s *Shard) CreatePlain(t *Table, fields *Fields, v mem.Address) (handle.Handle, error) {
+	if !s.hasRoom(t) {
+		return s.createWithRoom(t, fields, v)
+	}
+	t.cur.storeNext(fields, v)
+	h, slot := s.Next(s.Pop())
+	c, row := t.push(h)
+	slot.Loc = c.base + slots.Loc(row)
+	slot.Store(s.tally.create(h, c, row)) // publishes loc and the row
+	return h, nil
+}
+
+// createWithRoom is CreatePlain after it has made room.
+func (s *Shard) createWithRoom(t *Table, fields *Fields, v mem.Address) (handle.Handle, error) {
+	if err := s.makeRoom(t, 1); err != nil {
+		return handle.None, err
+	}
+	return s.CreatePlain(t, fields, v)
+}
+
+// hasRoom reports whether there is a free index and a free row.
+func (s *Shard) hasRoom(t *Table) bool {
+	return s.Free() > 0 && t.cur.n < len(t.cur.handles) && t.lastLoop == s.Loop
+}
+
+// makeRoom makes hasRoom true; want is how many handles the caller will take soon.
+func (s *Shard) makeRoom(t *Table, want int) error {
+	if s.Free() == 0 {
+		if err := s.Refill(want); err != nil {
+			return err
+		}
+	}
+	return t.ensureRow()
+}
+
+// atom takes the next row.
+func (s *Shard) atom(t *Table, h handle.Handle) Atom {
+	c, row := t.push(h)
+	return Atom{h, c, row, s.tally.create(h, c, row)}
+}
+
+// Adopt takes a row for a pending handle of any home. The caller stores the
+// components and then calls Publish.
+func (s *Shard) Adopt(t *Table, h handle.Handle) (Atom, error) {
+	if err := t.ensureRow(); err != nil {
+		return Atom{}, err
+	}
+	a := s.atom(t, h)
+	a.generation ^= s.applying.staged
+	return a, nil
+}
+
+// Prepare makes room for n atoms that are about to be created in a table, and for their slots.
+func (s *Shard) Prepare(t *Table, n int) error {
+	if n <= s.Free() && n <= t.cur.Cap()-t.cur.n {
+		return nil
+	}
+	if err := s.ReserveSlots(n); err != nil {
+		return err
+	}
+	return t.reserve(n)
+}
+
+// ChunksFor returns how many more chunks the shard needs for n more atoms with these components, if
+// Prepare makes them.
+func (s *Shard) ChunksFor(set Set, n int) (chunks int) {
+	g, room, last := s.space.growthOf(set), 0, 0
+	if t := s.bySet[set]; t != nil {
+		for _, c := range t.chunks[max(t.cur.order, 0):] {
+			room += c.Cap() - c.n
+			last = c.Cap()
+		}
+	}
+	for room < n {
+		next := g.RowsFirst
+		if last > 0 {
+			next = g.next(last)
+		}
+		last = max(g.holding(n-room), next)
+		room += last
+		chunks++
+	}
+	return chunks
+}
+
+// Reserve is Prepare for atoms that may come at any time: the room stays until they do, whatever
+// chunks refreshes give up before.
+func (s *Shard) Reserve(t *Table, n int) error {
+	if n == 0 {
+		return nil
+	}
+	if err := s.ReserveSlots(n); err != nil {
+		return err
+	}
+	return t.reserveLasting(n)
+}
 
 // CreateRows takes handles and rows in the table, as many as fit in one run but at most n.
 // The rows hold zeroes. If alive is set, the atoms are alive at once; otherwise the caller
@@ -35,90 +148,12 @@ func (s *Shard) CreateRows(t *Table, n int, alive bool) (Rows, error) {
 	return c.rows(from, from+n), nil
 }
 
-// Atom returns the atom in row i.
-func (r Rows) Atom(i int) Atom {
-	return Atom{Handle: r.Handle(i), Chunk: r.chunk, Row: r.from + i}
-}
-
 // PublishRows makes the atoms of rows alive to all goroutines.
 func (s *Shard) PublishRows(r Rows) {
 	staging := s.tally.staging
 	for _, h := range r.Handles() {
 		s.space.Slot(h).StoreBatched(uint32(h) ^ staging) // publishes loc and the row
 	}
-}
-
-// MarkMatching marks the atoms of the first rows that match, but no more than most. It returns how
-// many rows those are, and how many of them were not marked before.
-func (t *Table) MarkMatching(f *Filter, most int) (met, fresh int) {
-	if met = t.MatchingRows(f); met <= most && met == t.Rows() {
-		for _, c := range t.chunks[:t.cur.order+1] {
-			fresh += c.markAll()
-		}
-		return met, fresh
-	}
-	return min(met, most), t.markHead(f, most)
-}
-
-func (t *Table) markHead(f *Filter, most int) (fresh int) {
-	t.head(f, most, func(r Rows) {
-		for row := r.from; row < r.to; row++ {
-			if r.chunk.mark(row) {
-				fresh++
-			}
-		}
-	})
-	return fresh
-}
-
-// head calls do with the first rows that match, but no more than most.
-func (t *Table) head(f *Filter, most int, do func(Rows)) {
-	for i, left := 0, t.Rows(); left > 0 && most > 0; i++ {
-		run := t.Run(i, left)
-		left -= run.Len()
-		run.Matching(f, func(r Rows) bool {
-			r = r.Head(min(most, r.Len()))
-			most -= r.Len()
-			do(r)
-			return most > 0
-		})
-	}
-}
-
-// Field is a component's place in a bundle, which is a struct of components.
-type Field struct {
-	Component int
-	Offset    uintptr
-
-	column int // position in the table
-	size   uintptr
-	of     *mem.Type // nil if it has no pointers
-}
-
-// isPair reports whether the field has no pointers and 16 bytes, the commonest: two numbers.
-func (f *Field) isPair() bool { return f.of == nil && f.size == 16 }
-
-// Fields are a bundle's fields in one table.
-type Fields struct {
-	All           []Field // the pairs, then the others
-	pairs, others []Field
-	end           uintptr // where the last one ends in the bundle
-}
-
-func newFields(all []Field) Fields {
-	pairs, others := make([]Field, 0, len(all)), []Field(nil)
-	end := uintptr(0)
-	for i := range all {
-		if f := &all[i]; f.isPair() {
-			pairs = append(pairs, *f)
-		} else {
-			others = append(others, *f)
-		}
-		end = max(end, all[i].Offset+all[i].size)
-	}
-	n := len(pairs)
-	all = append(pairs, others...)
-	return Fields{all, all[:n:n], all[n:], end}
 }
 
 // AdoptManyPlain stores the atoms of many creates with bundles without pointers as payloads, and

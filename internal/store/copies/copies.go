@@ -1,14 +1,17 @@
-package store
+// Package copies copies the rows that the frames of a world show: it finds which must be copied for
+// one more frame, and memory for them. What a frame is to its readers is store.Frame.
+package copies
 
 import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// copied is the newest copy of some rows of a chunk, for frames: one column, or the handles. A
-// frame shares it if the rows have not changed since.
+// copied is the newest copy of some rows of a chunk: one column, or the handles. A frame shares it
+// if the rows have not changed since.
 //
 // Ownership: as for Frames.
 type copied struct {
@@ -25,28 +28,31 @@ type kept struct {
 	columns []copied // by position in ids
 }
 
+func (k *kept) at(i int) *copied {
+	if i < 0 {
+		return &k.handles
+	}
+	return &k.columns[i]
+}
+
 // copyJob is a run of rows to copy for a frame: a column of a chunk or, at -1, its handles.
 type copyJob struct {
-	from, to *Chunk // the world's, the frame's
+	from, to *store.Chunk // the world's, the frame's
+	kept     *kept        // of from
 	at       int
 }
 
-func (j copyJob) copied() *copied {
-	if j.at < 0 {
-		return &j.from.kept.handles
-	}
-	return &j.from.kept.columns[j.at]
-}
+func (c *copyJob) copied() *copied { return c.kept.at(c.at) }
 
-func (j copyJob) component() int {
-	if j.at < 0 {
-		return handleColumn
+func (c *copyJob) key() poolKey {
+	if c.at < 0 {
+		return poolKey{handleColumn, c.kept.cap}
 	}
-	return j.from.table.ids[j.at]
+	return poolKey{c.kept.ids[c.at], c.kept.cap}
 }
 
 // handleColumn stands for the handles, in place of a component.
-const handleColumn = ComponentsMax
+const handleColumn = store.ComponentsMax
 
 var handleType = mem.TypeOf[handle.Handle]()
 
@@ -65,8 +71,9 @@ var handleType = mem.TypeOf[handle.Handle]()
 type Frames struct {
 	BytesMax uint64 // limit for all buffers
 	Bytes    uint64 // of all existing buffers
-	space    *Space
-	shards   []*Shard
+	space    *store.Space
+	shards   []*store.Shard
+	kept     []*kept // by number of the chunk; nil for none
 	memory   mem.Memory
 	number   uint64 // of the newest frame
 	now      uint64 // the tick in progress
@@ -100,8 +107,8 @@ type replaced struct {
 // trimEvery is the number of frames after which buffers that none of them needed are given back.
 const trimEvery = 64
 
-// NewFrames prepares to make frames of a world.
-func NewFrames(space *Space, shards []*Shard, bytesMax uint64) *Frames {
+// New prepares to make frames of a world.
+func New(space *store.Space, shards []*store.Shard, bytesMax uint64) *Frames {
 	return &Frames{BytesMax: bytesMax, space: space, shards: shards, pools: map[poolKey]*pool{}, found: make([][]copyJob, len(shards))}
 }
 
@@ -111,82 +118,50 @@ func NewFrames(space *Space, shards []*Shard, bytesMax uint64) *Frames {
 // they are not held: their buffers are left to the collector and not used again. After Begin come
 // Walk for each shard, Plan, Copy for each part, and End, or Drop if the frame is not wanted after
 // all.
-func (f *Frames) Begin(old *Frame, components *Set, tick uint64, held []uint64, indexed, lost uint64) *Frame {
+func (f *Frames) Begin(old *store.Frame, components *store.Set, tick uint64, held []uint64, indexed, lost uint64) *store.Frame {
 	f.held, f.indexed, f.lost, f.now = append(f.held[:0], held...), indexed, lost, tick
-	f.reclaim()
-	f.number++
 	x := old
 	if x == nil {
-		x = &Frame{Space: &Space{Growth: f.space.Growth}, Shards: make([]*Shard, len(f.shards))}
-		for i := range x.Shards {
-			x.Shards[i] = &Shard{space: x.Space, id: i}
-		}
+		x = store.NewFrame(f.space, len(f.shards))
 	}
-	x.Number, x.Space.now = f.number, f.space.now
-	x.lengthen(f.space, components)
+	if n := x.Begin(f.number+1, f.space, components); n > len(f.kept) {
+		f.kept = append(f.kept, make([]*kept, n-len(f.kept))...)
+	}
+	f.reclaim()
+	f.number++
 	return x
 }
 
 // Walk finds the rows of a shard that the frame has, and which of them must be copied.
-func (f *Frames) Walk(x *Frame, i int, components *Set) {
-	from, to := f.shards[i], x.Shards[i]
-	f.found[i] = f.found[i][:0]
-	to.tables = to.tables[:min(len(to.tables), len(from.tables))]
-	for k, t := range from.tables {
-		if k == len(to.tables) {
-			to.tables = append(to.tables, &Table{shard: to})
+func (f *Frames) Walk(x *store.Frame, i int, components *store.Set) {
+	jobs := f.found[i][:0]
+	x.Follow(i, f.shards[i], func(to, from *store.Chunk) {
+		ids := from.Table().Components()
+		k := f.kept[from.Number()]
+		if k == nil {
+			k = &kept{ids: ids, cap: from.Cap(), columns: make([]copied, len(ids))}
+			f.kept[from.Number()] = k
 		}
-		of := to.tables[k]
-		of.set, of.ids, of.columns = t.set, t.ids, of.columns[:0]
-		for _, id := range t.ids {
-			of.columns = append(of.columns, x.Space.Columns[id])
-		}
-		f.walk(of, t, components, &f.found[i])
-	}
-}
-
-func (f *Frames) walk(to, from *Table, components *Set, jobs *[]copyJob) {
-	chunks := from.chunks[:from.used()]
-	spare := to.chunks[:cap(to.chunks)]
-	to.chunks, to.cur = to.chunks[:0], noChunk
-	list := *to.shard.space.chunks.Load()
-	for i, c := range chunks {
-		var x *Chunk
-		if i < len(spare) {
-			x = spare[i]
-		}
-		if x == nil {
-			x = new(Chunk)
-		}
-		to.chunks = append(to.chunks, x)
-		to.cur = x
-		x.table, x.base, x.n, x.order, x.first, x.changed = to, c.base, c.n, i, c.first, c.changed
-		x.written = append(x.written[:0], c.written...)
-		x.copyBits(c)
-		list[c.number()] = chunkEntry{x, to.shard.id}
-		if c.kept == nil {
-			c.kept = &kept{ids: from.ids, cap: c.Cap(), columns: make([]copied, len(from.ids))}
-		}
-		if f.good(&c.kept.handles, c.changed) {
-			x.handles = mem.Slice[handle.Handle](c.kept.handles.rows, c.n)
-		} else {
-			*jobs = append(*jobs, copyJob{c, x, -1})
-		}
-		for at, id := range from.ids {
-			if !components.Has(id) {
-				continue
-			}
-			if f.good(&c.kept.columns[at], f.younger(c.changed, c.written[at])) {
-				to.columns[at].enter(c.number(), c.kept.columns[at].rows, c.n)
+		changed, written := from.Stamps()
+		share := func(at int, stamp uint32) {
+			if of := k.at(at); f.good(of, stamp) {
+				to.Enter(at, of.rows)
 			} else {
-				*jobs = append(*jobs, copyJob{c, x, at})
+				jobs = append(jobs, copyJob{from, to, k, at})
 			}
 		}
-	}
+		share(-1, changed)
+		for at, id := range ids {
+			if components.Has(id) {
+				share(at, f.younger(changed, written[at]))
+			}
+		}
+	})
+	f.found[i] = jobs
 }
 
 // age is how many ticks a stamp is old.
-func (f *Frames) age(stamp uint32) uint32 { return f.space.now - stamp }
+func (f *Frames) age(stamp uint32) uint32 { return uint32(f.now) - stamp }
 
 func (f *Frames) younger(a, b uint32) uint32 {
 	if f.age(a) < f.age(b) {
@@ -214,13 +189,9 @@ func (f *Frames) Plan() (parts, bytes int, ok bool) {
 			}
 			k := j.copied()
 			*k = copied{rows, f.now, f.number}
-			if j.at < 0 {
-				j.to.handles = mem.Slice[handle.Handle](rows, j.to.n)
-			} else {
-				j.to.table.columns[j.at].enter(j.to.number(), rows, j.to.n)
-			}
+			j.to.Enter(j.at, rows)
 			f.jobs = append(f.jobs, j)
-			bytes += j.to.n * int(f.size(j.component()))
+			bytes += len(j.from.Handles()) * int(f.size(j.key().component))
 			if bytes-begun >= partBytes {
 				f.ends, begun = append(f.ends, len(f.jobs)), bytes
 			}
@@ -242,12 +213,10 @@ func (f *Frames) Copy(part int, component *int) {
 		from = f.ends[part-1]
 	}
 	for _, j := range f.jobs[from:f.ends[part]] {
-		if j.at < 0 {
-			copy(j.to.handles, j.from.handles[:j.to.n])
-		} else {
-			*component = j.component()
-			j.from.table.columns[j.at].copyOut(j.copied().rows, j.from.number(), j.to.n)
+		if j.at >= 0 {
+			*component = j.key().component
 		}
+		j.from.CopyRows(j.at, j.copied().rows)
 	}
 }
 
@@ -260,15 +229,10 @@ func (f *Frames) End() {
 }
 
 // Drop gives up a frame that could not be completed, and the copies that were made for it.
-func (f *Frames) Drop(x *Frame) {
+func (f *Frames) Drop(x *store.Frame) {
 	x.Empty()
-	for _, s := range x.Shards {
-		for _, t := range s.tables {
-			t.chunks, t.cur = t.chunks[:0], noChunk
-		}
-	}
 	for _, j := range f.jobs {
-		f.release(poolKey{j.component(), j.from.kept.cap}, j.copied().rows, f.number)
+		f.release(j.key(), j.copied().rows, f.number)
 		*j.copied() = copied{}
 	}
 	f.End()
@@ -278,7 +242,7 @@ func (f *Frames) Drop(x *Frame) {
 // buffer returns where a job copies to: the buffer of the last time, if no frame sees that, or
 // another. It returns false if the buffers would take more than BytesMax.
 func (f *Frames) buffer(j copyJob) (mem.Address, bool) {
-	key, k := poolKey{j.component(), j.from.kept.cap}, j.copied()
+	key, k := j.key(), j.copied()
 	if k.rows != nil {
 		switch {
 		case f.seen(key.component, k.made, f.number):
@@ -306,7 +270,7 @@ func (f *Frames) buffer(j copyJob) (mem.Address, bool) {
 	if key.component == handleColumn {
 		return f.memory.Reserve(handleType, key.rows), true
 	}
-	return f.memory.Reserve(f.space.Columns[key.component].of, key.rows), true
+	return f.memory.Reserve(f.space.TypeOf(key.component), key.rows), true
 }
 
 // bytes is the size of a buffer.
@@ -316,7 +280,7 @@ func (f *Frames) size(component int) uintptr {
 	if component == handleColumn {
 		return handleType.Size
 	}
-	return f.space.Columns[component].of.Size
+	return f.space.TypeOf(component).Size
 }
 
 // release makes a buffer free, or leaves it to the collector.
@@ -346,14 +310,13 @@ func (f *Frames) seen(component int, made, until uint64) bool {
 // reclaim frees the buffers that no held frame sees. Every trimEvery frames it gives back those
 // that were not needed for a while.
 func (f *Frames) reclaim() {
-	for _, k := range f.space.takeDropped() {
-		for at, c := range k.columns {
-			if c.rows != nil {
-				f.replaced = append(f.replaced, replaced{poolKey{k.ids[at], k.cap}, c.rows, c.made, f.number + 1})
+	for _, number := range f.space.TakeDropped() {
+		if k := f.kept[number]; k != nil {
+			f.replace(poolKey{handleColumn, k.cap}, k.handles)
+			for at, c := range k.columns {
+				f.replace(poolKey{k.ids[at], k.cap}, c)
 			}
-		}
-		if k.handles.rows != nil {
-			f.replaced = append(f.replaced, replaced{poolKey{handleColumn, k.cap}, k.handles.rows, k.handles.made, f.number + 1})
+			f.kept[number] = nil
 		}
 	}
 	f.replaced = slices.DeleteFunc(f.replaced, func(r replaced) bool {
@@ -378,16 +341,16 @@ func (f *Frames) reclaim() {
 	}
 }
 
+// replace notes that no later frame will see a copy.
+func (f *Frames) replace(key poolKey, c copied) {
+	if c.rows != nil {
+		f.replaced = append(f.replaced, replaced{key, c.rows, c.made, f.number + 1})
+	}
+}
+
 // Forget gives all copies and buffers back. Frames that are held keep theirs.
 func (f *Frames) Forget() {
-	for _, s := range f.shards {
-		for _, t := range s.tables {
-			for _, c := range t.chunks {
-				c.kept = nil
-			}
-		}
-	}
-	_ = f.space.takeDropped()
+	clear(f.kept)
 	clear(f.pools)
 	f.replaced, f.Bytes = nil, 0
 }
