@@ -160,7 +160,7 @@ func New(w *world.World, name string, o Options) *Relation {
 	}
 	r.idle = Reader{tree: r.tree, relation: r, refused: &r.refused}
 	r.requests = engine.NewRequests(d, name, r.apply)
-	r.part = d.Extend(adapter{r}).(part)
+	r.part = d.Extend(adapter{r})
 	return r
 }
 

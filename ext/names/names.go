@@ -114,7 +114,7 @@ func New[K Name](w *world.World, label string, o Options) *Names[K] {
 		byHandle: newIndex(func(b *binding[K]) uint64 { return hashHandle(b.handle) }),
 	}
 	n.requests = engine.NewRequests(d, label, n.apply)
-	n.part = d.Extend(adapter[K]{n}).(part)
+	n.part = d.Extend(adapter[K]{n})
 	return n
 }
 

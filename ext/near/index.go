@@ -77,7 +77,7 @@ func New[P any](w *world.World, at func(P) Point, o Options, terms ...world.Term
 	}
 	x.upkeep.init(x)
 	x.upkeep.update(w.Tick(), extend.Alone)
-	x.viewable = d.Derive(adapter{x}, x.name).(viewable)
+	x.viewable = d.Derive(adapter{x}, x.name)
 	return x
 }
 

@@ -78,9 +78,9 @@ func (b *Build) Query(terms ...Term) *Query {
 	b.mustOpen("Build.Query")
 	if b.shard == nil {
 		b.access.Exclusive = true
-		return newQuery(b.bind("Build.Query"), b.w.shards, terms)
+		return newQuery(b.binding("Build.Query"), b.w.shards, terms)
 	}
-	return newQuery(b.bind("Build.Query"), b.w.shards[b.shard.ID():b.shard.ID()+1], terms)
+	return newQuery(b.binding("Build.Query"), b.w.shards[b.shard.ID():b.shard.ID()+1], terms)
 }
 
 func (b *Build) mustOpen(call string) {
@@ -151,7 +151,7 @@ func (b *binding) guard(what string) (g check.Guard) {
 // between ticks, a *Frame for reading at any time. See package world.
 type Binder interface{ bind(call string) binding }
 
-func (b *Build) bind(call string) binding {
+func (b *Build) binding(call string) binding {
 	b.mustOpen(call)
 	owner := len(b.w.shards)
 	if b.shard != nil {
@@ -161,7 +161,7 @@ func (b *Build) bind(call string) binding {
 		call: fmt.Sprintf("system %q, %s", b.system, call), user: b.user}
 }
 
-func (w *World) bind(call string) binding {
+func (w *World) binding(call string) binding {
 	mustBe(w, call)
 	w.mustIdle(call)
 	return binding{w: w, owner: len(w.shards), idle: true, lookup: &w.lookup, access: &extend.Access{}, call: call, user: w.user}
@@ -239,7 +239,7 @@ type Foreign struct {
 
 // AskForeign declares that a component is read in other shards.
 func (b *Build) AskForeign(t reflect.Type, shards []int) Foreign {
-	bound := b.bind("world.ReadForeign")
+	bound := b.binding("world.ReadForeign")
 	id := b.w.componentOf(t, bound.call)
 	f := Foreign{
 		space: b.w.space, column: b.w.space.Columns[id],
@@ -266,7 +266,7 @@ func (f *Foreign) At(h handle.Handle) mem.Address {
 
 // AskResource declares that a resource is read, and returns it.
 func (b *Build) AskResource(t reflect.Type) Resource {
-	bound := b.bind("world.ReadResource")
+	bound := b.binding("world.ReadResource")
 	id, r := b.w.ResourceOf(t, bound.call)
 	bound.access.ResourceReads.Add(id)
 	return r
@@ -274,7 +274,7 @@ func (b *Build) AskResource(t reflect.Type) Resource {
 
 // AskToWrite declares that a resource is read and written, by a global system, and returns it.
 func (b *Build) AskToWrite(t reflect.Type) Resource {
-	bound := b.bind("world.WriteResource")
+	bound := b.binding("world.WriteResource")
 	id, r := b.w.ResourceOf(t, bound.call)
 	_, parts := r.Cells()
 	switch {
@@ -291,7 +291,7 @@ func (b *Build) AskToWrite(t reflect.Type) Resource {
 
 // AskToAdd declares that the shard adds to an accumulator, and returns it.
 func (b *Build) AskToAdd(t reflect.Type) Resource {
-	bound := b.bind("world.Accumulate")
+	bound := b.binding("world.Accumulate")
 	id, r := b.w.ResourceOf(t, bound.call)
 	b.mustHaveShard("world.Accumulate", "each shard has a part of its own")
 	if _, parts := r.Cells(); parts == 0 {
@@ -304,7 +304,7 @@ func (b *Build) AskToAdd(t reflect.Type) Resource {
 // AskMessages declares that messages of a type are received, and returns them, with the guard of the
 // receiver.
 func (b *Build) AskMessages(t reflect.Type) (Messages, check.Guard) {
-	bound := b.bind("world.Receive")
+	bound := b.binding("world.Receive")
 	b.mustHaveShard("world.Receive", "messages are delivered to the shard that holds the entity")
 	return b.w.MessagesOf(t, bound.call), bound.guard(fmt.Sprintf("the receiver of message %v", t))
 }

@@ -155,7 +155,7 @@ func (f *Frame) must(call string) {
 	}
 }
 
-func (f *Frame) bind(call string) binding {
+func (f *Frame) binding(call string) binding {
 	f.must(call)
 	return binding{w: f.image.w, owner: len(f.image.w.shards), lookup: f.image.lookup(), access: &extend.Access{}, call: call, frame: f}
 }
@@ -168,7 +168,7 @@ func (f *Frame) Tick() uint64 {
 
 // Query selects the frame's entities that match the terms, as World.Query does.
 func (f *Frame) Query(terms ...Term) *Query {
-	b := f.bind("Frame.Query")
+	b := f.binding("Frame.Query")
 	return newQuery(b, b.w.shards, terms)
 }
 

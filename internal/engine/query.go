@@ -45,7 +45,7 @@ type queryPart struct {
 }
 
 // Query selects all entities that match the terms, for use between ticks. See package world.
-func (w *World) Query(terms ...Term) *Query { return newQuery(w.bind("World.Query"), w.shards, terms) }
+func (w *World) Query(terms ...Term) *Query { return newQuery(w.binding("World.Query"), w.shards, terms) }
 
 func newQuery(b binding, shards []*store.Shard, terms []Term) *Query {
 	q := &Query{w: b.w, access: b.access, idle: b.idle, frame: b.frame != nil, guard: b.guard("a Query"), limit: math.MaxInt, parts: make([]queryPart, len(shards))}

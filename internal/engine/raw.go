@@ -34,13 +34,13 @@ func (s *entityContextSelf) self() Self { return (*EntityContext)(unsafe.Pointer
 func (s *portSelf) self() Self { return (*Port)(unsafe.Pointer(s)) }
 
 // Safety: as for worldSelf.self.
-func (s *worldSelf) bind(call string) binding { return (*World)(unsafe.Pointer(s)).bind(call) }
+func (s *worldSelf) bind(call string) binding { return (*World)(unsafe.Pointer(s)).binding(call) }
 
 // Safety: as for worldSelf.self.
-func (s *buildSelf) bind(call string) binding { return (*Build)(unsafe.Pointer(s)).bind(call) }
+func (s *buildSelf) bind(call string) binding { return (*Build)(unsafe.Pointer(s)).binding(call) }
 
 // Safety: as for worldSelf.self.
-func (s *frameSelf) bind(call string) binding { return (*Frame)(unsafe.Pointer(s)).bind(call) }
+func (s *frameSelf) bind(call string) binding { return (*Frame)(unsafe.Pointer(s)).binding(call) }
 
 // Safety: as for worldSelf.self.
 func (s *frameSelf) itself() *Frame { return (*Frame)(unsafe.Pointer(s)) }
