@@ -219,13 +219,13 @@ func Ask(a Binder, call string, write bool, t reflect.Type) Asking {
 }
 
 // Keep completes an accessor, which has the view.
-func (x *Asking) Keep(accessor any, v *store.View) {
-	b := &x.bound
+func (a *Asking) Keep(accessor any, v *store.View) {
+	b := &a.bound
 	if check.Enabled && b.frame == nil {
-		v.Guard(b.guard(fmt.Sprintf("the accessor of component %q", b.w.components[x.key.component].name)))
+		v.Guard(b.guard(fmt.Sprintf("the accessor of component %q", b.w.components[a.key.component].name)))
 	}
 	if b.idle {
-		b.w.accessors[x.key] = accessor
+		b.w.accessors[a.key] = accessor
 	}
 }
 

@@ -240,4 +240,4 @@ func (c changer) Renumber(p mem.Pointer, now func(component int) int) {
 
 func (a assigner) Describe() store.Description { return Describe("set of bundle", a.b.name) }
 
-func (x *flagger) Describe() store.Description { return store.Description{Name: "flags of the entity"} }
+func (f *flagger) Describe() store.Description { return store.Description{Name: "flags of the entity"} }

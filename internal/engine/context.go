@@ -351,7 +351,7 @@ type random struct {
 	rand   *rand.Rand
 }
 
-func (s *random) init() { s.rand = rand.New(&s.source) }
+func (r *random) init() { r.rand = rand.New(&r.source) }
 
 // Rand returns the random numbers of the running system or hook on this shard in this tick. See
 // package world.

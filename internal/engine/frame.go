@@ -334,14 +334,14 @@ type image struct {
 }
 
 // lookup finds where entities were, by an index that is made on the first call.
-func (x *image) lookup() *slots.Lookup {
-	if index := x.index.Load(); index != nil {
+func (i *image) lookup() *slots.Lookup {
+	if index := i.index.Load(); index != nil {
 		return &index.Lookup
 	}
-	f := x.of
+	f := i.of
 	f.indexing.Lock()
 	defer f.indexing.Unlock()
-	if index := x.index.Load(); index != nil {
+	if index := i.index.Load(); index != nil {
 		return &index.Lookup
 	}
 	f.mu.Lock()
@@ -352,14 +352,14 @@ func (x *image) lookup() *slots.Lookup {
 	if from != nil {
 		was, index = from.frame, from.index.Load()
 	}
-	index = x.frame.Index(len(x.w.shards)+1, was, index)
-	x.w.space.Lookup = index.Lookup
-	x.index.Store(index)
+	index = i.frame.Index(len(i.w.shards)+1, was, index)
+	i.w.space.Lookup = index.Lookup
+	i.index.Store(index)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.mu.over == nil && x.refs > 0 {
+	if f.mu.over == nil && i.refs > 0 {
 		f.unindex()
-		f.mu.indexed = x
+		f.mu.indexed = i
 	}
 	return &index.Lookup
 }

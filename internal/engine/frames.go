@@ -93,12 +93,12 @@ func (f *frames) wait(ctx context.Context, v *View) (*Frame, error) {
 }
 
 // frame makes the Frame of a view.
-func (got captured) frame(v *View) (*Frame, error) {
-	if got.err != nil {
-		return nil, got.err
+func (c captured) frame(v *View) (*Frame, error) {
+	if c.err != nil {
+		return nil, c.err
 	}
-	f := &Frame{image: got.image, components: v.components, extensions: v.extensions}
-	f.cleanup = runtime.AddCleanup(f, func(x *image) { x.of.release(x, true) }, got.image)
+	f := &Frame{image: c.image, components: v.components, extensions: v.extensions}
+	f.cleanup = runtime.AddCleanup(f, func(x *image) { x.of.release(x, true) }, c.image)
 	return f, nil
 }
 
@@ -490,14 +490,14 @@ func (w *World) view(x any, name string) *extensionView {
 	return v
 }
 
-func (x *extensionView) enter(v *View) {
-	if x.w != v.w {
-		panic(fmt.Sprintf("world: World.NewView: %q belongs to another world; use that world's own", x.name))
+func (e *extensionView) enter(v *View) {
+	if e.w != v.w {
+		panic(fmt.Sprintf("world: World.NewView: %q belongs to another world; use that world's own", e.name))
 	}
-	v.extensions = append(v.extensions, x.number)
+	v.extensions = append(v.extensions, e.number)
 }
 
-func (x *extensionView) framed() (*World, int) { return x.w, x.number }
+func (e *extensionView) framed() (*World, int) { return e.w, e.number }
 
 // copyOf returns the frame's copy of an extension.
 func (f *Frame) copyOf(x *extensionView, call string) extend.Copy {
@@ -556,11 +556,11 @@ func (c *capturing) survey(w *World) {
 }
 
 // drop leaves copies to the collector.
-func (e *framed) drop(which func(*extensionCopy) bool) {
-	if e.newest != nil && which(e.newest) {
-		e.newest = nil
+func (f *framed) drop(which func(*extensionCopy) bool) {
+	if f.newest != nil && which(f.newest) {
+		f.newest = nil
 	}
-	e.copies = slices.DeleteFunc(e.copies, which)
+	f.copies = slices.DeleteFunc(f.copies, which)
 }
 
 // plan finds what a frame has of the extensions, and what of that must be copied. It returns the

@@ -67,12 +67,12 @@ type Sending struct {
 }
 
 // Done hands over the request. The refresh publishes those of systems.
-func (x Sending) Done() {
-	if x.port != nil {
-		x.port.Send()
+func (s Sending) Done() {
+	if s.port != nil {
+		s.port.Send()
 	}
-	if x.times != nil {
-		x.times.DropClocks(x.To.Address, 1)
+	if s.times != nil {
+		s.times.DropClocks(s.To.Address, 1)
 	}
 }
 
@@ -161,10 +161,10 @@ func (s *sender) roomFor(k *queue.Kind, n int) (Sending, error) {
 }
 
 // Direct returns the address of the payload of a request to a shard, for which there is room.
-func (x *Sending) Direct(w *World, k *queue.Kind, shard int) mem.Pointer {
-	q, done := x.queue, queue.Finisher(nil)
-	if x.port != nil {
-		q, done = x.port.out, x.port.finisher()
+func (s *Sending) Direct(w *World, k *queue.Kind, shard int) mem.Pointer {
+	q, done := s.queue, queue.Finisher(nil)
+	if s.port != nil {
+		q, done = s.port.out, s.port.finisher()
 	}
 	_, at := k.Push(q, handle.None, w.engine.Epoch.Load(), queue.To(shard), done)
 	return at
