@@ -35,9 +35,9 @@ type Reader[T any] struct {
 
 // Writer is a Reader that may also be written through: what it returns for writing counts as
 // written in this tick. On the idle world, if its inputs are recorded, what a Writer returns is for
-// the function of Scheduler.Between that asked for it, or until the next tick: ask again after that.
-// What is written later, or through a Reader, is a change that no log and no durable.Store notices.
-// The check build does, unless it is behind a pointer.
+// the function of Scheduler.Between that asked for it, or until the next tick: ask again after
+// that. What is written later, or through a Reader, is a change that no log and no durable.Store
+// notices. The check build does, unless it is behind a pointer.
 type Writer[T any] struct{ Reader[T] }
 
 // Read asks for reading a component. It panics if T is not registered.

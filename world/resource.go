@@ -32,9 +32,9 @@ type resourcePart[T any] struct {
 	_     [64]byte // other shards' parts are written by other workers
 }
 
-// RegisterResource makes T a resource of the world with its first value, under a name that logs
-// and tools use. The value stays where it is, so a T may have what the type of a component must not:
-// a lock, say. It panics if the name is empty, if the type or name is taken, or if there are 256
+// RegisterResource makes T a resource of the world with its first value, under a name that logs and
+// tools use. The value stays where it is, so a T may have what the type of a component must not: a
+// lock, say. It panics if the name is empty, if the type or name is taken, or if there are 256
 // resources already. When to call it: see Register.
 func RegisterResource[T any](w *World, name string, first T) *Resource[T] {
 	r := newResource[T](w, "world.RegisterResource", name)

@@ -13,7 +13,9 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Build is the argument of a system's constructor, once per shard. See package world.
+// Build is the argument of a system's constructor, once per shard.
+//
+// Ownership: the goroutine that constructs the system, until Finish.
 type Build struct {
 	buildSelf
 	w      *World
@@ -54,8 +56,7 @@ func (b *Build) Finish() *extend.Access {
 	return b.access
 }
 
-// Shard returns the shard the system is being built for, or AllShards for a global one. See package
-// world.
+// Shard returns the shard the system is being built for, or AllShards for a global one.
 func (b *Build) Shard() int {
 	if b.shard == nil {
 		return AllShards
@@ -66,14 +67,14 @@ func (b *Build) Shard() int {
 // Shards returns the number of shards of the world.
 func (b *Build) Shards() int { return len(b.w.shards) }
 
-// Creates declares that the system creates from the bundles. See package world.
+// Creates declares that the system creates from the bundles.
 func (b *Build) Creates(bundles ...ComponentSet) {
 	b.mustOpen("Build.Creates")
 	b.access.Writes = b.access.Writes.Union(b.w.SetOf("Build.Creates", bundles))
 }
 
 // Query selects the shard's entities that match the terms, or for a global system those of all
-// shards; see Term. See package world.
+// shards; see Term.
 func (b *Build) Query(terms ...Term) *Query {
 	b.mustOpen("Build.Query")
 	if b.shard == nil {
@@ -83,6 +84,7 @@ func (b *Build) Query(terms ...Term) *Query {
 	return newQuery(b.bind("Build.Query"), b.w.shards[b.shard.ID():b.shard.ID()+1], terms)
 }
 
+// mustOpen panics if the constructor has returned.
 func (b *Build) mustOpen(call string) {
 	if b == nil {
 		panic(fmt.Sprintf("world: %s of a nil Build; use the one that a system's constructor is given", call))
@@ -148,9 +150,10 @@ func (b *binding) guard(what string) (g check.Guard) {
 }
 
 // Binder makes accessors and filters: a *Build within a system's constructor, a *World for use
-// between ticks, a *Frame for reading at any time. See package world.
+// between ticks, a *Frame for reading at any time.
 type Binder interface{ bind(call string) binding }
 
+// bind implements Binder.
 func (b *Build) bind(call string) binding {
 	b.mustOpen(call)
 	owner := len(b.w.shards)
@@ -161,6 +164,7 @@ func (b *Build) bind(call string) binding {
 		call: fmt.Sprintf("system %q, %s", b.system, call), user: b.user}
 }
 
+// bind implements Binder, for the idle world.
 func (w *World) bind(call string) binding {
 	mustBe(w, call)
 	w.mustIdle(call)
@@ -187,6 +191,7 @@ type Asking struct {
 	key   accessorKey
 }
 
+// accessorKey is what an accessor is for.
 type accessorKey struct {
 	component int
 	write     bool
@@ -229,7 +234,9 @@ func (a *Asking) Keep(accessor any, v *store.View) {
 	}
 }
 
-// Foreign reads one component of any shard's entities: see world.ForeignReader.
+// Foreign reads one component of any shard's entities; see world.ForeignReader.
+//
+// Ownership: the system and shard it was built for.
 type Foreign struct {
 	space  *store.Space
 	column *store.Column
@@ -301,8 +308,8 @@ func (b *Build) AskToAdd(t reflect.Type) Resource {
 	return r
 }
 
-// AskMessages declares that messages of a type are received, and returns them, with the guard of the
-// receiver.
+// AskMessages declares that messages of a type are received, and returns them, with the guard of
+// the receiver.
 func (b *Build) AskMessages(t reflect.Type) (Messages, check.Guard) {
 	bound := b.bind("world.Receive")
 	b.mustHaveShard("world.Receive", "messages are delivered to the shard that holds the entity")

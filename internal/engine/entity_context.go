@@ -13,7 +13,7 @@ import (
 )
 
 // EntityContext is what a function acts through: on the entity that it was called on, at once; on
-// the rest of the world by requests, which the next refresh applies. See package world.
+// the rest of the world by requests, which the next refresh applies.
 type EntityContext struct {
 	entityContextSelf
 	c        *Context
@@ -32,8 +32,8 @@ func (e *EntityContext) begin(c *Context, function string, h handle.Handle, l sl
 // over ends the call.
 func (e *EntityContext) over() { e.l = 0 }
 
-// end ends a call in a refresh. in is a value of Panic.In, and v the recovered value. It returns the
-// panic if the refresh keeps it.
+// end ends a call in a refresh. in is a value of Panic.In, and v the recovered value. It returns
+// the panic if the refresh keeps it.
 func (e *EntityContext) end(in string, v any) (queue.Outcome, *Panic) {
 	e.over()
 	if e.returned {
@@ -65,13 +65,13 @@ func (e *EntityContext) world() *World {
 func (e *EntityContext) Handle() handle.Handle { return e.h }
 
 // Tick returns the number of the tick that ends, or, when an idle world calls the function, of the
-// next tick. See package world.
+// next tick.
 func (e *EntityContext) Tick() uint64 { return e.c.Tick() }
 
 // Shard returns the number of the shard the function runs on.
 func (e *EntityContext) Shard() int { return e.c.Shard() }
 
-// Alive reports whether an entity is alive. See package world.
+// Alive reports whether an entity is alive.
 func (e *EntityContext) Alive(h handle.Handle) bool {
 	if e.c.isElsewhere(h) { // staged ones were created by functions there
 		return e.c.w.space.Alive(h)
@@ -79,7 +79,7 @@ func (e *EntityContext) Alive(h handle.Handle) bool {
 	return e.c.w.space.Present(h)
 }
 
-// Status returns what a handle stands for. See package world.
+// Status returns what a handle stands for.
 func (e *EntityContext) Status(h handle.Handle) Status {
 	switch {
 	case h == e.h && e.c.w.space.Marked(e.mustRun("EntityContext.Status")):
@@ -93,8 +93,7 @@ func (e *EntityContext) Status(h handle.Handle) Status {
 	return Unused // another shard has just created it
 }
 
-// Destroy marks the function's entity, or requests that another entity be destroyed. See package
-// world.
+// Destroy marks the function's entity, or requests that another entity be destroyed.
 func (e *EntityContext) Destroy(h handle.Handle) error {
 	if l := e.mustRun("EntityContext.Destroy"); h == e.h {
 		e.c.w.space.Mark(l)

@@ -8,20 +8,20 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Flags is a set of up to 8 flags of an entity, one bit each. See package world.
+// Flags is a set of up to 8 flags of an entity, one bit each.
 type Flags = slots.Flags
 
-// Flag gives an entity flags; those that it has stay. See package world.
+// Flag gives an entity flags; those that it has stay.
 func Flag(by Self, h handle.Handle, f Flags) error {
 	return setFlags(by, "world.Flag", h, flagging{set: f})
 }
 
-// Unflag takes flags from an entity, if it has them. See package world.
+// Unflag takes flags from an entity, if it has them.
 func Unflag(by Self, h handle.Handle, f Flags) error {
 	return setFlags(by, "world.Unflag", h, flagging{cleared: f})
 }
 
-// FlagsOf returns the flags of an entity, or none if it is not alive. See package world.
+// FlagsOf returns the flags of an entity, or none if it is not alive.
 func FlagsOf(by Self, h handle.Handle) Flags {
 	mustActor(by, "world.FlagsOf")
 	switch by := by.(type) {

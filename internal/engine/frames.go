@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"runtime"
@@ -18,10 +17,6 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/internal/store/copies"
 )
-
-// ErrFrames is returned when as many frames are held as FramesMax allows, or when one more would
-// take more memory than FramesBytes.
-var ErrFrames = errors.New("world: too many frames")
 
 // framesIdle is the number of ticks without a frame after which the memory of frames is given back.
 const framesIdle = 64
@@ -62,6 +57,7 @@ type captured struct {
 	err   error
 }
 
+// newFrames makes the frames of a world: none.
 func newFrames(w *World) *frames {
 	return &frames{max: w.options.FramesMax, world: weak.Make(w)}
 }
@@ -272,6 +268,7 @@ const (
 	copyAlone = 64 << 10
 )
 
+// newCapturing makes what captures frames of a world, with its steps bound.
 func newCapturing(w *World) *capturing {
 	c := &capturing{f: w.frames, copies: copies.New(w.space, w.shards, uint64(w.options.FramesBytes))}
 	c.walk = func(i int) { c.copies.Walk(c.frame, i, &c.union) }
@@ -587,8 +584,8 @@ func (c *capturing) plan(x *image) (bytes int, ok bool) {
 	return bytes, true
 }
 
-// planOne finds the memory for a copy: that of the copy that no frame has and that is closest to
-// the present state.
+// planOne finds the memory for a copy of an extension. It takes the memory of the copy that no
+// frame has and that is closest to the present state.
 func (c *capturing) planOne(e *framed) (bytes int, ok bool) {
 	var x *extensionCopy
 	for _, y := range e.copies {
@@ -619,6 +616,7 @@ func (c *capturing) planOne(e *framed) (bytes int, ok bool) {
 // bytes returns the memory of all copies, of rows and extensions.
 func (c *capturing) bytes() uint64 { return c.copies.Bytes + c.extensionBytes() }
 
+// extensionBytes returns the memory of the copies of extensions.
 func (c *capturing) extensionBytes() (bytes uint64) {
 	for _, e := range c.framed {
 		for _, x := range e.copies {

@@ -98,8 +98,8 @@ type groupPart struct {
 	n  int
 }
 
-// NewGroup makes a Group, which is a ComponentSet. It returns ErrTooLarge if no queue can ever hold the
-// group. The world must be idle.
+// NewGroup makes a Group, which is a ComponentSet. It returns ErrTooLarge if no queue can ever hold
+// the group. The world must be idle.
 func (w *World) NewGroup(x Grouping) (*Group, error) {
 	g := &Group{Part: Part{w: w, only: -1, what: "prefab", name: x.Name}, links: x.Links, size: x.LinkSize, requests: len(x.Of) + x.Links}
 	units, fresh := uint64(x.Links)*uint64(x.LinkSize), map[store.Set]*Bundle{}
@@ -259,6 +259,7 @@ func (g *Group) Home(by Actor) int {
 	return -1
 }
 
+// check refuses an actor of another world.
 func (g *Group) check(by Self, call string) {
 	if by == nil || by.world() != g.w {
 		g.w.panicForeign(by, call, "prefab", g.name)
@@ -291,6 +292,8 @@ func (g *Group) reserve(m *Making, dst []handle.Handle) (to []handle.Handle, err
 	return to, err
 }
 
+// reserveIn makes room for the group in a shard, and appends the handles that its entities will
+// have. For the idle world it only looks whether there is room.
 func (g *Group) reserveIn(m *Making, i int, dst []handle.Handle) ([]handle.Handle, error) {
 	s := g.w.shards[i]
 	m.shard = i
@@ -353,8 +356,9 @@ func (g *Group) Create(m *Making, i int, v mem.Address) {
 	}
 }
 
-// End ends the group. With an error a port sends nothing, and the world, which has created nothing, is
-// as before Begin. End returns the error of the batch. Other actors have already made the entities.
+// End ends the group. With an error a port sends nothing, and the world, which has created nothing,
+// is as before Begin. End returns the error of the batch. Other actors have already made the
+// entities.
 func (g *Group) End(m *Making, err error) error {
 	if w, ok := m.by.(*World); ok && err != nil {
 		w.cursor, w.run = m.cursor, m.run

@@ -11,7 +11,9 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Hook is a function that is called when something has happened to entities. See package world.
+// Hook is a function that is called when something has happened to entities.
+//
+// Ownership: the world's; each of parts is called by the worker of its shard.
 type Hook struct {
 	w     *World
 	name  string
@@ -29,7 +31,7 @@ type hookPart struct {
 	off    bool
 }
 
-// Observe makes a hook under a name that errors use. See package world.
+// Observe makes a hook under a name that errors use.
 func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Context, on Event, hs []handle.Handle), parts ...ComponentSet) *Hook {
 	mustBe(w, "World.Observe")
 	w.mustIdle("World.Observe")
@@ -88,7 +90,7 @@ func (w *World) mustObserve(h *Hook) {
 	}
 }
 
-// SetEnabled enables or disables the hook. See package world.
+// SetEnabled enables or disables the hook.
 func (h *Hook) SetEnabled(on bool) {
 	h.w.mustIdle("Hook.SetEnabled")
 	h.w.touched = h.w.touched || h.off == on
@@ -111,21 +113,12 @@ func (h *Hook) Disable(shard int) { h.parts[shard].off = true }
 // Event is a kind of event of entities for which hooks are called; or several, joined by |.
 type Event uint8
 
-// The events, in the order in which hooks are called for them.
+// The events, in the order in which hooks are called for them; see world.Event.
 const (
-	// OnCreate is for entities that were created with all of the hook's components.
 	OnCreate Event = 1 << iota
-	// OnRemove is for entities that had all of the components and no longer do. The values are
-	// gone.
 	OnRemove
-	// OnAdd is for entities that now have all of the components and did not before.
 	OnAdd
-	// OnSet is for entities that have all of the components and in which one of them was replaced:
-	// by Set, or by Add of a component that they had. It does not report writes through a Writer or
-	// an EntityContext; use Query.ChunksSince for these.
 	OnSet
-	// OnDestroy is for entities that have all of the components and die in this refresh. The
-	// components hold their last values.
 	OnDestroy
 
 	events = iota

@@ -8,7 +8,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Move moves an entity to another shard. See package world.
+// Move moves an entity to another shard.
 func Move(by Self, h handle.Handle, to int) error {
 	mustActor(by, "world.Move")
 	w := by.world()
@@ -38,6 +38,7 @@ func Move(by Self, h handle.Handle, to int) error {
 	panic(notFor(by, "world.Move"))
 }
 
+// move is Move by the World: at once.
 func (w *World) move(h handle.Handle, to *store.Shard) error {
 	if err := w.idle("world.Move by the World"); err != nil {
 		return err
@@ -76,8 +77,7 @@ func (w *World) ShardOf(h handle.Handle) (shard int, ok bool) {
 	return 0, false
 }
 
-// Pin keeps entities that have any of the components in their shard when shards are balanced. See
-// package world.
+// Pin keeps entities that have any of the components in their shard when shards are balanced.
 func (w *World) Pin(components ...ComponentSet) {
 	w.mustIdle("World.Pin")
 	w.touched = true

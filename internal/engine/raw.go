@@ -2,13 +2,15 @@ package engine
 
 import "unsafe"
 
-// isNil reports whether an interface is nil or holds a nil pointer. x must hold no other nil: no map,
-// slice or function.
+// isNil reports whether an interface is nil or holds a nil pointer. x must hold no other nil: no
+// map, slice or function.
 //
-// Safety: the second word of an interface is what it holds, if that is a pointer, or else its address.
+// Safety: the second word of an interface is what it holds, if that is a pointer, or else its
+// address.
 func isNil(x any) bool { return (*[2]unsafe.Pointer)(unsafe.Pointer(&x))[1] == nil }
 
-// What is embedded, as the first field, in the types that define types of package world.
+// These are embedded, as the first field, in the types by which package world defines its own: see
+// Actor.
 type (
 	worldSelf         struct{}
 	contextSelf       struct{}
@@ -18,29 +20,29 @@ type (
 	frameSelf         struct{}
 )
 
-// self returns the World that s is embedded in.
+// self returns the World that w is embedded in.
 //
-// Safety: s is the address of the first field, which is the address of the whole. The same holds for
-// the functions below.
-func (s *worldSelf) self() Self { return (*World)(unsafe.Pointer(s)) }
+// Safety: w is the address of the first field, which is the address of the whole. The same holds
+// for the functions below.
+func (w *worldSelf) self() Self { return (*World)(unsafe.Pointer(w)) }
 
-// Safety: as for worldSelf.self.
-func (s *contextSelf) self() Self { return (*Context)(unsafe.Pointer(s)) }
+// self returns the Context that c is embedded in. Safety: as for worldSelf.self.
+func (c *contextSelf) self() Self { return (*Context)(unsafe.Pointer(c)) }
 
-// Safety: as for worldSelf.self.
-func (s *entityContextSelf) self() Self { return (*EntityContext)(unsafe.Pointer(s)) }
+// self returns the EntityContext that e is embedded in. Safety: as for worldSelf.self.
+func (e *entityContextSelf) self() Self { return (*EntityContext)(unsafe.Pointer(e)) }
 
-// Safety: as for worldSelf.self.
-func (s *portSelf) self() Self { return (*Port)(unsafe.Pointer(s)) }
+// self returns the Port that p is embedded in. Safety: as for worldSelf.self.
+func (p *portSelf) self() Self { return (*Port)(unsafe.Pointer(p)) }
 
-// Safety: as for worldSelf.self.
-func (s *worldSelf) bind(call string) binding { return (*World)(unsafe.Pointer(s)).bind(call) }
+// bind is World.bind. Safety: as for worldSelf.self.
+func (w *worldSelf) bind(call string) binding { return (*World)(unsafe.Pointer(w)).bind(call) }
 
-// Safety: as for worldSelf.self.
-func (s *buildSelf) bind(call string) binding { return (*Build)(unsafe.Pointer(s)).bind(call) }
+// bind is Build.bind. Safety: as for worldSelf.self.
+func (b *buildSelf) bind(call string) binding { return (*Build)(unsafe.Pointer(b)).bind(call) }
 
-// Safety: as for worldSelf.self.
-func (s *frameSelf) bind(call string) binding { return (*Frame)(unsafe.Pointer(s)).bind(call) }
+// bind is Frame.bind. Safety: as for worldSelf.self.
+func (f *frameSelf) bind(call string) binding { return (*Frame)(unsafe.Pointer(f)).bind(call) }
 
-// Safety: as for worldSelf.self.
-func (s *frameSelf) itself() *Frame { return (*Frame)(unsafe.Pointer(s)) }
+// itself returns the Frame that f is embedded in. Safety: as for worldSelf.self.
+func (f *frameSelf) itself() *Frame { return (*Frame)(unsafe.Pointer(f)) }

@@ -62,11 +62,11 @@ func tooLarge(requests, staged, bytes uint64, count string, mostRequests int, si
 type Sending struct {
 	To    mem.Pointer
 	port  *Port        // the port that sends it
-	queue *queue.Queue // that of the system that sends it, if it goes to shards
+	queue *queue.Queue // the queue of the system that sends it, if it goes to shards
 	times *mem.Type    // of a row whose times drop their clocks, as the times in a request do; or nil
 }
 
-// Done hands over the request. The refresh publishes those of systems.
+// Done hands over the request. The refresh publishes the requests of systems.
 func (s Sending) Done() {
 	if s.port != nil {
 		s.port.Send()
@@ -152,6 +152,7 @@ func RoomFor(by Self, call string, k *queue.Kind, n int) (Sending, error) {
 	panic(notFor(by, call))
 }
 
+// roomFor is RoomFor of a system or function.
 func (s *sender) roomFor(k *queue.Kind, n int) (Sending, error) {
 	q := s.open()
 	if !q.Room(n, k.Size()) {
