@@ -74,7 +74,7 @@ func (r *Reader[T]) set(x *engine.Asking) {
 // returned in this tick; or nil if the entity lacks the component or is not within reach. A
 // location that is kept over a refresh, or made up, finds nothing or some row of this
 // component; which one is unchecked. At is small enough to be inlined.
-func (r *Reader[T]) At(l shard.Loc) *T { return store.At[T](&r.view, l) }
+func (r *Reader[T]) At(l shard.Loc) *T { return store.At[T](&r.view, slots.Loc(l)) }
 
 // Slice returns the components of the chunk's entities, or nil if they lack the
 // component. It is small enough to be inlined.

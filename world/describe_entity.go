@@ -42,7 +42,7 @@ func (w *World) DescribeEntity(h handle.Handle) EntityInfo {
 	if l == 0 {
 		return x
 	}
-	x.Shard, x.Flags = space.Owner(l), space.FlagsAt(l)
+	x.Shard, x.Flags = space.Owner(l), Flags(space.FlagsAt(l))
 	for id := range space.Set(l).All {
 		x.Components = append(x.Components, ComponentInfo{of.ComponentName(id), store.ValueAt(space.Columns[id], l)})
 	}

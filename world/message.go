@@ -22,7 +22,7 @@ type Message[M any] struct {
 	w       *engine.World
 	name    string
 	sending queue.Kind
-	wakes   Flags                           // flags that a delivered message takes from its receiver
+	wakes   engine.Flags                    // flags that a delivered message takes from its receiver
 	boxes   []messageBox[M]                 // by shard
 	came    store.Groups[leavingMessage[M]] // in a refresh: messages of atoms that migrate
 }
@@ -71,7 +71,7 @@ func (m *Message[M]) Wakes(f Flags) {
 	if f == 0 {
 		panic("world: Message.Wakes of no flags; name one or more")
 	}
-	m.wakes |= f
+	m.wakes |= engine.Flags(f)
 }
 
 // Send sends a message to an entity. If a *World sends it, it is delivered in the next tick. By

@@ -103,7 +103,9 @@ func (w *World) OpenPort() (*Port, error) {
 
 // Query selects all entities that match the terms, for use between ticks. It panics if a
 // component is named twice, or if a term was asked of another world or of a Build.
-func (w *World) Query(terms ...Term) *Query { return (*Query)((*engine.World)(w).Query(terms...)) }
+func (w *World) Query(terms ...Term) *Query {
+	return (*Query)((*engine.World)(w).Query(termsOf(terms)...))
+}
 
 // Refresh ends a tick, or settles the idle world: requests are applied, marked entities are
 // destroyed and their handles become stale, storage is compact again, and messages become
@@ -174,4 +176,4 @@ const AllShards = engine.AllShards
 
 // Refusable is a request that may be refused to ports while a server is late: a *Message, *Func or
 // *Question. See scheduler.Refuse.
-type Refusable = engine.Refusable
+type Refusable interface{ refusable }

@@ -122,7 +122,7 @@ func (c *Context) Owns(h handle.Handle) bool {
 
 // Locate returns the entity's location, for the accessors' At, or 0 if the entity is not alive.
 func (c *Context) Locate(h handle.Handle) shard.Loc {
-	return func() slots.Loc { // inlined, as Writer.Get is
+	return func() shard.Loc { // inlined, as Writer.Get is
 		if check.Enabled {
 			c.mustRun("Context.Locate")
 		}
@@ -130,7 +130,7 @@ func (c *Context) Locate(h handle.Handle) shard.Loc {
 		if c.isElsewhere(h) {
 			l = c.seen(l)
 		}
-		return l
+		return shard.Loc(l)
 	}()
 }
 

@@ -186,10 +186,7 @@ func (f *Frame) Alive(h handle.Handle) bool {
 }
 
 // Locate returns where the entity was, for the accessors' At, or 0 if it was not alive.
-func (f *Frame) Locate(h handle.Handle) shard.Loc {
-	f.must("Frame.Locate")
-	return f.image.lookup().Locate(h)
-}
+func (f *Frame) Locate(h handle.Handle) shard.Loc { return shard.Loc(f.locate("Frame.Locate", h)) }
 
 // Owner returns the shard that the entity was in, and whether it was alive.
 func (f *Frame) Owner(h handle.Handle) (int, bool) {

@@ -26,23 +26,37 @@ type (
 // for the functions below.
 func (w *worldSelf) self() Self { return (*World)(unsafe.Pointer(w)) }
 
-// self returns the Context that c is embedded in. Safety: as for worldSelf.self.
+// self returns the Context that c is embedded in.
+//
+// Safety: as for worldSelf.self.
 func (c *contextSelf) self() Self { return (*Context)(unsafe.Pointer(c)) }
 
-// self returns the EntityContext that e is embedded in. Safety: as for worldSelf.self.
+// self returns the EntityContext that e is embedded in.
+//
+// Safety: as for worldSelf.self.
 func (e *entityContextSelf) self() Self { return (*EntityContext)(unsafe.Pointer(e)) }
 
-// self returns the Port that p is embedded in. Safety: as for worldSelf.self.
+// self returns the Port that p is embedded in.
+//
+// Safety: as for worldSelf.self.
 func (p *portSelf) self() Self { return (*Port)(unsafe.Pointer(p)) }
 
-// bind is World.bind. Safety: as for worldSelf.self.
+// bind is World.bind.
+//
+// Safety: as for worldSelf.self.
 func (w *worldSelf) bind(call string) binding { return (*World)(unsafe.Pointer(w)).bind(call) }
 
-// bind is Build.bind. Safety: as for worldSelf.self.
+// bind is Build.bind.
+//
+// Safety: as for worldSelf.self.
 func (b *buildSelf) bind(call string) binding { return (*Build)(unsafe.Pointer(b)).bind(call) }
 
-// bind is Frame.bind. Safety: as for worldSelf.self.
+// bind is Frame.bind.
+//
+// Safety: as for worldSelf.self.
 func (f *frameSelf) bind(call string) binding { return (*Frame)(unsafe.Pointer(f)).bind(call) }
 
-// itself returns the Frame that f is embedded in. Safety: as for worldSelf.self.
+// itself returns the Frame that f is embedded in.
+//
+// Safety: as for worldSelf.self.
 func (f *frameSelf) itself() *Frame { return (*Frame)(unsafe.Pointer(f)) }

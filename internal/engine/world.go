@@ -153,7 +153,7 @@ func (w *World) Locate(h handle.Handle) shard.Loc {
 	if check.Enabled {
 		w.MustBeAsked("World.Locate")
 	}
-	return w.lookup.Locate(h)
+	return shard.Loc(w.lookup.Locate(h))
 }
 
 // Has reports whether the entity is alive and has all of the components.
