@@ -27,15 +27,15 @@ type Build struct {
 	hook   bool // it is for a hook
 }
 
-// newBuild starts the construction of a system for one shard, or, with AllShards as the shard,
-// of a global system.
-func newBuild(w *World, shardID int, system string) *Build {
+// NewBuild starts the construction of a system for one shard, or, with AllShards as the shard, of a
+// global system. Build.Finish ends it.
+func (w *World) NewBuild(shard int, system string) *Build {
 	w.mustIdle("building a system")
 	b := &Build{w: w, system: system, access: &extend.Access{Delta: w.options.TickInterval.Seconds()}}
 	owner, name := len(w.shards), fmt.Sprintf("global system %q", system)
-	if shardID != AllShards {
-		b.shard = w.shards[shardID]
-		owner, name = shardID, fmt.Sprintf("system %q on shard %d", system, shardID)
+	if shard != AllShards {
+		b.shard = w.shards[shard]
+		owner, name = shard, fmt.Sprintf("system %q on shard %d", system, shard)
 	}
 	if check.Enabled {
 		b.user = w.contexts[owner].turn.User(system, name,

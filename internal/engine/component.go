@@ -247,8 +247,8 @@ func (w *World) componentOf(t reflect.Type, user string) int {
 	return id
 }
 
-// componentNames lists the names of a set of components, for messages.
-func (w *World) componentNames(set store.Set) string {
+// ComponentNames lists the names of a set of components, for messages.
+func (w *World) ComponentNames(set store.Set) string {
 	var names []string
 	for id := range set.All {
 		names = append(names, strconv.Quote(w.components[id].name))

@@ -177,7 +177,7 @@ func copied(by Self, h handle.Handle) (slots.Loc, error) {
 	default:
 		if missing := w.space.Set(l).Minus(c.acting.Access.Writes); missing.Len() > 0 {
 			panic(fmt.Sprintf("world: %s copies an entity with %s without having asked to write it; call world.Write or b.Creates in its constructor",
-				c.who(), w.componentNames(missing)))
+				c.who(), w.ComponentNames(missing)))
 		}
 	}
 	return l, nil

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -264,40 +265,21 @@ func (w *World) own(by Actor, extension string) Self {
 // one of the requests.
 func (w *World) openFor(by Self, extension string, h handle.Handle, others []handle.Handle, size uint32) (q *queue.Queue, epoch uint32, done queue.Finisher, err error) {
 	epoch = w.engine.Epoch.Load()
-	var s *sender
 	switch by := by.(type) {
 	case *Port:
 		q, done, err = by.openFor(1+len(others), size)
 		return q, epoch, done, err
-	case *Context:
-		by.mustRun(extension)
-		if !by.Alive(h) || !allAlive(by, others) {
-			return nil, 0, nil, ErrStale
-		}
-		s = &by.out
-	case *EntityContext:
-		by.mustRun(extension)
-		if !by.Alive(h) || !allAlive(by, others) {
-			return nil, 0, nil, ErrStale
-		}
-		s = &by.c.out
-	default:
+	case *World:
 		panic(fmt.Sprintf("world: extension %q sends a request of *world.World; an idle World acts at once", extension))
+	}
+	s := outboxOf(by, extension)
+	if !by.Alive(h) || slices.ContainsFunc(others, func(h handle.Handle) bool { return !by.Alive(h) }) {
+		return nil, 0, nil, ErrStale
 	}
 	if q = s.open(); !q.Room(1+len(others), size) {
 		return nil, 0, nil, s.refuse(q, 1+len(others), size)
 	}
 	return q, epoch, nil, nil
-}
-
-// allAlive reports whether an actor finds all of the entities alive.
-func allAlive(by Self, hs []handle.Handle) bool {
-	for _, h := range hs {
-		if !by.Alive(h) {
-			return false
-		}
-	}
-	return true
 }
 
 // openFor makes sure that there is room for n requests of a size, and returns the queue to push

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
@@ -22,7 +23,7 @@ func (w *World) rowsOf(set store.Set, fresh map[store.Set]*Bundle) *Bundle {
 	if b != nil {
 		return b
 	}
-	b = &Bundle{w: w, name: "of " + w.componentNames(set), set: set}
+	b = &Bundle{w: w, name: "of " + w.ComponentNames(set), set: set}
 	var types []*mem.Type
 	for id := range set.All {
 		types = append(types, w.space.TypeOf(id))
@@ -132,11 +133,9 @@ func (g *Group) Ready() {
 			b = made
 			g.of[i] = b
 		}
-		at := 0
-		for at < len(g.each) && g.each[at].of != b {
-			at++
-		}
-		if at == len(g.each) {
+		at := slices.IndexFunc(g.each, func(x groupPart) bool { return x.of == b })
+		if at < 0 {
+			at = len(g.each)
 			g.each = append(g.each, groupPart{of: b})
 		}
 		g.each[at].n++

@@ -58,7 +58,7 @@ func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Cont
 
 // construct runs the hook's constructor for a shard. It adds the hook's name to a panic in it.
 func (h *Hook) construct(shard int, build func(*Build) func(*Context, Event, []handle.Handle)) (func(*Context, Event, []handle.Handle), *extend.Access) {
-	b := newBuild(h.w, shard, h.label)
+	b := h.w.NewBuild(shard, h.label)
 	b.hook = true
 	defer func() {
 		switch v := recover().(type) {

@@ -44,11 +44,11 @@ func (w *World) leave() {
 	}
 }
 
-// lookForChanges calls the function of RecordInputs if the idle world may have changed since leave:
+// LookForChanges calls the function of RecordInputs if the idle world may have changed since leave:
 // a call that changes it has set touched, or rows were handed out for writing. So a change counts
 // whatever it was, and nothing is compared. A refresh within a function that a replay calls as well
 // is a change: the replay would make it without its inputs.
-func (w *World) lookForChanges() {
+func (w *World) LookForChanges() {
 	if w.phase.Load() != phaseIdle {
 		return // not idle: the call that goes on says why
 	}

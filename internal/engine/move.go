@@ -20,22 +20,14 @@ func Move(by Self, h handle.Handle, to int) error {
 	switch by := by.(type) {
 	case *World:
 		return by.move(h, by.shards[to])
-	case *Context:
-		by.mustRun("world.Move")
-		if !by.Alive(h) {
-			return ErrStale
-		}
-		return by.out.sendBare(q, h)
-	case *EntityContext:
-		by.mustRun("world.Move")
-		if !by.Alive(h) {
-			return ErrStale
-		}
-		return by.c.out.sendBare(q, h)
 	case *Port:
 		return by.sendBare(q, h)
 	}
-	panic(notFor(by, "world.Move"))
+	out := outboxOf(by, "world.Move")
+	if !by.Alive(h) {
+		return ErrStale
+	}
+	return out.sendBare(q, h)
 }
 
 // move is Move by the World: at once.

@@ -434,7 +434,7 @@ func (w *World) mustNotLoop(call string) {
 
 // describe says what a query selects by its components.
 func (q *Query) describe() string {
-	names := q.w.componentNames(q.with)
+	names := q.w.ComponentNames(q.with)
 	if names == "" {
 		return "all entities"
 	}

@@ -4,12 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/extend"
-	"github.com/atoll-sim/atoll/internal/store"
 )
-
-// NewBuild starts the construction of a system for one shard, or, with AllShards as the shard, of a
-// global system. Build.Finish ends it.
-func (w *World) NewBuild(shard int, system string) *Build { return newBuild(w, shard, system) }
 
 // Context returns the Context that systems act through on a shard, or with AllShards the Context of
 // global systems, which act one at a time. It is the same in each tick. Only the one worker that
@@ -33,10 +28,6 @@ func (w *World) Replayed(f func()) {
 		w.leave()
 	}
 }
-
-// LookForChanges calls the function that RecordInputs was given if the idle world has changed since
-// the last refresh or Replayed.
-func (w *World) LookForChanges() { w.lookForChanges() }
 
 // Rung chooses the rung of the ladder that the next tick runs with, which is recorded, and returns
 // it; while inputs are replayed it returns the recorded one.
@@ -67,9 +58,6 @@ func (w *World) RefuseAtPorts(x Refusable, rungs int) (name string, ok bool) {
 
 // ComponentName returns the name of a component, by the number that an Access has.
 func (w *World) ComponentName(id int) string { return w.components[id].name }
-
-// ComponentNames lists the names of a set of components, for messages.
-func (w *World) ComponentNames(set store.Set) string { return w.componentNames(set) }
 
 // ResourceName returns the name of a resource, by the number that an Access has.
 func (w *World) ResourceName(id int) string { return w.resources[id].Name() }

@@ -125,40 +125,43 @@ func Request(by Self, call string, k *queue.Kind, h handle.Handle) (Sending, err
 	panic(notFor(by, call))
 }
 
-// RoomFor makes sure that there is room for a request to each of n shards.
-func RoomFor(by Self, call string, k *queue.Kind, n int) (Sending, error) {
+// outboxOf returns where a running system or function sends requests. It panics for other actors.
+func outboxOf(by Self, call string) *sender {
 	switch by := by.(type) {
 	case *Context:
 		by.mustRun(call)
-		return by.out.roomFor(k, n)
+		return &by.out
 	case *EntityContext:
 		by.mustRun(call)
-		return by.c.out.roomFor(k, n)
-	case *Port:
-		if check.Enabled {
-			by.enter()
-			defer by.leave()
-		}
-		if err := by.refusedNow(k, n); err != nil {
-			return Sending{}, err
-		}
-		if by.unusual() || !by.out.Room(n, k.Size()) {
-			if err := by.ready(n, k.Size()); err != nil {
-				return Sending{}, err
-			}
-		}
-		return Sending{port: by}, nil
+		return &by.c.out
 	}
 	panic(notFor(by, call))
 }
 
-// roomFor is RoomFor of a system or function.
-func (s *sender) roomFor(k *queue.Kind, n int) (Sending, error) {
-	q := s.open()
-	if !q.Room(n, k.Size()) {
-		return Sending{}, s.refuse(q, n, k.Size())
+// RoomFor makes sure that there is room for a request to each of n shards.
+func RoomFor(by Self, call string, k *queue.Kind, n int) (Sending, error) {
+	p, ok := by.(*Port)
+	if !ok {
+		s := outboxOf(by, call)
+		q := s.open()
+		if !q.Room(n, k.Size()) {
+			return Sending{}, s.refuse(q, n, k.Size())
+		}
+		return Sending{queue: q}, nil
 	}
-	return Sending{queue: q}, nil
+	if check.Enabled {
+		p.enter()
+		defer p.leave()
+	}
+	if err := p.refusedNow(k, n); err != nil {
+		return Sending{}, err
+	}
+	if p.unusual() || !p.out.Room(n, k.Size()) {
+		if err := p.ready(n, k.Size()); err != nil {
+			return Sending{}, err
+		}
+	}
+	return Sending{port: p}, nil
 }
 
 // Direct returns the address of the payload of a request to a shard, for which there is room.

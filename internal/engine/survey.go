@@ -33,19 +33,19 @@ func (s *Survey) Components() []extend.Named {
 }
 
 // Messages lists the messages, in the order in which they were registered.
-func (s *Survey) Messages() []extend.Named {
-	all := make([]extend.Named, len(s.messages))
-	for i, m := range s.messages {
-		all[i] = extend.Named{Name: m.Name(), Type: m.Type()}
-	}
-	return all
-}
+func (s *Survey) Messages() []extend.Named { return namedOf(s.messages) }
 
 // Resources lists the resources, by number.
-func (s *Survey) Resources() []extend.Named {
-	all := make([]extend.Named, len(s.resources))
-	for i, r := range s.resources {
-		all[i] = extend.Named{Name: r.Name(), Type: r.Type()}
+func (s *Survey) Resources() []extend.Named { return namedOf(s.resources) }
+
+// namedOf lists what has a name and a type.
+func namedOf[T interface {
+	Name() string
+	Type() reflect.Type
+}](of []T) []extend.Named {
+	all := make([]extend.Named, len(of))
+	for i, x := range of {
+		all[i] = extend.Named{Name: x.Name(), Type: x.Type()}
 	}
 	return all
 }

@@ -123,7 +123,7 @@ func (q *Query) add(b *binding, i int, x Term) {
 		panic(fmt.Sprintf("world: %s: the term of %s was asked of %s; ask for all terms where the query is asked for", b.call, t.names, b.w.nameOf(t.asked)))
 	}
 	if twice := q.named.Common(t.of); twice.Len() > 0 {
-		panic(fmt.Sprintf("world: %s: component %s is named twice; name it once", b.call, b.w.componentNames(twice)))
+		panic(fmt.Sprintf("world: %s: component %s is named twice; name it once", b.call, b.w.ComponentNames(twice)))
 	}
 	q.named = q.named.Union(t.of)
 	q.accessed = q.accessed.Union(t.accessed)

@@ -44,7 +44,7 @@ type World struct {
 	cursor   int        // shard of the next new entity
 	run      int        // how many more are created there
 	runLeast int        // the least length of a run
-	touched  bool       // the idle world was changed since leave, or may have been; see lookForChanges
+	touched  bool       // the idle world was changed since leave, or may have been; see LookForChanges
 	begun    struct {   // the run under way as it began
 		after, run int // the shard of the one before, and its length
 	}
@@ -198,7 +198,7 @@ func (w *World) entities() int {
 
 // Clear is a Refresh that destroys every entity.
 func (w *World) Clear() {
-	w.lookForChanges()
+	w.LookForChanges()
 	w.enterPhase("World.Clear", phaseRefresh)
 	w.engine.By(extend.ByClear)
 	w.doRefresh(refresh.Serial, true)
@@ -352,7 +352,7 @@ func (w *World) world() *World { return w }
 
 // Close ends the world: it destroys every entity, as Clear does, and gives memory back.
 func (w *World) Close() {
-	w.lookForChanges()
+	w.LookForChanges()
 	for w.phase.Load() != phaseOver {
 		if w.tryEnterPhase("World.Close", phaseOver) {
 			w.close()
@@ -405,7 +405,7 @@ func (w *World) drop() {
 
 // Refresh ends a tick, or settles the idle world.
 func (w *World) Refresh() {
-	w.lookForChanges()
+	w.LookForChanges()
 	w.enterPhase("World.Refresh", phaseRefresh)
 	w.engine.By(extend.ByRefresh)
 	w.doRefresh(refresh.Serial, false)
