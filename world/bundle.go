@@ -85,6 +85,7 @@ func (b *Bundle[T]) AppendN(dst []handle.Handle, by Actor, n int, init func(i in
 	return b.appendN(dst, true, by, n, init)
 }
 
+// appendN is AppendN if the handles are wanted, otherwise CreateN.
 func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Actor, n int, init func(i int, v *T)) ([]handle.Handle, error) {
 	f, made := engine.Fill{Want: want}, 0
 	if init != nil {

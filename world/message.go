@@ -168,6 +168,7 @@ func (m *Message[M]) deliver(shard int, to handle.Handle, body mem.Pointer) {
 // deliverer applies a request to send at the refresh.
 type deliverer[M any] struct{ m *Message[M] }
 
+// Apply puts a message in the box of the shard, for the next tick.
 func (d deliverer[M]) Apply(s *store.Shard, h handle.Handle, _ slots.Loc, body mem.Pointer) queue.Outcome {
 	box := d.m.box(s.ID())
 	box.next = append(box.next, Envelope[M]{h, *mem.As[M](body)})

@@ -67,9 +67,9 @@ func (w *Writer[T]) Get(h handle.Handle) *T {
 // At is Reader.At for writing. It is inlined.
 //
 // Safety: as for store.At.
-func (w *Writer[T]) At(at shard.Loc) *T {
+func (w *Writer[T]) At(l shard.Loc) *T {
 	return func() (row *T) {
-		l := slots.Loc(at)
+		l := slots.Loc(l)
 		if check.Enabled {
 			return store.AtWrite[T](&w.view, l)
 		}

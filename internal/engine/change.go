@@ -28,7 +28,7 @@ func (c *Component) Add(by Self, h handle.Handle) (Sending, error) {
 		w.outdate()
 		if l := w.lookup.Locate(h); l != 0 {
 			w.touched = true
-			to, err := c.addAt(h, l)
+			to, err := w.space.With(h, l, c.id)
 			return Sending{To: to, times: timed(c.adding.Type())}, err
 		}
 		return Sending{}, ErrStale
@@ -66,11 +66,6 @@ func (c *Component) check(by Self, call string) {
 	}
 }
 
-// addAt returns where to store the component of an entity, which has it from now on.
-func (c *Component) addAt(h handle.Handle, l slots.Loc) (to mem.Pointer, err error) {
-	return c.w.space.With(h, l, c.id)
-}
-
 // removeAt takes the component from the entity at l, or returns ErrMissing.
 func (c *Component) removeAt(h handle.Handle, l slots.Loc) error {
 	had, err := c.w.space.Without(h, l, c.id)
@@ -86,7 +81,7 @@ func (a adder) Apply(s *store.Shard, h handle.Handle, l slots.Loc, v mem.Pointer
 		return queue.Refused
 	}
 	was := s.Cost()
-	to, err := a.c.addAt(h, l)
+	to, err := a.c.w.space.With(h, l, a.c.id)
 	s.Charge(was)
 	if err == nil {
 		a.c.adding.Type().Copy(to.Address, v.Address, 1)
