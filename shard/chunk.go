@@ -19,7 +19,10 @@ const (
 // Loc says where the row of an entity is: the number of a chunk in the upper 20 bits, the row
 // within it in the lower 12. Chunk numbers are unique in the world, so a Loc is right whichever
 // shard has the entity; they start at 1, so the zero Loc is nowhere. It is good until the refresh.
-type Loc = slots.Loc
+type Loc uint32
+
+// Row returns the row within the chunk.
+func (l Loc) Row() int { return slots.Loc(l).Row() }
 
 // Chunk is a view of rows that are next to each other: of entities with the same components, one
 // row each. The Slice of an accessor returns the component of all rows, in the order of the rows,
@@ -40,7 +43,7 @@ func (c Chunk) Handle(i int) handle.Handle { return store.Rows(c).Handle(i) }
 func (c Chunk) Handles() []handle.Handle { return store.Rows(c).Handles() }
 
 // Loc returns where row i is. It panics if there is no such row.
-func (c Chunk) Loc(i int) Loc { return store.Rows(c).Loc(i) }
+func (c Chunk) Loc(i int) Loc { return Loc(store.Rows(c).Loc(i)) }
 
 // Cap returns how many rows fit in the chunk that this is a view of.
 func (c Chunk) Cap() int { return store.Rows(c).Cap() }

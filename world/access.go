@@ -35,9 +35,9 @@ type Reader[T any] struct {
 
 // Writer is a Reader that may also be written through: what it returns for writing counts as
 // written in this tick. On the idle world, if its inputs are recorded, what a Writer returns is for
-// the function of Scheduler.Between that asked for it, or until the next tick: ask again after that.
-// What is written later, or through a Reader, is a change that no log and no durable.Store notices.
-// The check build does, unless it is behind a pointer.
+// the function of Scheduler.Between that asked for it, or until the next tick: ask again after
+// that. What is written later, or through a Reader, is a change that no log and no durable.Store
+// notices. The check build does, unless it is behind a pointer.
 type Writer[T any] struct{ Reader[T] }
 
 // Read asks for reading a component. It panics if T is not registered.
@@ -74,7 +74,7 @@ func (r *Reader[T]) set(x *engine.Asking) {
 // returned in this tick; or nil if the entity lacks the component or is not within reach. A
 // location that is kept over a refresh, or made up, finds nothing or some row of this
 // component; which one is unchecked. At is small enough to be inlined.
-func (r *Reader[T]) At(l shard.Loc) *T { return store.At[T](&r.view, l) }
+func (r *Reader[T]) At(l shard.Loc) *T { return store.At[T](&r.view, slots.Loc(l)) }
 
 // Slice returns the components of the chunk's entities, or nil if they lack the
 // component. It is small enough to be inlined.

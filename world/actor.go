@@ -3,7 +3,6 @@ package world
 import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
-	"github.com/atoll-sim/atoll/internal/slots"
 )
 
 // Actor is what acts on a world: a *World between ticks, a *Context within a system, an
@@ -31,12 +30,16 @@ func selfOf(by Actor) engine.Self {
 	return engine.SelfOf(by, "a call") // it embeds one of them
 }
 
-// The types that programs embed in types of their own, but see no more of.
+// What types of this package embed, so that package engine knows them, and programs see no more of.
 type (
 	part      = engine.Part
 	accessor  = engine.Accessor
 	requested = engine.Requested
 	delivered = engine.Delivered
+
+	term      = engine.Term
+	binder    = engine.Binder
+	refusable = engine.Refusable
 )
 
 // Flags is a set of up to 8 flags of an entity, one bit each. The game decides what they mean:
@@ -51,7 +54,7 @@ type (
 // neither has a copy. Flags go wherever the entity goes. A world in which no entity was ever given
 // a flag pays nothing for them. Otherwise they cost 8 bytes for each slot, in each block of 1024
 // slots in which one was given a flag, and a bit per row and flag.
-type Flags = slots.Flags
+type Flags uint8
 
 // Flag gives an entity flags; those that it has stay. A *World, a *Context in its own shard, and an
 // *EntityContext for its own entity set them at once, even for a query loop that has not reached
@@ -60,18 +63,22 @@ type Flags = slots.Flags
 //
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the request was
 // not accepted.
-func Flag(by Actor, h handle.Handle, f Flags) error { return engine.Flag(selfOf(by), h, f) }
+func Flag(by Actor, h handle.Handle, f Flags) error {
+	return engine.Flag(selfOf(by), h, engine.Flags(f))
+}
 
 // Unflag takes flags from an entity, if it has them. It acts at once or by request, and returns
 // errors, as Flag does.
-func Unflag(by Actor, h handle.Handle, f Flags) error { return engine.Unflag(selfOf(by), h, f) }
+func Unflag(by Actor, h handle.Handle, f Flags) error {
+	return engine.Unflag(selfOf(by), h, engine.Flags(f))
+}
 
 // FlagsOf returns the flags of an entity, or none if it is not alive. For an entity of the shard
 // that a *Context is in, and for the own entity of an *EntityContext, they are the current flags;
 // otherwise those as of the last refresh, even if systems have changed them since. By a *World or a
 // *Port: safe from any goroutine at any time, three to six atomic loads, no waiting, no
 // writing.
-func FlagsOf(by Actor, h handle.Handle) Flags { return engine.FlagsOf(selfOf(by), h) }
+func FlagsOf(by Actor, h handle.Handle) Flags { return Flags(engine.FlagsOf(selfOf(by), h)) }
 
 // Move moves an entity to another shard. Its handle stays valid: it names the slot, which stays at
 // home, and the slot holds the location. Everything finds the entity in its new shard: accessors

@@ -45,7 +45,7 @@ func (a *Answer[T]) Value() (T, bool) {
 func (a *Answer[T]) Get(ctx context.Context) (T, error) {
 	o, err := a.Wait(ctx)
 	if err == nil {
-		err = engine.ErrorOf(o)
+		err = engine.ErrorOf(engine.Outcome(o))
 	}
 	if o == Failed && a.failure != nil {
 		err = fmt.Errorf("%w: %w", err, a.failure)

@@ -27,12 +27,12 @@ var breakers = map[string]struct {
 	"Settle": {"Settle of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { engine.Of(f.World).Extend(calls{settle: fail}) }},
 	"Begin":  {"Begin of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { engine.Of(f.World).Extend(calls{begin: fail}) }},
 	"a request": {`a request of extension "vows"`, func(f *fixture, h handle.Handle, fail func()) {
-		r := engine.NewRequests(engine.Of(f.World), "vows", func(handle.Handle, *int) world.Outcome { fail(); return world.Applied })
+		r := engine.NewRequests(engine.Of(f.World), "vows", func(handle.Handle, *int) engine.Outcome { fail(); return engine.Applied })
 		engine.Of(f.World).Extend(calls{})
 		require.NoError(f.t, r.Send(f.port(), h, 1))
 	}},
 	"a step": {"the refresh", func(f *fixture, _ handle.Handle, fail func()) {
-		r := engine.NewDirect(engine.Of(f.World), "vows", func(int, *int) world.Outcome { fail(); return world.Applied })
+		r := engine.NewDirect(engine.Of(f.World), "vows", func(int, *int) engine.Outcome { fail(); return engine.Applied })
 		p := f.port()
 		for i := range 1000 { // so many that workers share the step
 			require.NoError(f.t, r.SendShard(p, i%f.Shards(), i))

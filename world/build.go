@@ -38,4 +38,6 @@ func (b *Build) Creates(bundles ...ComponentSet) { (*engine.Build)(b).Creates(bu
 
 // Query selects the shard's entities that match the terms, or for a global system those of all
 // shards; see Term.
-func (b *Build) Query(terms ...Term) *Query { return (*Query)((*engine.Build)(b).Query(terms...)) }
+func (b *Build) Query(terms ...Term) *Query {
+	return (*Query)((*engine.Build)(b).Query(termsOf(terms)...))
+}

@@ -66,8 +66,8 @@ func (b *Bundle[T]) Create(by Actor, v T) (handle.Handle, error) {
 
 // CreateN makes n entities; init, if not nil, fills in each from the zero T. init is called by the
 // calling goroutine, in the order of i. A *World places few entities as Create does, and spreads
-// many evenly over its shards, unless there is a PlaceBy. A *Port sends them in one step, in runs of
-// 16 or more for a shard; init must not use the port. On an error nothing is made or sent: there
+// many evenly over its shards, unless there is a PlaceBy. A *Port sends them in one step, in runs
+// of 16 or more for a shard; init must not use the port. On an error nothing is made or sent: there
 // must be room for all n. It returns the errors of Create, and for a *Port ErrTooLarge if a queue
 // never has room for n. It panics if n is negative. If init creates entities itself, it may use up
 // that room: then those before the error are made, and the error says how many. If init panics, the
@@ -85,6 +85,7 @@ func (b *Bundle[T]) AppendN(dst []handle.Handle, by Actor, n int, init func(i in
 	return b.appendN(dst, true, by, n, init)
 }
 
+// appendN is AppendN if the handles are wanted, otherwise CreateN.
 func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Actor, n int, init func(i int, v *T)) ([]handle.Handle, error) {
 	f, made := engine.Fill{Want: want}, 0
 	if init != nil {

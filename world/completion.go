@@ -8,19 +8,22 @@ import (
 )
 
 // Outcome is what became of a request.
-type Outcome = queue.Outcome
+type Outcome uint32
 
 // The outcomes of a request.
 const (
-	Undecided = queue.Undecided // not applied yet
-	Applied   = queue.Applied   // done, by this request
-	Gone      = queue.Gone      // too late: the entity was dead, or never was
-	Missing   = queue.Missing   // the entity has no such component, name or parent
-	Refused   = queue.Refused   // a limit was reached, or a name, place or child is taken
-	Failed    = queue.Failed    // the function panicked
-	Closed    = queue.Closed    // the world was closed before it was done
-	Broken    = queue.Broken    // the world broke, and it is not known whether the request was done; see ErrBroken
+	Undecided = Outcome(queue.Undecided) // not applied yet
+	Applied   = Outcome(queue.Applied)   // done, by this request
+	Gone      = Outcome(queue.Gone)      // too late: the entity was dead, or never was
+	Missing   = Outcome(queue.Missing)   // the entity has no such component, name or parent
+	Refused   = Outcome(queue.Refused)   // a limit was reached, or a name, place or child is taken
+	Failed    = Outcome(queue.Failed)    // the function panicked
+	Closed    = Outcome(queue.Closed)    // the world was closed before it was done
+	Broken    = Outcome(queue.Broken)    // the world broke, and it is not known whether the request was done; see ErrBroken
 )
+
+// String returns the outcome as a lower-case word.
+func (o Outcome) String() string { return queue.Outcome(o).String() }
 
 // Completion gets the outcome of one request of a port:
 //
@@ -38,7 +41,7 @@ const (
 type Completion engine.Completion
 
 // Outcome returns the outcome, or Undecided. Safe from any goroutine.
-func (c *Completion) Outcome() Outcome { return (*engine.Completion)(c).Outcome() }
+func (c *Completion) Outcome() Outcome { return Outcome((*engine.Completion)(c).Outcome()) }
 
 // Done returns a channel that gets one value when the outcome of the request under way is
 // known, for use in a select. The request must have been sent. The channel is the same for all
@@ -53,5 +56,6 @@ func (c *Completion) Done() <-chan struct{} { return (*engine.Completion)(c).Don
 // Outcomes come from refreshes. When no more ticks come, for example after Scheduler.Run has
 // returned, a Wait with context.Background() lasts until World.Close is called.
 func (c *Completion) Wait(ctx context.Context) (Outcome, error) {
-	return (*engine.Completion)(c).Wait(ctx)
+	o, err := (*engine.Completion)(c).Wait(ctx)
+	return Outcome(o), err
 }

@@ -22,8 +22,8 @@ type Component[T any] struct {
 // all registrations. Two worlds that are to be compared must register the same components in the
 // same order, before the same tick; so must a world that replays the log of another.
 //
-// T must not hold a strings.Builder, a struct of package sync, a list, ring or timer of the standard
-// library, or what is marked as not to be copied: hold these behind a pointer. Structs of
+// T must not hold a strings.Builder, a struct of package sync, a list, ring or timer of the
+// standard library, or what is marked as not to be copied: hold these behind a pointer. Structs of
 // sync/atomic are allowed. T must not hold a pointer to itself or a slice of an array of its own
 // either, which types do not show: when the row has moved, that points to another row.
 //

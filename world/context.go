@@ -45,9 +45,9 @@ func (c *Context) Count() int { return (*engine.Context)(c).Count() }
 
 // Alive reports whether the entity is alive, in whichever shard. A marked one is alive until the
 // refresh. What another shard creates in this tick is not alive here before the next tick, unless a
-// global system that has all shards to itself runs in between: until then no call of a Context shows
-// that its handle was given. The refresh hides from a hook in the same way what hooks create on
-// other shards.
+// global system that has all shards to itself runs in between: until then no call of a Context
+// shows that its handle was given. The refresh hides from a hook in the same way what hooks create
+// on other shards.
 func (c *Context) Alive(h handle.Handle) bool { return (*engine.Context)(c).Alive(h) }
 
 // Status returns what a handle stands for. It returns Dying only for entities of the own shard;

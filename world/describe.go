@@ -66,11 +66,11 @@ func names(of []extend.Named) []string {
 }
 
 // String describes the world, then each shard.
-func (x WorldInfo) String() string {
+func (w WorldInfo) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "world at tick %d: %d entities, %d shards, %d components, %d messages, %d resources",
-		x.Tick, x.Entities, len(x.Shards), len(x.Components), len(x.Messages), len(x.Resources))
-	for _, s := range x.Shards {
+		w.Tick, w.Entities, len(w.Shards), len(w.Components), len(w.Messages), len(w.Resources))
+	for _, s := range w.Shards {
 		fmt.Fprintf(&b, "\n%v", s)
 	}
 	return b.String()
@@ -78,6 +78,6 @@ func (x WorldInfo) String() string {
 
 // LogValue gives logs the world, without its shards, as a group. It implements
 // [slog.LogValuer].
-func (x WorldInfo) LogValue() slog.Value {
-	return slog.GroupValue(slog.Uint64("tick", x.Tick), slog.Int("entities", x.Entities), slog.Int("shards", len(x.Shards)))
+func (w WorldInfo) LogValue() slog.Value {
+	return slog.GroupValue(slog.Uint64("tick", w.Tick), slog.Int("entities", w.Entities), slog.Int("shards", len(w.Shards)))
 }

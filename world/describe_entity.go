@@ -42,7 +42,7 @@ func (w *World) DescribeEntity(h handle.Handle) EntityInfo {
 	if l == 0 {
 		return x
 	}
-	x.Shard, x.Flags = space.Owner(l), space.FlagsAt(l)
+	x.Shard, x.Flags = space.Owner(l), Flags(space.FlagsAt(l))
 	for id := range space.Set(l).All {
 		x.Components = append(x.Components, ComponentInfo{of.ComponentName(id), store.ValueAt(space.Columns[id], l)})
 	}
@@ -52,16 +52,16 @@ func (w *World) DescribeEntity(h handle.Handle) EntityInfo {
 // String describes the entity on one line, as in
 //
 //	3:1047@5 alive on shard 2, flags 0b101: position {1 2}, health {100}
-func (x EntityInfo) String() string {
+func (e EntityInfo) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%v %v", x.Handle, x.Status)
-	if x.Shard >= 0 {
-		fmt.Fprintf(&b, " on shard %d", x.Shard)
+	fmt.Fprintf(&b, "%v %v", e.Handle, e.Status)
+	if e.Shard >= 0 {
+		fmt.Fprintf(&b, " on shard %d", e.Shard)
 	}
-	if x.Flags != 0 {
-		fmt.Fprintf(&b, ", flags %#b", x.Flags)
+	if e.Flags != 0 {
+		fmt.Fprintf(&b, ", flags %#b", e.Flags)
 	}
-	for i, c := range x.Components {
+	for i, c := range e.Components {
 		b.WriteString([...]string{": ", ", "}[min(i, 1)])
 		b.WriteString(c.Name)
 		fmt.Fprintf(&b, " %+v", c.Value)
@@ -70,16 +70,16 @@ func (x EntityInfo) String() string {
 }
 
 // LogValue gives logs the entity as a group. It implements [slog.LogValuer].
-func (x EntityInfo) LogValue() slog.Value {
-	attrs := []slog.Attr{slog.String("handle", x.Handle.String()), slog.String("status", x.Status.String())}
-	if x.Shard >= 0 {
-		attrs = append(attrs, slog.Int("shard", x.Shard))
+func (e EntityInfo) LogValue() slog.Value {
+	attrs := []slog.Attr{slog.String("handle", e.Handle.String()), slog.String("status", e.Status.String())}
+	if e.Shard >= 0 {
+		attrs = append(attrs, slog.Int("shard", e.Shard))
 	}
-	if x.Flags != 0 {
-		attrs = append(attrs, slog.String("flags", fmt.Sprintf("%#b", x.Flags)))
+	if e.Flags != 0 {
+		attrs = append(attrs, slog.String("flags", fmt.Sprintf("%#b", e.Flags)))
 	}
 	var components []slog.Attr
-	for _, c := range x.Components {
+	for _, c := range e.Components {
 		components = append(components, slog.Any(c.Name, c.Value))
 	}
 	return slog.GroupValue(append(attrs, slog.Attr{Key: "components", Value: slog.GroupValue(components...)})...)
@@ -89,21 +89,21 @@ func (x EntityInfo) LogValue() slog.Value {
 // order in which they were registered, each as encoding/json writes it. A component that
 // encoding/json cannot write becomes a string, formatted by fmt. It implements
 // [json.Marshaler].
-func (x EntityInfo) MarshalJSON() ([]byte, error) {
+func (e EntityInfo) MarshalJSON() ([]byte, error) {
 	head := struct {
 		Handle string `json:"handle"`
 		Status string `json:"status"`
 		Shard  *int   `json:"shard,omitempty"`
 		Flags  []int  `json:"flags,omitempty"` // their numbers
-	}{Handle: x.Handle.String(), Status: x.Status.String()}
-	if x.Shard >= 0 {
-		head.Shard = &x.Shard
+	}{Handle: e.Handle.String(), Status: e.Status.String()}
+	if e.Shard >= 0 {
+		head.Shard = &e.Shard
 	}
-	for f := x.Flags; f != 0; f &= f - 1 {
+	for f := e.Flags; f != 0; f &= f - 1 {
 		head.Flags = append(head.Flags, bits.TrailingZeros8(uint8(f)))
 	}
 	components := []byte(`,"components":{`)
-	for i, c := range x.Components {
+	for i, c := range e.Components {
 		if i > 0 {
 			components = append(components, ',')
 		}

@@ -21,26 +21,26 @@ import (
 type EntityContext engine.EntityContext
 
 // Handle returns the entity's handle.
-func (s *EntityContext) Handle() handle.Handle { return (*engine.EntityContext)(s).Handle() }
+func (e *EntityContext) Handle() handle.Handle { return (*engine.EntityContext)(e).Handle() }
 
 // Tick returns the number of the tick that ends, or, when an idle world calls the function, of
 // the next tick.
-func (s *EntityContext) Tick() uint64 { return (*engine.EntityContext)(s).Tick() }
+func (e *EntityContext) Tick() uint64 { return (*engine.EntityContext)(e).Tick() }
 
 // Shard returns the number of the shard the function runs on.
-func (s *EntityContext) Shard() int { return (*engine.EntityContext)(s).Shard() }
+func (e *EntityContext) Shard() int { return (*engine.EntityContext)(e).Shard() }
 
 // Alive reports whether an entity is alive. One that a port's request or a function of this shard
 // creates in this refresh is alive at once. One that the refresh destroys is alive until it ends.
 // What a function creates on another shard is not alive here in the same refresh.
-func (s *EntityContext) Alive(h handle.Handle) bool { return (*engine.EntityContext)(s).Alive(h) }
+func (e *EntityContext) Alive(h handle.Handle) bool { return (*engine.EntityContext)(e).Alive(h) }
 
 // Status returns what a handle stands for. It returns Dying only for the function's own entity.
 // Handles of ports are as for Context.Status.
-func (s *EntityContext) Status(h handle.Handle) Status {
-	return Status((*engine.EntityContext)(s).Status(h))
+func (e *EntityContext) Status(h handle.Handle) Status {
+	return Status((*engine.EntityContext)(e).Status(h))
 }
 
 // Destroy marks the function's entity, or requests that another entity be destroyed. It returns
 // ErrStale for a handle that is not alive, ErrFull if the request was not accepted.
-func (s *EntityContext) Destroy(h handle.Handle) error { return (*engine.EntityContext)(s).Destroy(h) }
+func (e *EntityContext) Destroy(h handle.Handle) error { return (*engine.EntityContext)(e).Destroy(h) }

@@ -41,11 +41,11 @@ var (
 	ErrIndexes = engine.ErrIndexes
 	// ErrChunks is returned when a shard has no chunk number left to give.
 	ErrChunks = engine.ErrChunks
-	// ErrVersions is returned by World.Reincarnate when no versions are left for that incarnation: it
-	// would begin above Options.VersionMax.
+	// ErrVersions is returned by World.Reincarnate when no versions are left for that incarnation:
+	// it would begin above Options.VersionMax.
 	ErrVersions = engine.ErrVersions
-	// ErrFrames is returned when as many frames are held as FramesMax allows, or when one more would
-	// take more memory than FramesBytes.
+	// ErrFrames is returned when as many frames are held as FramesMax allows, or when one more
+	// would take more memory than FramesBytes.
 	ErrFrames = engine.ErrFrames
 )
 

@@ -46,7 +46,7 @@ func (w *World) Ports() int {
 }
 
 // Finish tells a Completion an outcome, as the refresh does.
-func Finish(c *Completion, o Outcome) { (*engine.Completion)(c).Finish(o) }
+func Finish(c *Completion, o Outcome) { (*engine.Completion)(c).Finish(engine.Outcome(o)) }
 
 // LockFrames keeps goroutines from taking, leaving and giving up frames until unlock is called.
 func (w *World) LockFrames() (unlock func()) { return (*engine.World)(w).LockFrames() }

@@ -28,13 +28,13 @@ type bind struct{ to handle.Handle }
 
 func newPact(f *fixture, name string, log *[]string) *pact {
 	p := &pact{f: f, name: name, bound: map[handle.Handle]handle.Handle{}, spared: map[handle.Handle]bool{}, log: log}
-	p.sent = engine.NewRequests(engine.Of(f.World), name, func(h handle.Handle, b *bind) world.Outcome {
+	p.sent = engine.NewRequests(engine.Of(f.World), name, func(h handle.Handle, b *bind) engine.Outcome {
 		if b.to == h {
-			return world.Refused
+			return engine.Refused
 		}
 		p.bound[h] = b.to
 		p.tell("bind %v", h)
-		return world.Applied
+		return engine.Applied
 	})
 	engine.Of(f.World).Extend(p)
 	return p
@@ -254,7 +254,7 @@ func TestExtensionMisuse(t *testing.T) {
 func TestExtensionAllocates(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
 	quiet := &quietExtension{}
-	sent := engine.NewRequests(engine.Of(f.World), "quiet", func(handle.Handle, *bind) world.Outcome { return world.Applied })
+	sent := engine.NewRequests(engine.Of(f.World), "quiet", func(handle.Handle, *bind) engine.Outcome { return engine.Applied })
 	engine.Of(f.World).Extend(quiet)
 	p := f.port()
 	h := f.newUnits(100)

@@ -68,7 +68,9 @@ func (f *Frame) Release() { (*engine.Frame)(f).Release() }
 func (f *Frame) Tick() uint64 { return (*engine.Frame)(f).Tick() }
 
 // Query selects the frame's entities that match the terms, as World.Query does.
-func (f *Frame) Query(terms ...Term) *Query { return (*Query)((*engine.Frame)(f).Query(terms...)) }
+func (f *Frame) Query(terms ...Term) *Query {
+	return (*Query)((*engine.Frame)(f).Query(termsOf(terms)...))
+}
 
 // Count returns the number of entities. Marked ones, which only Now can find, are included.
 func (f *Frame) Count() int { return (*engine.Frame)(f).Count() }
@@ -86,7 +88,7 @@ func (f *Frame) Owner(h handle.Handle) (int, bool) { return (*engine.Frame)(f).O
 func (f *Frame) Has(h handle.Handle, c ComponentSet) bool { return (*engine.Frame)(f).Has(h, c) }
 
 // Flags returns the flags of the entity, or none if it was not alive.
-func (f *Frame) Flags(h handle.Handle) Flags { return (*engine.Frame)(f).Flags(h) }
+func (f *Frame) Flags(h handle.Handle) Flags { return Flags((*engine.Frame)(f).Flags(h)) }
 
 // Diff returns the difference from an earlier frame of the world. It looks only at the entities of
 // chunks in which something may have changed in between. Flags do not count. It panics if the

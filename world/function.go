@@ -77,6 +77,7 @@ func (f *Func[A]) callNow(on handle.Handle, arg A) error {
 // caller applies a request to call at the refresh.
 type caller[A any] struct{ f *Func[A] }
 
+// Apply calls the function on the entity at l.
 func (c caller[A]) Apply(s *store.Shard, h handle.Handle, l slots.Loc, arg mem.Pointer) (o queue.Outcome) {
 	f := c.f
 	self := f.w.BeginCall(s, f.name, h, l)
@@ -132,6 +133,7 @@ func (q *Question[A, R]) Ask(p *Port, of handle.Handle, arg A, answer *Answer[R]
 // replier applies a request to ask at the refresh.
 type replier[A, R any] struct{ q *Question[A, R] }
 
+// Apply calls the function on the entity at l, and stores what it returns in the answer.
 func (r replier[A, R]) Apply(s *store.Shard, h handle.Handle, l slots.Loc, p mem.Pointer) (o queue.Outcome) {
 	q := r.q
 	self := q.w.BeginCall(s, q.name, h, l)
@@ -142,15 +144,19 @@ func (r replier[A, R]) Apply(s *store.Shard, h handle.Handle, l slots.Loc, p mem
 	return queue.Applied
 }
 
+// Describe implements store.Handler.
 func (c caller[A]) Describe() store.Description { return engine.Describe("call of function", c.f.name) }
 
+// Describe implements store.Handler.
 func (r replier[A, R]) Describe() store.Description { return engine.Describe("question", r.q.name) }
 
 // PartType is the type of the argument. The rest of the payload says where the answer goes.
 func (r replier[A, R]) PartType() reflect.Type { return reflect.TypeFor[A]() }
 
+// Part returns the argument in a payload.
 func (r replier[A, R]) Part(p mem.Pointer) mem.Cells {
 	return mem.CellOf(&mem.As[asked[A, R]](p).arg)
 }
 
+// Complete gives the payload of a request that is sent again an answer, which nobody reads.
 func (r replier[A, R]) Complete(p mem.Pointer) { mem.As[asked[A, R]](p).to = new(Answer[R]) }

@@ -39,8 +39,8 @@ func (h *Hook) SetEnabled(on bool) { (*engine.Hook)(h).SetEnabled(on) }
 // relations, and lost their names: keep in a component what a hook must know of them. Hooks are
 // called in the order of the events, and for one event in the order of the hooks. The handles are
 // in the order in which the events happened in the shard, each once; those of dying entities are in
-// the order of their rows, one set of components after the other. None of this depends on the number
-// of workers.
+// the order of their rows, one set of components after the other. None of this depends on the
+// number of workers.
 //
 // What counts is how entities differ from the last refresh. An entity that was created is
 // reported as created, with the components that it has by now, and not as changed. An entity

@@ -4,8 +4,6 @@ import (
 	"iter"
 	"testing"
 
-	"github.com/atoll-sim/atoll/internal/slots"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -13,6 +11,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/shard"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -59,7 +58,7 @@ func (f *fixture) during(system string, shard int, run func(*world.Context)) {
 }
 
 // uses are the ways to use what was asked for: each must be refused out of turn.
-func (a *asked) uses(ch world.Chunk, h handle.Handle, l slots.Loc) map[string]func() {
+func (a *asked) uses(ch world.Chunk, h handle.Handle, l shard.Loc) map[string]func() {
 	return map[string]func(){
 		`accessor of component "health"`:          func() { a.reader.Get(h) },
 		`accessor of component "health", At`:      func() { a.reader.At(l) },

@@ -43,6 +43,7 @@ func (m *Message[M]) box(shard int) *messageBox[M] {
 	return box
 }
 
+// Swap makes the messages of the next tick the messages of this one. Message.Wakes is done here.
 func (b *messageBox[M]) Swap(s *store.Shard) bool {
 	clear(b.now)
 	b.now, b.next = b.next, b.now[:0]
@@ -58,6 +59,7 @@ func (b *messageBox[M]) Swap(s *store.Shard) bool {
 	return b.listed
 }
 
+// CollectOutgoing takes the messages of entities that migrate out of next.
 func (b *messageBox[M]) CollectOutgoing(s *store.Shard) {
 	kept := 0
 	for i, e := range b.next {
@@ -72,12 +74,14 @@ func (b *messageBox[M]) CollectOutgoing(s *store.Shard) {
 	b.next, b.order = b.next[:kept], b.order[:kept]
 }
 
+// CountLeaving counts the messages that leave, by shard.
 func (b *messageBox[M]) CountLeaving() {
 	for i := range b.leaving {
 		b.of.came.Count(b.leaving[i].to)
 	}
 }
 
+// AddLeaving hands them over to the shards that they go to.
 func (b *messageBox[M]) AddLeaving() {
 	for i := range b.leaving {
 		b.of.came.Add(b.leaving[i].to, b.leaving[i])
@@ -87,16 +91,20 @@ func (b *messageBox[M]) AddLeaving() {
 // messages is a message type as package engine sees it.
 type messages[M any] Message[M]
 
+// Type returns M.
 func (m *messages[M]) Type() reflect.Type { return reflect.TypeFor[M]() }
 
+// Name returns the name of the messages.
 func (m *messages[M]) Name() string { return m.name }
 
+// Drop forgets all messages.
 func (m *messages[M]) Drop() {
 	for i := range m.boxes {
 		m.boxes[i] = messageBox[M]{of: (*Message[M])(m)}
 	}
 }
 
+// Mail returns the messages of a box that are for the next tick.
 func (m *messages[M]) Mail(box int) (to []handle.Handle, bodies mem.Cells) {
 	var all []M
 	for _, e := range m.boxes[box].now {
@@ -105,6 +113,7 @@ func (m *messages[M]) Mail(box int) (to []handle.Handle, bodies mem.Cells) {
 	return to, mem.CellsOf(all)
 }
 
+// Load returns where to store messages for a box; put delivers them.
 func (m *messages[M]) Load(box int, to []handle.Handle) (bodies mem.Cells, put func()) {
 	all := make([]M, len(to))
 	return mem.CellsOf(all), func() {
@@ -114,10 +123,13 @@ func (m *messages[M]) Load(box int, to []handle.Handle) (bodies mem.Cells, put f
 	}
 }
 
+// Reset begins to count messages that change boxes.
 func (m *messages[M]) Reset() { m.came.Reset(len(m.boxes)) }
 
+// Counted ends the counting.
 func (m *messages[M]) Counted() { m.came.Counted() }
 
+// CopyIncoming puts the messages that have come to a shard into its box, in order.
 func (m *messages[M]) CopyIncoming(shard int) {
 	came := m.came.Of(shard)
 	if len(came) == 0 {
@@ -143,6 +155,7 @@ func (b *messageBox[M]) merge(came []leavingMessage[M]) {
 	}
 }
 
+// Forward puts messages into the boxes of the shards that their entities are in now.
 func (b *messageBox[M]) Forward(shard int) {
 	kept := b.now[:0]
 	for _, e := range b.now {

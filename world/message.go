@@ -22,7 +22,7 @@ type Message[M any] struct {
 	w       *engine.World
 	name    string
 	sending queue.Kind
-	wakes   Flags                           // flags that a delivered message takes from its receiver
+	wakes   engine.Flags                    // flags that a delivered message takes from its receiver
 	boxes   []messageBox[M]                 // by shard
 	came    store.Groups[leavingMessage[M]] // in a refresh: messages of atoms that migrate
 }
@@ -71,7 +71,7 @@ func (m *Message[M]) Wakes(f Flags) {
 	if f == 0 {
 		panic("world: Message.Wakes of no flags; name one or more")
 	}
-	m.wakes |= f
+	m.wakes |= engine.Flags(f)
 }
 
 // Send sends a message to an entity. If a *World sends it, it is delivered in the next tick. By
@@ -168,6 +168,7 @@ func (m *Message[M]) deliver(shard int, to handle.Handle, body mem.Pointer) {
 // deliverer applies a request to send at the refresh.
 type deliverer[M any] struct{ m *Message[M] }
 
+// Apply puts a message in the box of the shard, for the next tick.
 func (d deliverer[M]) Apply(s *store.Shard, h handle.Handle, _ slots.Loc, body mem.Pointer) queue.Outcome {
 	box := d.m.box(s.ID())
 	box.next = append(box.next, Envelope[M]{h, *mem.As[M](body)})

@@ -32,8 +32,8 @@ type Options struct {
 	// the one before it, up to ChunkRowsMax. All are powers of two up to 4096, by default 16, 4 and
 	// 4096. With a factor of 1 all chunks have the same number of rows. Longer chunks make loops
 	// faster, short first ones keep rare kinds of entities small. A chunk that would take more than
-	// 4 MB has fewer rows, down to one. They affect cost, and the order in which a query's AddTo and
-	// Remove leave the rows, because these calls take over whole chunks.
+	// 4 MB has fewer rows, down to one. They affect cost, and the order in which a query's AddTo
+	// and Remove leave the rows, because these calls take over whole chunks.
 	ChunkRowsFirst  int
 	ChunkRowsFactor int
 	ChunkRowsMax    int

@@ -69,6 +69,7 @@ func (w *Writer[T]) Get(h handle.Handle) *T {
 // Safety: as for store.At.
 func (w *Writer[T]) At(l shard.Loc) *T {
 	return func() (row *T) {
+		l := slots.Loc(l)
 		if check.Enabled {
 			return store.AtWrite[T](&w.view, l)
 		}

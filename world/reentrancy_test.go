@@ -43,7 +43,7 @@ var places = map[string]struct {
 		engine.Of(f.World).BeginTick().End(serial)
 	}},
 	"an extension's request": {"while a refresh runs", func(f *fixture, h handle.Handle, call func()) {
-		r := engine.NewRequests(engine.Of(f.World), "extension", func(handle.Handle, *int) world.Outcome { call(); return world.Applied })
+		r := engine.NewRequests(engine.Of(f.World), "extension", func(handle.Handle, *int) engine.Outcome { call(); return engine.Applied })
 		engine.Of(f.World).Extend(calls{spread: func() {}})
 		require.NoError(f.t, r.Send(f.port(), h, 1))
 		f.Refresh()

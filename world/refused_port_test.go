@@ -20,10 +20,10 @@ var refusals = map[string]struct {
 	fine   bool // it has nothing to send
 }{
 	"an extension": {call: func(f *fixture, p *world.Port, _ handle.Handle) error {
-		return engine.NewRequests(engine.Of(f.World), "x", func(handle.Handle, *int) world.Outcome { return world.Applied }).Refuse(p, errCause)
+		return engine.NewRequests(engine.Of(f.World), "x", func(handle.Handle, *int) engine.Outcome { return engine.Applied }).Refuse(p, errCause)
 	}},
 	"nothing to do": {fine: true, call: func(f *fixture, p *world.Port, _ handle.Handle) error {
-		return engine.NewRequests(engine.Of(f.World), "x", func(handle.Handle, *int) world.Outcome { return world.Applied }).Refuse(p, nil)
+		return engine.NewRequests(engine.Of(f.World), "x", func(handle.Handle, *int) engine.Outcome { return engine.Applied }).Refuse(p, nil)
 	}},
 	"none created":  {fine: true, call: func(f *fixture, p *world.Port, _ handle.Handle) error { return f.unit.CreateN(p, 0, nil) }},
 	"no such shard": {panics: true, call: func(_ *fixture, p *world.Port, h handle.Handle) error { return world.Move(p, h, 99) }},
@@ -147,7 +147,7 @@ func TestRefusedCounted(t *testing.T) {
 	}
 	mustNotCount(wrong, want, p.Batch(func() error { return wrong }))
 	mustNotCount(errCause, want, p.Batch(func() error {
-		_ = engine.NewRequests(d, "x", func(handle.Handle, *int) world.Outcome { return world.Applied }).Refuse(p, errCause)
+		_ = engine.NewRequests(d, "x", func(handle.Handle, *int) engine.Outcome { return engine.Applied }).Refuse(p, errCause)
 		require.ErrorIs(t, chat.Call(p, h, 1), errCause, "as every later request of the batch")
 		return nil
 	}))

@@ -32,9 +32,9 @@ type resourcePart[T any] struct {
 	_     [64]byte // other shards' parts are written by other workers
 }
 
-// RegisterResource makes T a resource of the world with its first value, under a name that logs
-// and tools use. The value stays where it is, so a T may have what the type of a component must not:
-// a lock, say. It panics if the name is empty, if the type or name is taken, or if there are 256
+// RegisterResource makes T a resource of the world with its first value, under a name that logs and
+// tools use. The value stays where it is, so a T may have what the type of a component must not: a
+// lock, say. It panics if the name is empty, if the type or name is taken, or if there are 256
 // resources already. When to call it: see Register.
 func RegisterResource[T any](w *World, name string, first T) *Resource[T] {
 	r := newResource[T](w, "world.RegisterResource", name)
@@ -65,6 +65,7 @@ func RegisterAccumulator[T any](w *World, name string, merge func(total, part *T
 	return r
 }
 
+// newResource makes a resource known to the world; call is the name for messages.
 func newResource[T any](w *World, call, name string) *Resource[T] {
 	r := &Resource[T]{w: (*engine.World)(w), name: name, of: mem.TypeOf[T]()}
 	r.w.AddResource(r.of.Of, call, name, (*resource[T])(r))
@@ -124,10 +125,13 @@ func Accumulate[T any](b *Build) *T {
 // resource is a Resource as package engine sees it.
 type resource[T any] Resource[T]
 
+// Type returns T.
 func (r *resource[T]) Type() reflect.Type { return r.of.Of }
 
+// Name returns the name of the resource.
 func (r *resource[T]) Name() string { return r.name }
 
+// Merge makes the value the sum of the parts, which become zero.
 func (r *resource[T]) Merge() {
 	r.value = *new(T)
 	defer func() { // also if merge panics
@@ -140,14 +144,17 @@ func (r *resource[T]) Merge() {
 	}
 }
 
+// Cells returns the value, and how many parts there are.
 func (r *resource[T]) Cells() (value mem.Cells, parts int) {
 	return r.of.Run(mem.PointerTo(&r.value).Address, 1), len(r.parts)
 }
 
+// PartCells returns the part of a shard.
 func (r *resource[T]) PartCells(shard int) mem.Cells {
 	return r.of.Run(mem.PointerTo(&r.parts[shard].value).Address, 1)
 }
 
+// Keep returns a function that gives the resource the value and parts that it has now.
 func (r *resource[T]) Keep() (restore func()) {
 	value, parts := r.value, make([]T, len(r.parts))
 	for i, p := range r.parts {
@@ -161,6 +168,7 @@ func (r *resource[T]) Keep() (restore func()) {
 	}
 }
 
+// Load returns where to store the value and the parts; put sets them.
 func (r *resource[T]) Load() (value, parts mem.Cells, put func()) {
 	v, all := make([]T, 1), make([]T, len(r.parts))
 	return mem.CellsOf(v), mem.CellsOf(all), func() {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/slots"
+	"github.com/atoll-sim/atoll/shard"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -23,7 +23,7 @@ func TestStaleLocations(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
 	r := newRand(t, 1)
 	position, health, name := world.Write[Position](f), world.Read[Health](f), world.Read[Name](f)
-	all, seen := f.Query(), map[slots.Loc]bool{}
+	all, seen := f.Query(), map[shard.Loc]bool{}
 	var canaries [][]int64
 	number := map[handle.Handle]int64{}
 	for round := range iterations(60) {

@@ -104,11 +104,11 @@ func (w *World) Stats(dst *Stats) {
 }
 
 func (s *Stats) count(b *queue.Outcomes) {
-	s.Applied += b.Count(Applied)
-	s.Gone += b.Count(Gone)
-	s.Missing += b.Count(Missing)
-	s.Refused += b.Count(Refused)
-	s.Failed += b.Count(Failed)
+	s.Applied += b.Count(queue.Applied)
+	s.Gone += b.Count(queue.Gone)
+	s.Missing += b.Count(queue.Missing)
+	s.Refused += b.Count(queue.Refused)
+	s.Failed += b.Count(queue.Failed)
 }
 
 func (s *Stats) measure(size store.Size) {

@@ -9,11 +9,20 @@ import (
 // Term is a condition of a query: a *Reader or *Writer (the entity has the component), With,
 // Without, Optional, AnyOf, WithFlags, WithoutFlags, Turns or TurnsFor. All terms of a query must
 // be asked of the World or Build that the query is asked of.
-type Term = engine.Term
+type Term interface{ term }
 
 // Binder makes accessors and filters: a *Build within a system's constructor, a *World for use
 // between ticks, a *Frame for reading at any time.
-type Binder = engine.Binder
+type Binder interface{ binder }
+
+// termsOf returns terms as package engine takes them.
+func termsOf(terms []Term) []engine.Term {
+	all := make([]engine.Term, len(terms))
+	for i, t := range terms {
+		all[i] = t
+	}
+	return all
+}
 
 // With is the condition that the entity has the component. The component is not accessed. It
 // panics if T is not registered.
@@ -30,16 +39,16 @@ func Optional(accessor Term) Term { return engine.Optional(accessor) }
 // AnyOf is the condition that the entity has at least one of the components that
 // the terms, each a *Reader, *Writer or With, name. Their Slice is nil where a
 // chunk lacks them.
-func AnyOf(terms ...Term) Term { return engine.AnyOf(terms...) }
+func AnyOf(terms ...Term) Term { return engine.AnyOf(termsOf(terms)...) }
 
 // WithFlags is the condition that the entity has all of the flags. A query with it skips rows
 // without them, 64 at a time, and yields each run of the others as a chunk. It panics if f is
 // empty.
-func WithFlags(a Binder, f Flags) Term { return engine.WithFlags(a, f) }
+func WithFlags(a Binder, f Flags) Term { return engine.WithFlags(a, engine.Flags(f)) }
 
 // WithoutFlags is the condition that the entity has none of the flags. Everything else is as for
 // WithFlags.
-func WithoutFlags(a Binder, f Flags) Term { return engine.WithoutFlags(a, f) }
+func WithoutFlags(a Binder, f Flags) Term { return engine.WithoutFlags(a, engine.Flags(f)) }
 
 // TurnsMax is the highest number of runs among which Turns and TurnsFor divide entities.
 const TurnsMax = engine.TurnsMax

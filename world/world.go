@@ -84,8 +84,8 @@ func (w *World) Failure() error { return (*engine.World)(w).Failure() }
 
 // Pin keeps entities that have any of the components in their shard when shards are balanced. Pin a
 // component that only these entities have: a bundle pins all entities with any of its components.
-// Move can still move them. A load of a snapshot keeps the pins of components that the snapshot does
-// not have. For the others what was saved holds, so pin again after the load, as in
+// Move can still move them. A load of a snapshot keeps the pins of components that the snapshot
+// does not have. For the others what was saved holds, so pin again after the load, as in
 // durable.Options.Upgrade.
 func (w *World) Pin(components ...ComponentSet) { (*engine.World)(w).Pin(components...) }
 
@@ -103,7 +103,9 @@ func (w *World) OpenPort() (*Port, error) {
 
 // Query selects all entities that match the terms, for use between ticks. It panics if a
 // component is named twice, or if a term was asked of another world or of a Build.
-func (w *World) Query(terms ...Term) *Query { return (*Query)((*engine.World)(w).Query(terms...)) }
+func (w *World) Query(terms ...Term) *Query {
+	return (*Query)((*engine.World)(w).Query(termsOf(terms)...))
+}
 
 // Refresh ends a tick, or settles the idle world: requests are applied, marked entities are
 // destroyed and their handles become stale, storage is compact again, and messages become
@@ -174,4 +176,4 @@ const AllShards = engine.AllShards
 
 // Refusable is a request that may be refused to ports while a server is late: a *Message, *Func or
 // *Question. See scheduler.Refuse.
-type Refusable = engine.Refusable
+type Refusable interface{ refusable }

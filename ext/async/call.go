@@ -274,18 +274,18 @@ func (c *Call[A, R]) Len() (n int) {
 func (c *Call[A, R]) shardOf(id wheel.ID) int { return id.Home() % c.w.Shards() }
 
 // answer applies an answer at the refresh, in the shard that it was sent to.
-func (c *Call[A, R]) answer(shard int, x *answer[R]) world.Outcome {
+func (c *Call[A, R]) answer(shard int, x *answer[R]) engine.Outcome {
 	if x.ID.Home() >= len(c.homes) || c.shardOf(x.ID) != shard || x.Status >= statuses { // only in a log that was altered
-		return world.Gone
+		return engine.Gone
 	}
 	h := &c.homes[x.ID.Home()]
 	index, ok := h.Find(x.ID)
 	if !ok {
-		return world.Gone
+		return engine.Gone
 	}
 	h.came = append(h.came, result[R]{to: h.At(index).To, Result: Result[R]{ID(x.ID), x.Status, x.Value}})
 	h.Unset(index)
 	h.Release(index)
 	h.end(index)
-	return world.Applied
+	return engine.Applied
 }

@@ -7,7 +7,7 @@ import (
 
 // Answer applies an answer in a shard, as a log has it.
 func (c *Call[A, R]) Answer(shard int, id ID, s Status, value R) world.Outcome {
-	return c.answer(shard, &answer[R]{wheel.ID(id), s, value})
+	return world.Outcome(c.answer(shard, &answer[R]{wheel.ID(id), s, value}))
 }
 
 // Home returns the home in which an ask was made.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -240,19 +241,19 @@ func (r *Relation) alive(h handle.Handle) bool {
 }
 
 // apply applies a request at the refresh. Its entity is alive and not dying.
-func (r *Relation) apply(h handle.Handle, c *change) world.Outcome {
+func (r *Relation) apply(h handle.Handle, c *change) engine.Outcome {
 	r.forget()
 	if c.to != handle.None && r.engine.Space().LocateStaged(c.to) == 0 { // one that dies with this refresh is still found
-		return world.Gone
+		return engine.Gone
 	}
 	switch err := r.changeFor(r.engine.Sender(), h, c); err {
 	case nil:
-		return world.Applied
+		return engine.Applied
 	case ErrAbsent:
-		return world.Missing
+		return engine.Missing
 	default:
 		r.refuse(Refusal{Change: c.op.String(), Entity: h, Other: c.to, Err: err})
-		return world.Refused
+		return engine.Refused
 	}
 }
 

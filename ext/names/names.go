@@ -241,22 +241,22 @@ func (n *Names[K]) do(by world.Actor, h handle.Handle, c change[K]) error {
 }
 
 // apply is what a request does at the refresh. Its entity is alive and not dying.
-func (n *Names[K]) apply(h handle.Handle, c *change[K]) world.Outcome {
+func (n *Names[K]) apply(h handle.Handle, c *change[K]) engine.Outcome {
 	n.forget()
 	if !c.bind {
 		if n.unbind(h) != nil {
-			return world.Missing
+			return engine.Missing
 		}
-		return world.Applied
+		return engine.Applied
 	}
 	holder, err := n.bind(h, c.name)
 	if err == nil {
-		return world.Applied
+		return engine.Applied
 	}
 	if len(n.refused) < n.options.Refusals {
 		n.refused = append(n.refused, Refusal[K]{Entity: h, Name: c.name, Holder: holder})
 	}
-	return world.Refused
+	return engine.Refused
 }
 
 // bind gives a living entity a name. If another entity has the name, bind returns that.

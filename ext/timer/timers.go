@@ -131,11 +131,11 @@ func New[M any](w *world.World, label string, m *world.Message[M], o Options) *T
 		}
 		return wheel.Gone
 	}
-	t.asks = engine.NewOwned(d, label, func(shard int, to handle.Handle, r *request[M]) world.Outcome {
+	t.asks = engine.NewOwned(d, label, func(shard int, to handle.Handle, r *request[M]) engine.Outcome {
 		if _, err := t.set(shard, to, r.Due, r.Period, r.Body); err != nil {
-			return world.Refused
+			return engine.Refused
 		}
-		return world.Applied
+		return engine.Applied
 	})
 	d.ExtendLate(adapter[M]{t})
 	return t

@@ -8,7 +8,8 @@ import (
 )
 
 // Actor is a world.Actor: what acts on a world. The types of package world are defined by types of
-// this package, so what is embedded in these is promoted to those: an Actor can say what it is here.
+// this package, so what is embedded in these is promoted to those: an Actor can say what it is
+// here.
 type Actor interface{ self() Self }
 
 // Self is an Actor as this package uses it: a *World, *Context, *EntityContext or *Port.

@@ -13,7 +13,9 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Build is the argument of a system's constructor, once per shard. See package world.
+// Build is the argument of a system's constructor, once per shard.
+//
+// Ownership: the goroutine that constructs the system, until Finish.
 type Build struct {
 	buildSelf
 	w      *World
@@ -25,15 +27,15 @@ type Build struct {
 	hook   bool // it is for a hook
 }
 
-// newBuild starts the construction of a system for one shard, or, with AllShards as the shard,
-// of a global system.
-func newBuild(w *World, shardID int, system string) *Build {
+// NewBuild starts the construction of a system for one shard, or, with AllShards as the shard, of a
+// global system. Build.Finish ends it.
+func (w *World) NewBuild(shard int, system string) *Build {
 	w.mustIdle("building a system")
 	b := &Build{w: w, system: system, access: &extend.Access{Delta: w.options.TickInterval.Seconds()}}
 	owner, name := len(w.shards), fmt.Sprintf("global system %q", system)
-	if shardID != AllShards {
-		b.shard = w.shards[shardID]
-		owner, name = shardID, fmt.Sprintf("system %q on shard %d", system, shardID)
+	if shard != AllShards {
+		b.shard = w.shards[shard]
+		owner, name = shard, fmt.Sprintf("system %q on shard %d", system, shard)
 	}
 	if check.Enabled {
 		b.user = w.contexts[owner].turn.User(system, name,
@@ -54,8 +56,7 @@ func (b *Build) Finish() *extend.Access {
 	return b.access
 }
 
-// Shard returns the shard the system is being built for, or AllShards for a global one. See package
-// world.
+// Shard returns the shard the system is being built for, or AllShards for a global one.
 func (b *Build) Shard() int {
 	if b.shard == nil {
 		return AllShards
@@ -66,14 +67,14 @@ func (b *Build) Shard() int {
 // Shards returns the number of shards of the world.
 func (b *Build) Shards() int { return len(b.w.shards) }
 
-// Creates declares that the system creates from the bundles. See package world.
+// Creates declares that the system creates from the bundles.
 func (b *Build) Creates(bundles ...ComponentSet) {
 	b.mustOpen("Build.Creates")
 	b.access.Writes = b.access.Writes.Union(b.w.SetOf("Build.Creates", bundles))
 }
 
 // Query selects the shard's entities that match the terms, or for a global system those of all
-// shards; see Term. See package world.
+// shards; see Term.
 func (b *Build) Query(terms ...Term) *Query {
 	b.mustOpen("Build.Query")
 	if b.shard == nil {
@@ -83,6 +84,7 @@ func (b *Build) Query(terms ...Term) *Query {
 	return newQuery(b.binding("Build.Query"), b.w.shards[b.shard.ID():b.shard.ID()+1], terms)
 }
 
+// mustOpen panics if the constructor has returned.
 func (b *Build) mustOpen(call string) {
 	if b == nil {
 		panic(fmt.Sprintf("world: %s of a nil Build; use the one that a system's constructor is given", call))
@@ -148,9 +150,10 @@ func (b *binding) guard(what string) (g check.Guard) {
 }
 
 // Binder makes accessors and filters: a *Build within a system's constructor, a *World for use
-// between ticks, a *Frame for reading at any time. See package world.
+// between ticks, a *Frame for reading at any time.
 type Binder interface{ bind(call string) binding }
 
+// binding is bind.
 func (b *Build) binding(call string) binding {
 	b.mustOpen(call)
 	owner := len(b.w.shards)
@@ -161,6 +164,7 @@ func (b *Build) binding(call string) binding {
 		call: fmt.Sprintf("system %q, %s", b.system, call), user: b.user}
 }
 
+// binding is bind, for the idle world.
 func (w *World) binding(call string) binding {
 	mustBe(w, call)
 	w.mustIdle(call)
@@ -187,6 +191,7 @@ type Asking struct {
 	key   accessorKey
 }
 
+// accessorKey is what an accessor is for.
 type accessorKey struct {
 	component int
 	write     bool
@@ -219,17 +224,19 @@ func Ask(a Binder, call string, write bool, t reflect.Type) Asking {
 }
 
 // Keep completes an accessor, which has the view.
-func (x *Asking) Keep(accessor any, v *store.View) {
-	b := &x.bound
+func (a *Asking) Keep(accessor any, v *store.View) {
+	b := &a.bound
 	if check.Enabled && b.frame == nil {
-		v.Guard(b.guard(fmt.Sprintf("the accessor of component %q", b.w.components[x.key.component].name)))
+		v.Guard(b.guard(fmt.Sprintf("the accessor of component %q", b.w.components[a.key.component].name)))
 	}
 	if b.idle {
-		b.w.accessors[x.key] = accessor
+		b.w.accessors[a.key] = accessor
 	}
 }
 
-// Foreign reads one component of any shard's entities: see world.ForeignReader.
+// Foreign reads one component of any shard's entities; see world.ForeignReader.
+//
+// Ownership: the system and shard it was built for.
 type Foreign struct {
 	space  *store.Space
 	column *store.Column
@@ -301,8 +308,8 @@ func (b *Build) AskToAdd(t reflect.Type) Resource {
 	return r
 }
 
-// AskMessages declares that messages of a type are received, and returns them, with the guard of the
-// receiver.
+// AskMessages declares that messages of a type are received, and returns them, with the guard of
+// the receiver.
 func (b *Build) AskMessages(t reflect.Type) (Messages, check.Guard) {
 	bound := b.binding("world.Receive")
 	b.mustHaveShard("world.Receive", "messages are delivered to the shard that holds the entity")

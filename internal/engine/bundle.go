@@ -15,6 +15,8 @@ import (
 )
 
 // Bundle is the part of a world.Bundle that does not depend on its type; see Component.
+//
+// Ownership: the world's, and written only while it is idle; each of parts belongs to its shard.
 type Bundle struct {
 	w        *World
 	name     string
@@ -128,7 +130,7 @@ func (b *Bundle) CreatePlain(w *World, v mem.Address) (handle.Handle, error) {
 	return h, err
 }
 
-// CreatePlainBy is createPlain in all other cases but a *Port's.
+// CreatePlainBy is CreatePlain for other actors than a *Port, and with a PlaceBy.
 func (b *Bundle) CreatePlainBy(by Self, v mem.Address, place func() int) (handle.Handle, error) {
 	p, how, err := b.Where(by, place)
 	if err != nil {
@@ -149,7 +151,7 @@ func (b *Bundle) CreatePlainBy(by Self, v mem.Address, place func() int) (handle
 	return h, err
 }
 
-// CreatingHow says how a bundle is created.
+// CreatingHow says how a bundle is created: a set of the constants below.
 type CreatingHow uint8
 
 const (
@@ -157,7 +159,8 @@ const (
 	byWorld                         // a *World creates
 )
 
-// where returns where an actor other than a *Port creates.
+// Where returns where an actor other than a *Port creates, and how. place, if not nil, chooses the
+// shard.
 func (b *Bundle) Where(by Self, place func() int) (*BundlePart, CreatingHow, error) {
 	switch by := by.(type) {
 	case *World:
@@ -256,8 +259,8 @@ func (b *Bundle) check(by Self, call string) {
 	}
 }
 
-// part returns the part of a shard. That of a bundle without a T gets its table only now, because
-// it may never be used.
+// part returns the part of a shard. A bundle without a T gets its table only now, because it may
+// never be used.
 func (b *Bundle) part(s *store.Shard) *BundlePart {
 	p := &b.parts[s.ID()]
 	if p.table == nil {
@@ -288,6 +291,7 @@ func (p *BundlePart) forget() {
 // creator applies requests to create at the refresh: it stores the atoms.
 type creator struct{ b *Bundle }
 
+// CreateAll stores the entities of requests to create.
 func (c creator) CreateAll(s *store.Shard, creates []queue.PendingRequest) {
 	p := c.b.part(s)
 	if p.of.Plain {
@@ -305,6 +309,7 @@ func (c creator) CreateAll(s *store.Shard, creates []queue.PendingRequest) {
 	}
 }
 
+// CreateMany stores the entities of one request that creates many.
 func (c creator) CreateMany(s *store.Shard, creates queue.PendingRequest) {
 	p := c.b.part(s)
 	if p.of.Plain {
@@ -315,6 +320,7 @@ func (c creator) CreateMany(s *store.Shard, creates queue.PendingRequest) {
 	s.AdoptMany(p.table, creates, func(a store.Atom, i int) { p.put(a, values.At(i, p.of.Size)) })
 }
 
+// Apply is never called: the refresh calls CreateAll and CreateMany.
 func (creator) Apply(*store.Shard, handle.Handle, slots.Loc, mem.Pointer) queue.Outcome {
 	panic("world: a create is applied with others of its kind")
 }
@@ -347,7 +353,8 @@ func (b *Bundle) Part() Part { return Part{b.w, b.set, -1, "bundle", b.name} }
 // assigner applies a request to Set a bundle at the refresh.
 type assigner struct{ b *Bundle }
 
-// Assign accepts a request, or returns the arguments of AssignFrom, with the place for the bundle.
+// Assign accepts the request of Bundle.Set. For an actor that sets at once it returns the part
+// where the caller stores the bundle, and l, which AssignFrom takes.
 func (b *Bundle) Assign(by Self, h handle.Handle) (x Sending, p *BundlePart, l slots.Loc, err error) {
 	b.check(by, "Bundle.Set")
 	switch by := by.(type) {
@@ -391,6 +398,7 @@ func (b *Bundle) AssignFrom(p *BundlePart, l slots.Loc) error {
 	return err
 }
 
+// assignAt stores the bundle at v in the entity at l, if that has the components.
 func (b *Bundle) assignAt(s *store.Shard, l slots.Loc, v mem.Pointer) error {
 	a, err := b.atomAt(s, l)
 	if err == nil {
@@ -400,7 +408,7 @@ func (b *Bundle) assignAt(s *store.Shard, l slots.Loc, v mem.Pointer) error {
 	return err
 }
 
-// AssignPlain is assignFrom for a bundle without pointers, which may be on the stack.
+// AssignPlain is AssignFrom for a bundle without pointers, which may be on the stack.
 func (b *Bundle) AssignPlain(p *BundlePart, l slots.Loc, v mem.Address) error {
 	a, err := b.atomAt(p.shard, l)
 	if err == nil {
@@ -419,6 +427,7 @@ func (b *Bundle) atomAt(s *store.Shard, l slots.Loc) (store.Atom, error) {
 	return s.Change(l, *set) // to the components it has already, so the row does not move
 }
 
+// Apply stores the bundle at v in the entity at l.
 func (a assigner) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
 	return outcomeOf(a.b.assignAt(s, l, v))
 }
@@ -461,7 +470,7 @@ func (b *Bundle) placed(place func() int) (i int, err error) {
 	return i, nil
 }
 
-// Reserve is world.Bundle.Reserve.
+// Reserve makes room for n more entities, spread evenly over the shards.
 func (b *Bundle) Reserve(w *World, n int) error {
 	b.check(w, "Bundle.Reserve")
 	if err := w.ready("Bundle.Reserve"); err != nil {

@@ -10,11 +10,13 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// adder, remover and changer apply requests to add and remove at the refresh.
+// adder applies requests to add a component at the refresh.
 type adder struct{ c *Component }
 
+// remover applies requests to remove a component.
 type remover struct{ c *Component }
 
+// changer applies requests to add a bundle and remove components.
 type changer struct{ b *Bundle }
 
 // Add accepts the request of Component.Add, or returns the row to store in.
@@ -26,7 +28,7 @@ func (c *Component) Add(by Self, h handle.Handle) (Sending, error) {
 		w.outdate()
 		if l := w.lookup.Locate(h); l != 0 {
 			w.touched = true
-			to, err := c.addAt(h, l)
+			to, err := w.space.With(h, l, c.id)
 			return Sending{To: to, times: timed(c.adding.Type())}, err
 		}
 		return Sending{}, ErrStale
@@ -35,7 +37,7 @@ func (c *Component) Add(by Self, h handle.Handle) (Sending, error) {
 	return Request(by, "Component.Add", &c.adding, h)
 }
 
-// Remove is world.Component.Remove.
+// Remove takes the component from an entity, at once or by request.
 func (c *Component) Remove(by Self, h handle.Handle) error {
 	if w, ok := by.(*World); ok && w == c.w {
 		if err := w.idle("Component.Remove by the World"); err != nil {
@@ -57,17 +59,14 @@ func (c *Component) Remove(by Self, h handle.Handle) error {
 	return err
 }
 
+// check refuses an actor of another world.
 func (c *Component) check(by Self, call string) {
 	if by == nil || by.world() != c.w {
 		c.w.panicForeign(by, call, "component", c.Name())
 	}
 }
 
-// addAt returns where to store the component of an entity, which has it from now on.
-func (c *Component) addAt(h handle.Handle, l slots.Loc) (to mem.Pointer, err error) {
-	return c.w.space.With(h, l, c.id)
-}
-
+// removeAt takes the component from the entity at l, or returns ErrMissing.
 func (c *Component) removeAt(h handle.Handle, l slots.Loc) error {
 	had, err := c.w.space.Without(h, l, c.id)
 	if !had {
@@ -76,12 +75,13 @@ func (c *Component) removeAt(h handle.Handle, l slots.Loc) error {
 	return err
 }
 
+// Apply gives the entity at l the component, as far as the sender's limit allows.
 func (a adder) Apply(s *store.Shard, h handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
 	if s.Spent() {
 		return queue.Refused
 	}
 	was := s.Cost()
-	to, err := a.c.addAt(h, l)
+	to, err := a.c.w.space.With(h, l, a.c.id)
 	s.Charge(was)
 	if err == nil {
 		a.c.adding.Type().Copy(to.Address, v.Address, 1)
@@ -89,6 +89,7 @@ func (a adder) Apply(s *store.Shard, h handle.Handle, l slots.Loc, v mem.Pointer
 	return outcomeOf(err)
 }
 
+// Apply takes the component from the entity at l, as far as the sender's limit allows.
 func (r remover) Apply(s *store.Shard, h handle.Handle, l slots.Loc, _ mem.Pointer) queue.Outcome {
 	if s.Spent() {
 		return queue.Refused
@@ -127,14 +128,15 @@ func outcomeOf(err error) queue.Outcome {
 	}
 }
 
-// SetOf returns the components that a call of Add removes.
+// SetOf returns the components that a call of Bundle.Add removes. It refuses an actor of another
+// world.
 func (b *Bundle) SetOf(by Self, remove []ComponentSet) store.Set {
 	b.check(by, "Bundle.Add")
 	return b.w.SetOf("Bundle.Add", remove)
 }
 
-// Add accepts a request with a change, or returns the arguments of ChangeFrom, with the place for
-// the bundle.
+// Add accepts the request of Bundle.Add. For the idle world it returns the part where the caller
+// stores the bundle, and l, which ChangeFrom takes.
 func (b *Bundle) Add(by Self, h handle.Handle) (x Sending, p *BundlePart, l slots.Loc, err error) {
 	w, ok := by.(*World)
 	if !ok {
@@ -165,6 +167,7 @@ func (b *Bundle) ChangeFrom(p *BundlePart, l slots.Loc, remove *store.Set) error
 	return err
 }
 
+// change gives the entity at l the bundle at v, and takes the components of remove away.
 func (b *Bundle) change(s *store.Shard, l slots.Loc, v mem.Pointer, remove *store.Set) error {
 	had := *b.w.space.Set(l)
 	a, err := s.Change(l, had.Minus(*remove).Union(b.set))
@@ -176,6 +179,7 @@ func (b *Bundle) change(s *store.Shard, l slots.Loc, v mem.Pointer, remove *stor
 	return nil
 }
 
+// Apply changes the entity at l, as far as the sender's limit allows.
 func (c changer) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, p mem.Pointer) queue.Outcome {
 	if s.Spent() {
 		return queue.Refused
@@ -204,15 +208,18 @@ func (c changer) ApplyRun(s *store.Shard, of store.Adjacent) (applied int) {
 	return of.Applied()
 }
 
-// Describe describes a kind of request.
+// Describe describes a kind of request: what it does, and the name of what it does that with.
 func Describe(what, name string) store.Description {
 	return store.Description{Name: fmt.Sprintf("%s %q", what, name)}
 }
 
+// Describe implements store.Handler.
 func (s setter) Describe() store.Description { return Describe("set of component", s.c.Name()) }
 
+// Describe implements store.Handler.
 func (a adder) Describe() store.Description { return Describe("add of component", a.c.Name()) }
 
+// Describe implements store.Handler.
 func (r remover) Describe() store.Description { return Describe("remove of component", r.c.Name()) }
 
 // Describe says that asking for a component changes nothing.
@@ -222,8 +229,10 @@ func (a asker) Describe() store.Description {
 	return d
 }
 
+// Describe implements store.Handler.
 func (c creator) Describe() store.Description { return Describe("create of bundle", c.b.name) }
 
+// Describe implements store.Handler.
 func (c changer) Describe() store.Description { return Describe("exchange of bundle", c.b.name) }
 
 // Renumber says which components are removed.
@@ -238,6 +247,8 @@ func (c changer) Renumber(p mem.Pointer, now func(component int) int) {
 	}
 }
 
+// Describe implements store.Handler.
 func (a assigner) Describe() store.Description { return Describe("set of bundle", a.b.name) }
 
-func (x *flagger) Describe() store.Description { return store.Description{Name: "flags of the entity"} }
+// Describe implements store.Handler.
+func (f *flagger) Describe() store.Description { return store.Description{Name: "flags of the entity"} }

@@ -19,8 +19,11 @@ type componentInfo struct {
 	typ  reflect.Type
 }
 
-// Component is the part of a world.Component that does not depend on its type. The compiler makes all methods of
-// Component again for each T, so these only move a T. The same holds for Bundle.
+// Component is the part of a world.Component that does not depend on its type. The compiler makes
+// all methods of a world.Component again for each T, so these only move a T. The same holds for
+// Bundle.
+//
+// Ownership: immutable once it is registered. Safe for concurrent use.
 type Component struct {
 	w        *World
 	id       int
@@ -76,6 +79,7 @@ func (w *World) MustRegister(format string, values ...any) {
 	w.touched = true
 }
 
+// nothing is the type of the payload of a request that has none.
 var nothing = mem.TypeOf[struct{}]()
 
 // Name returns the name of the component.
@@ -219,6 +223,7 @@ func (c *Component) row(h handle.Handle, l slots.Loc) (Sending, error) {
 // setter applies a request to set at the refresh.
 type setter struct{ c *Component }
 
+// Apply stores a value in the row of the entity at l, if that has the component.
 func (s setter) Apply(in *store.Shard, h handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
 	if !s.c.column.Store(l, v.Address) {
 		return queue.Missing
@@ -242,8 +247,8 @@ func (w *World) componentOf(t reflect.Type, user string) int {
 	return id
 }
 
-// componentNames lists the names of a set of components, for messages.
-func (w *World) componentNames(set store.Set) string {
+// ComponentNames lists the names of a set of components, for messages.
+func (w *World) ComponentNames(set store.Set) string {
 	var names []string
 	for id := range set.All {
 		names = append(names, strconv.Quote(w.components[id].name))
@@ -258,8 +263,7 @@ func (c *Component) Part() Part {
 	return p
 }
 
-// At returns the component of the entity that a function is called on, or nil. AtWrite is At for
-// writing.
+// At returns the component of the entity that a function is called on, or nil.
 func (c *Component) At(s *EntityContext) mem.Address { return c.column.At(s.mustRun("Component.Read")) }
 
 // AtWrite is At for writing.
@@ -267,9 +271,14 @@ func (c *Component) AtWrite(s *EntityContext) mem.Address {
 	return c.column.AtWrite(s.mustRun("Component.Write"))
 }
 
-// CloneBy makes f copy values of the component.
+// CloneBy makes f copy values of the component. From now on Component.Ask calls f, too, so a
+// request of it runs code of the user.
 func (c *Component) CloneBy(isNil bool, f func(to, from mem.Address)) {
-	c.mustClone(isNil)
+	c.w.mustIdle("Component.CloneBy")
+	if isNil {
+		panic(fmt.Sprintf("world: Component.CloneBy of %q with a nil function", c.Name()))
+	}
+	c.w.space.Registry.SetCall(c.asking.Number())
 	c.column.CloneBy(f)
 }
 
@@ -287,6 +296,7 @@ func (c *Component) Ask(p *Port, of handle.Handle, done *Completion) (Sending, e
 // asker applies a request to ask at the refresh.
 type asker struct{ c *Component }
 
+// Apply copies the component of the entity at l to the answer.
 func (a asker) Apply(s *store.Shard, h handle.Handle, l slots.Loc, to mem.Pointer) queue.Outcome {
 	p := a.c.column.At(l)
 	if p == nil {

@@ -14,7 +14,9 @@ import (
 )
 
 // Context is what a system acts through: on its own shard at once, on the rest of the world by
-// request. See package world.
+// request.
+//
+// Ownership: the goroutine that runs the system, hook or function, while it runs.
 type Context struct {
 	contextSelf
 	w      *World
@@ -62,12 +64,10 @@ func (c *Context) world() *World {
 // Tick returns the number of the tick, from 0.
 func (c *Context) Tick() uint64 { return c.w.engine.Tick.Load() }
 
-// Delta returns the simulated time from one run of the system to the next, in seconds: the time of
-// one tick, or of several for a system that does not run in every tick. See package world.
+// Delta returns the simulated time from one run of the system to the next, in seconds.
 func (c *Context) Delta() float64 { return c.acting.Delta }
 
-// Shard returns the number of the shard the system runs on, or AllShards for a global one. See
-// package world.
+// Shard returns the number of the shard the system runs on, or AllShards for a global one.
 func (c *Context) Shard() int {
 	if c.shard == nil {
 		return AllShards
@@ -81,7 +81,7 @@ func (c *Context) Shards() int { return len(c.w.shards) }
 // System returns the name of the running system.
 func (c *Context) System() string { return c.acting.System }
 
-// Count returns the number of entities in the shard, marked ones included. See package world.
+// Count returns the number of entities in the shard, marked ones included.
 func (c *Context) Count() int {
 	c.mustRun("Context.Count")
 	if c.shard != nil {
@@ -97,14 +97,14 @@ func (c *Context) Count() int {
 	return n
 }
 
-// Alive reports whether the entity is alive, in whichever shard. See package world.
+// Alive reports whether the entity is alive, in whichever shard.
 func (c *Context) Alive(h handle.Handle) bool {
 	return func() bool { // inlined, as Writer.Get is
 		return c.lookup.Alive(h) && (!c.isElsewhere(h) || c.locate(h) != 0)
 	}()
 }
 
-// Status returns what a handle stands for. See package world.
+// Status returns what a handle stands for.
 func (c *Context) Status(h handle.Handle) Status {
 	c.mustRun("Context.Status")
 	if l := c.lookup.Locate(h); l != 0 && c.owns(l) && c.w.space.Marked(l) {
@@ -120,10 +120,9 @@ func (c *Context) Owns(h handle.Handle) bool {
 	return l != 0 && c.owns(l)
 }
 
-// Locate returns the entity's location, for the accessors' At, or 0 if the entity is not alive. See
-// package world.
+// Locate returns the entity's location, for the accessors' At, or 0 if the entity is not alive.
 func (c *Context) Locate(h handle.Handle) shard.Loc {
-	return func() slots.Loc { // inlined, as Writer.Get is
+	return func() shard.Loc { // inlined, as Writer.Get is
 		if check.Enabled {
 			c.mustRun("Context.Locate")
 		}
@@ -131,7 +130,7 @@ func (c *Context) Locate(h handle.Handle) shard.Loc {
 		if c.isElsewhere(h) {
 			l = c.seen(l)
 		}
-		return l
+		return shard.Loc(l)
 	}()
 }
 
@@ -146,7 +145,7 @@ func (c *Context) Has(h handle.Handle, x ComponentSet) bool {
 }
 
 // Destroy marks an entity of the shard, or requests that an entity of another shard be destroyed:
-// either way the entity is removed at the refresh. See package world.
+// either way the entity is removed at the refresh.
 func (c *Context) Destroy(h handle.Handle) error {
 	c.mustRun("Context.Destroy")
 	l := c.locate(h)
@@ -160,6 +159,7 @@ func (c *Context) Destroy(h handle.Handle) error {
 	return c.out.sendBare(queue.Destroying(), h)
 }
 
+// owns reports whether the row at l is of a shard that the system has.
 func (c *Context) owns(l slots.Loc) bool {
 	if c.shard == nil {
 		return c.acting.Access != nil && c.acting.Access.Exclusive
@@ -216,11 +216,14 @@ func (c *Context) mustRun(call string) {
 	}
 }
 
+// panicLate is a function of its own so that mustRun inlines.
+//
 //go:noinline
 func (c *Context) panicLate(call string) {
 	panic(fmt.Sprintf("world: %s on shard %d after system %q returned; a Context is for the running system alone", call, c.Shard(), c.acting.System))
 }
 
+// mustWrite panics unless the system runs and has asked to write the component.
 func (c *Context) mustWrite(component int, call string) {
 	c.mustRun(call)
 	if !c.acting.Access.Writes.Has(component) {
@@ -230,6 +233,8 @@ func (c *Context) mustWrite(component int, call string) {
 	}
 }
 
+// mustCreate panics unless the system runs, in w, and has declared that it creates what has the
+// components of set; what and name are of that, for messages.
 func (c *Context) mustCreate(call string, w *World, set *store.Set, what, name string) {
 	if w != c.world() {
 		w.panicForeign(c, call, what, name)
@@ -341,6 +346,7 @@ func (w *World) mustBeAsLeft() {
 	}
 }
 
+// sum hashes a component's rows in all shards.
 func (w *World) sum(component int) uint64 { return w.contexts[len(w.shards)].sum(component) }
 
 // random is a system's random numbers on one shard in one tick.
@@ -351,10 +357,9 @@ type random struct {
 	rand   *rand.Rand
 }
 
-func (s *random) init() { s.rand = rand.New(&s.source) }
+func (r *random) init() { r.rand = rand.New(&r.source) }
 
-// Rand returns the random numbers of the running system or hook on this shard in this tick. See
-// package world.
+// Rand returns the random numbers of the running system or hook on this shard in this tick.
 func (c *Context) Rand() *rand.Rand {
 	c.mustRun("Context.Rand")
 	if s := &c.random; !c.acting.Seeded {

@@ -11,8 +11,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Copy makes an entity with the same components as another, each copied by Component.CloneBy, or
-// without that by assignment: what they point to is shared. See package world.
+// Copy makes an entity with the same components as another, each copied by Component.CloneBy or, if
+// it has none, by assignment.
 func Copy(by Self, h handle.Handle) (handle.Handle, error) {
 	const call = "world.Copy"
 	if err := mayCopy(by, call); err != nil {
@@ -31,7 +31,7 @@ func Copy(by Self, h handle.Handle) (handle.Handle, error) {
 	return w.shardOf(l).Copy(l, clones)
 }
 
-// mayCopy refuses an actor that cannot copy.
+// mayCopy refuses an actor that cannot copy. It returns the error of a closed world.
 func mayCopy(by Self, call string) error {
 	mustActor(by, call)
 	switch by := by.(type) {
@@ -75,8 +75,8 @@ func (w *World) mayShare(l slots.Loc) error {
 
 // Shared returns what a plain copy of a component's value would share with the value, as an error
 // that says what to do; or nil, also if the component has a CloneBy, or if the world's inputs are
-// neither recorded nor replayed. copied, which may be nil, reports that slices, pointers and maps of
-// a type are copied as well. Safe from any goroutine.
+// neither recorded nor replayed. copied, which may be nil, reports that slices, pointers and maps
+// of a type are copied as well. Safe from any goroutine.
 func (w *World) Shared(component int, value mem.Address, copied func(reflect.Type) bool) error {
 	of := w.space.TypeOf(component)
 	if !w.logged.Load() || of.Plain || w.space.Cloned(component) {
@@ -92,6 +92,7 @@ func (w *World) Shared(component int, value mem.Address, copied func(reflect.Typ
 	return err
 }
 
+// sharedError is the error of Shared for a part of a component's value.
 func (w *World) sharedError(component int, path string, kind reflect.Kind) error {
 	return fmt.Errorf("component %q: two entities would share %s, a %s, which would be two in a world that is loaded or replayed; copy it by Component.CloneBy, which may assign what is never written",
 		w.components[component].name, path, kind)
@@ -176,14 +177,14 @@ func copied(by Self, h handle.Handle) (slots.Loc, error) {
 	default:
 		if missing := w.space.Set(l).Minus(c.acting.Access.Writes); missing.Len() > 0 {
 			panic(fmt.Sprintf("world: %s copies an entity with %s without having asked to write it; call world.Write or b.Creates in its constructor",
-				c.who(), w.componentNames(missing)))
+				c.who(), w.ComponentNames(missing)))
 		}
 	}
 	return l, nil
 }
 
-// MayCopy returns the components of an entity that an actor may copy, as Copy says; call is the name
-// for messages.
+// MayCopy returns the components of an entity that an actor may copy, as Copy says; call is the
+// name for messages.
 func (w *World) MayCopy(by Actor, call string, h handle.Handle) (*store.Set, error) {
 	self := SelfOf(by, call)
 	if err := mayCopy(self, call); err != nil {
@@ -196,9 +197,9 @@ func (w *World) MayCopy(by Actor, call string, h handle.Handle) (*store.Set, err
 	return w.space.Set(l), nil
 }
 
-// CopyAll copies entities that MayCopy has accepted, with their flags, all or none, if there is room
-// for them and for the requests. For the idle world it calls link before it copies, when x.Made has
-// the handles that the copies are going to have; an error of link is its own.
+// CopyAll copies entities that MayCopy has accepted, with their flags, all or none, if there is
+// room for them and for the requests. For the idle world it calls link before it copies, when
+// x.Made has the handles that the copies are going to have; an error of link is its own.
 func (w *World) CopyAll(by Actor, x *extend.Copying, link func() error) error {
 	actor := by.self()
 	for _, h := range x.Of { // before there is room, because a CloneBy may create

@@ -9,7 +9,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// AppendN makes n entities, and appends their handles if they are wanted.
+// AppendN makes n entities, filled in as f says, and appends their handles if those are wanted.
 func (b *Bundle) AppendN(dst []handle.Handle, by Self, n int, f *Fill) ([]handle.Handle, error) {
 	f.of = b.of
 	if n < 0 {
@@ -31,7 +31,7 @@ func (b *Bundle) AppendN(dst []handle.Handle, by Self, n int, f *Fill) ([]handle
 	return b.spread(dst, by, parts, n, f)
 }
 
-// appendPlaced is appendN if PlaceBy chooses the shard of each entity: for an actor that has all
+// appendPlaced is AppendN if PlaceBy chooses the shard of each entity: for an actor that has all
 // shards, the idle world or a global system.
 func (b *Bundle) appendPlaced(dst []handle.Handle, by Self, n int, f *Fill) ([]handle.Handle, error) {
 	values, to, due := b.of.New(n), make([]int32, n), make([]int, len(b.parts))
@@ -109,7 +109,7 @@ func createNCall(want bool) string {
 	return "Bundle.CreateN"
 }
 
-// CreateRows is world.Bundle.CreateRows.
+// CreateRows makes n entities, and calls init with each run of their rows. It is not for a *Port.
 func (b *Bundle) CreateRows(by Self, n int, init func(rows Chunk)) error {
 	const call = "Bundle.CreateRows"
 	if n < 0 {
@@ -217,7 +217,8 @@ func (b *Bundle) spread(dst []handle.Handle, by Self, parts []BundlePart, n int,
 	return dst, nil
 }
 
-// share is how many of n entities are in the first i of that many shards, if they are spread evenly.
+// share is how many of n entities are in the first i of that many shards, if they are spread
+// evenly.
 func share(n, i, shards int) int { return int(int64(n) * int64(i) / int64(shards)) }
 
 // mayMake returns an error unless there is room for n entities wherever spread will make them. In

@@ -13,7 +13,7 @@ import (
 )
 
 // EntityContext is what a function acts through: on the entity that it was called on, at once; on
-// the rest of the world by requests, which the next refresh applies. See package world.
+// the rest of the world by requests, which the next refresh applies.
 type EntityContext struct {
 	entityContextSelf
 	c        *Context
@@ -23,102 +23,104 @@ type EntityContext struct {
 	returned bool
 }
 
-func (s *EntityContext) begin(c *Context, function string, h handle.Handle, l slots.Loc) *EntityContext {
-	*s = EntityContext{c: c, function: function, h: h, l: l}
-	return s
+// begin begins a call of a function on an entity, and returns e.
+func (e *EntityContext) begin(c *Context, function string, h handle.Handle, l slots.Loc) *EntityContext {
+	*e = EntityContext{c: c, function: function, h: h, l: l}
+	return e
 }
 
 // over ends the call.
-func (s *EntityContext) over() { s.l = 0 }
+func (e *EntityContext) over() { e.l = 0 }
 
-// end ends a call in a refresh, of what PanicError.In calls in; v is the recovered value. It returns
-// the panic if the refresh keeps that.
-func (s *EntityContext) end(in string, v any) (queue.Outcome, *Panic) {
-	s.over()
-	if s.returned {
+// end ends a call in a refresh. in is a value of Panic.In, and v the recovered value. It returns
+// the panic if the refresh keeps it.
+func (e *EntityContext) end(in string, v any) (queue.Outcome, *Panic) {
+	e.over()
+	if e.returned {
 		return queue.Applied, nil
 	}
-	s.c.w.panicked.Store(true)
-	if !s.c.w.keepsFailure(len(s.c.failures)) {
-		s.c.omitted++
+	e.c.w.panicked.Store(true)
+	if !e.c.w.keepsFailure(len(e.c.failures)) {
+		e.c.omitted++
 		return queue.Failed, nil
 	}
 	if v == nil {
 		v = aside.ErrGoexit
 	}
-	e := newPanic(&Panic{
-		In: in, Name: s.function, On: s.h, Shard: s.c.Shard(), Tick: s.c.Tick(), Value: v, Stack: debug.Stack(),
+	p := newPanic(&Panic{
+		In: in, Name: e.function, On: e.h, Shard: e.c.Shard(), Tick: e.c.Tick(), Value: v, Stack: debug.Stack(),
 	})
-	s.c.failures = append(s.c.failures, e)
-	return queue.Failed, e
+	e.c.failures = append(e.c.failures, p)
+	return queue.Failed, p
 }
 
-func (s *EntityContext) world() *World {
-	if s == nil || s.c == nil {
+func (e *EntityContext) world() *World {
+	if e == nil || e.c == nil {
 		return nil
 	}
-	return s.c.w
+	return e.c.w
 }
 
 // Handle returns the entity's handle.
-func (s *EntityContext) Handle() handle.Handle { return s.h }
+func (e *EntityContext) Handle() handle.Handle { return e.h }
 
 // Tick returns the number of the tick that ends, or, when an idle world calls the function, of the
-// next tick. See package world.
-func (s *EntityContext) Tick() uint64 { return s.c.Tick() }
+// next tick.
+func (e *EntityContext) Tick() uint64 { return e.c.Tick() }
 
 // Shard returns the number of the shard the function runs on.
-func (s *EntityContext) Shard() int { return s.c.Shard() }
+func (e *EntityContext) Shard() int { return e.c.Shard() }
 
-// Alive reports whether an entity is alive. See package world.
-func (s *EntityContext) Alive(h handle.Handle) bool {
-	if s.c.isElsewhere(h) { // staged ones were created by functions there
-		return s.c.w.space.Alive(h)
+// Alive reports whether an entity is alive.
+func (e *EntityContext) Alive(h handle.Handle) bool {
+	if e.c.isElsewhere(h) { // staged ones were created by functions there
+		return e.c.w.space.Alive(h)
 	}
-	return s.c.w.space.Present(h)
+	return e.c.w.space.Present(h)
 }
 
-// Status returns what a handle stands for. See package world.
-func (s *EntityContext) Status(h handle.Handle) Status {
+// Status returns what a handle stands for.
+func (e *EntityContext) Status(h handle.Handle) Status {
 	switch {
-	case h == s.h && s.c.w.space.Marked(s.mustRun("EntityContext.Status")):
+	case h == e.h && e.c.w.space.Marked(e.mustRun("EntityContext.Status")):
 		return Dying
-	case s.Alive(h):
+	case e.Alive(h):
 		return Alive
 	}
-	if status := statusInTick(s.c.w, h); status != Pending || !s.c.isElsewhere(h) {
+	if status := statusInTick(e.c.w, h); status != Pending || !e.c.isElsewhere(h) {
 		return status
 	}
 	return Unused // another shard has just created it
 }
 
-// Destroy marks the function's entity, or requests that another entity be destroyed. See package
-// world.
-func (s *EntityContext) Destroy(h handle.Handle) error {
-	if l := s.mustRun("EntityContext.Destroy"); h == s.h {
-		s.c.w.space.Mark(l)
+// Destroy marks the function's entity, or requests that another entity be destroyed.
+func (e *EntityContext) Destroy(h handle.Handle) error {
+	if l := e.mustRun("EntityContext.Destroy"); h == e.h {
+		e.c.w.space.Mark(l)
 		return nil
 	}
-	if !s.Alive(h) {
+	if !e.Alive(h) {
 		return ErrStale
 	}
-	return s.c.out.sendBare(queue.Destroying(), h)
+	return e.c.out.sendBare(queue.Destroying(), h)
 }
 
-// mustRun returns the entity's location, and panics when the function has returned.
-func (s *EntityContext) mustRun(call string) slots.Loc {
-	if s == nil || s.l == 0 {
-		s.panicLate(call)
+// mustRun returns the entity's location. It panics when the function has returned.
+func (e *EntityContext) mustRun(call string) slots.Loc {
+	if e == nil || e.l == 0 {
+		e.panicLate(call)
 	}
-	return s.l
+	return e.l
 }
 
+// panicLate is a function of its own so that mustRun inlines.
+//
 //go:noinline
-func (s *EntityContext) panicLate(call string) {
-	if s == nil {
+func (e *EntityContext) panicLate(call string) {
+	if e == nil {
 		panic(fmt.Sprintf("world: %s of a nil EntityContext; pass the one that the function is given", call))
 	}
-	panic(fmt.Sprintf("world: %s after function %q returned; an EntityContext is for the running function alone", call, s.function))
+	panic(fmt.Sprintf("world: %s after function %q returned; an EntityContext is for the running function alone", call, e.function))
 }
 
 // AddFunction reserves a name for a function or a question.
@@ -142,24 +144,28 @@ func (w *World) AddFunction(call, name string, isNil bool, arg reflect.Type) {
 	w.functions[name] = true
 }
 
-// RequestedBy returns what a *world.Func or *world.Question embeds: its calls are requests of a kind.
+// RequestedBy returns what a *world.Func or *world.Question embeds: its calls are requests of a
+// kind.
 func (w *World) RequestedBy(name string, kind *queue.Kind) Requested { return Requested{w, name, kind} }
 
-// Check panics unless an actor acts on this world; the rest says what it is used for.
+// Check panics unless an actor acts on this world. The message says that call used a thing, such as
+// a message, of that name.
 func (w *World) Check(by Self, call, what, name string) {
 	if by == nil || by.world() != w {
 		w.panicForeign(by, call, what, name)
 	}
 }
 
-// Call is a call of a function on the idle world.
+// Call is a call of a function on the idle world, which begins with Begin and ends with End.
+//
+// Ownership: the world's goroutine.
 type Call struct {
 	Self  EntityContext
 	outer string // the function that calls it
 }
 
 // Begin begins a call on an entity. It returns ErrStale, or the error of a closed world.
-func (x *Call) Begin(w *World, function string, on handle.Handle) error {
+func (c *Call) Begin(w *World, function string, on handle.Handle) error {
 	if err := w.ready("Func.Call by the World"); err != nil {
 		return err
 	}
@@ -167,20 +173,20 @@ func (x *Call) Begin(w *World, function string, on handle.Handle) error {
 	if l == 0 {
 		return ErrStale
 	}
-	x.Self.begin(w.contexts[w.space.Owner(l)], function, on, l)
-	x.outer = w.calling
+	c.Self.begin(w.contexts[w.space.Owner(l)], function, on, l)
+	c.outer = w.calling
 	w.calling, w.touched = function, true
 	w.open++ // calls that would move the entity's row are refused
 	return nil
 }
 
 // End ends the call, also if it panics.
-func (x *Call) End() {
-	c := x.Self.c
-	x.Self.over()
-	c.w.calling = x.outer
-	c.w.closeLoop()
-	c.shard.PublishFlags() // at once, even if it panics
+func (c *Call) End() {
+	in := c.Self.c
+	c.Self.over()
+	in.w.calling = c.outer
+	in.w.closeLoop()
+	in.shard.PublishFlags() // at once, even if it panics
 }
 
 // BeginCall begins a call of a function in a refresh, by the worker of the shard.
@@ -190,12 +196,12 @@ func (w *World) BeginCall(s *store.Shard, function string, on handle.Handle, l s
 }
 
 // Returned notes that the function has returned.
-func (s *EntityContext) Returned() { s.returned = true }
+func (e *EntityContext) Returned() { e.returned = true }
 
-// EndCall ends a call in a refresh; v is the recovered value. It returns the *world.PanicError if the
-// refresh keeps it.
-func (s *EntityContext) EndCall(v any) (o queue.Outcome, failure error) {
-	o, p := s.end(InFunction, v)
+// EndCall ends a call in a refresh; v is the recovered value. It returns the *world.PanicError if
+// the refresh keeps it.
+func (e *EntityContext) EndCall(v any) (o queue.Outcome, failure error) {
+	o, p := e.end(InFunction, v)
 	if p != nil {
 		failure = p.Err
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -14,17 +15,14 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// This file is what a world offers to this module's extensions: to make themselves known, to take
-// part in refreshes, and to send requests of their own. Its methods panic at the wrong time.
-
 // The turns of the world itself, in the check build.
 const (
 	idleTurn = "idle"
 	tickTurn = "tick"
 )
 
-// MustIdle panics unless the world is idle; call is what messages name. Idle reports whether it is.
-// Safe from any goroutine, but another one may begin a tick.
+// MustIdle panics unless the world is idle; call is what messages name. Safe from any goroutine,
+// but another one may begin a tick.
 func (w *World) MustIdle(call string) {
 	mustBe(w, call)
 	w.mustIdle(call)
@@ -77,8 +75,8 @@ func (w *World) OnClose(f func()) {
 	f()
 }
 
-// Touched records that the idle world was changed, or is about to be. Whatever an extension changes
-// by a *world.World, or when Acts returns ByWorld, tells so.
+// Touched notes that the idle world was changed, or is about to be. An extension calls it for
+// whatever it changes by a *world.World, or when Acts returns ByWorld.
 func (w *World) Touched() { w.touched = true }
 
 // Hold makes calls that would move rows of the idle world panic, as in a query loop, until the
@@ -199,12 +197,11 @@ func (w *World) Liveness() *extend.Liveness {
 // time.
 func (w *World) Given(h handle.Handle) bool { return w.engine.PortSlots.Given(h) }
 
-// Sender returns the sender of the request that is being applied, within the functions of
-// NewRequests.
+// Sender tells whose request is being applied, within the functions of NewRequests.
 func (w *World) Sender() *extend.Sender { return &w.engine.Extensions.Sender }
 
-// IsDying reports whether an entity is marked, for the idle world and within the functions of
-// Requests.
+// IsDying reports whether an entity is marked, on the idle world and within the functions of
+// NewRequests.
 func (w *World) IsDying(h handle.Handle) bool {
 	l := w.space.Locate(h)
 	return l != 0 && w.space.Marked(l)
@@ -216,8 +213,8 @@ const (
 	ByPort              // by request
 )
 
-// Refuse ends a call by an actor of this world that sends nothing, and returns err. What Port.Notify
-// and Port.Within set is used up by the call. Unless err is nil, a batch is refused.
+// Refuse ends a call by an actor of this world that sends nothing, and returns err. What
+// Port.Notify and Port.Within set is used up by the call. Unless err is nil, a batch is refused.
 func (w *World) Refuse(by Actor, err error) error {
 	if p, ok := SelfOf(by, "a call").(*Port); ok {
 		return p.turnDown(err)
@@ -262,30 +259,22 @@ func (w *World) own(by Actor, extension string) Self {
 	return self
 }
 
-// open makes sure that there is room for a request of that size about each entity, and returns where
-// to push it. It panics for an idle world, which sends no requests. After each open that returns no
-// error the caller pushes, and then calls publish. done is for one of the requests.
+// openFor makes sure that there is room for a request of a size about h, and one about each of the
+// others, and returns where to push them. It panics for an idle world, which sends no requests.
+// After each openFor that returns no error the caller pushes, and then calls publish. done is for
+// one of the requests.
 func (w *World) openFor(by Self, extension string, h handle.Handle, others []handle.Handle, size uint32) (q *queue.Queue, epoch uint32, done queue.Finisher, err error) {
 	epoch = w.engine.Epoch.Load()
-	var s *sender
 	switch by := by.(type) {
 	case *Port:
 		q, done, err = by.openFor(1+len(others), size)
 		return q, epoch, done, err
-	case *Context:
-		by.mustRun(extension)
-		if !by.Alive(h) || !allAlive(by, others) {
-			return nil, 0, nil, ErrStale
-		}
-		s = &by.out
-	case *EntityContext:
-		by.mustRun(extension)
-		if !by.Alive(h) || !allAlive(by, others) {
-			return nil, 0, nil, ErrStale
-		}
-		s = &by.c.out
-	default:
+	case *World:
 		panic(fmt.Sprintf("world: extension %q sends a request of *world.World; an idle World acts at once", extension))
+	}
+	s := outboxOf(by, extension)
+	if !by.Alive(h) || slices.ContainsFunc(others, func(h handle.Handle) bool { return !by.Alive(h) }) {
+		return nil, 0, nil, ErrStale
 	}
 	if q = s.open(); !q.Room(1+len(others), size) {
 		return nil, 0, nil, s.refuse(q, 1+len(others), size)
@@ -293,17 +282,8 @@ func (w *World) openFor(by Self, extension string, h handle.Handle, others []han
 	return q, epoch, nil, nil
 }
 
-func allAlive(by Self, hs []handle.Handle) bool {
-	for _, h := range hs {
-		if !by.Alive(h) {
-			return false
-		}
-	}
-	return true
-}
-
-// openFor makes sure that there is room for n requests of a size, and returns the queue to push them
-// to and the Finisher to push them with.
+// openFor makes sure that there is room for n requests of a size, and returns the queue to push
+// them to and the Finisher to push them with.
 func (p *Port) openFor(n int, size uint32) (q *queue.Queue, done queue.Finisher, err error) {
 	if check.Enabled {
 		p.enter()
@@ -322,7 +302,7 @@ func (p *Port) openFor(n int, size uint32) (q *queue.Queue, done queue.Finisher,
 	return p.out, done, nil
 }
 
-// publish ends what openFor began.
+// publish sends what was pushed after openFor.
 func publish(by Self) {
 	if p, ok := by.(*Port); ok {
 		p.Send()
@@ -335,8 +315,8 @@ func publish(by Self) {
 // Seal makes registering panic from now on; by is the call that messages name.
 func (w *World) Seal(by string) { w.sealed = by }
 
-// KeepIncarnation makes World.Reincarnate call a function before it takes a number, which keeps that
-// number, and to return its error; nil ends that. The world must be idle.
+// KeepIncarnation makes World.Reincarnate call a function before it takes a number, which keeps
+// that number, and to return its error; nil ends that. The world must be idle.
 func (w *World) KeepIncarnation(keep func(n uint32) error) { w.keepNumber = keep }
 
 // MayInsert returns an error if the world is closed, and prepares its shards to get entities. It

@@ -8,20 +8,20 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Flags is a set of up to 8 flags of an entity, one bit each. See package world.
+// Flags is a set of up to 8 flags of an entity, one bit each.
 type Flags = slots.Flags
 
-// Flag gives an entity flags; those that it has stay. See package world.
+// Flag gives an entity flags; those that it has stay.
 func Flag(by Self, h handle.Handle, f Flags) error {
 	return setFlags(by, "world.Flag", h, flagging{set: f})
 }
 
-// Unflag takes flags from an entity, if it has them. See package world.
+// Unflag takes flags from an entity, if it has them.
 func Unflag(by Self, h handle.Handle, f Flags) error {
 	return setFlags(by, "world.Unflag", h, flagging{cleared: f})
 }
 
-// FlagsOf returns the flags of an entity, or none if it is not alive. See package world.
+// FlagsOf returns the flags of an entity, or none if it is not alive.
 func FlagsOf(by Self, h handle.Handle) Flags {
 	mustActor(by, "world.FlagsOf")
 	switch by := by.(type) {
@@ -46,15 +46,17 @@ func FlagsOf(by Self, h handle.Handle) Flags {
 // flagging is a request to set and clear flags.
 type flagging struct{ set, cleared Flags }
 
-// flagger applies it.
+// flagger applies requests to set and clear flags.
 type flagger struct{ flagging queue.Kind }
 
 func newFlagger(w *World) *flagger {
-	x := new(flagger)
-	x.flagging = store.NewKind(w.space, mem.TypeOf[flagging](), x)
-	return x
+	f := new(flagger)
+	f.flagging = store.NewKind(w.space, mem.TypeOf[flagging](), f)
+	return f
 }
 
+// setFlags sets and clears flags of an entity: at once if the actor has the entity's shard, else by
+// request.
 func setFlags(by Self, call string, h handle.Handle, f flagging) error {
 	mustActor(by, call)
 	switch by := by.(type) {
@@ -89,8 +91,9 @@ func setFlags(by Self, call string, h handle.Handle, f flagging) error {
 	return err
 }
 
-func (x *flagger) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, p mem.Pointer) queue.Outcome {
-	f := mem.As[flagging](p)
-	s.SetFlags(l, f.set, f.cleared)
+// Apply sets and clears the flags of the entity at l.
+func (f *flagger) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, p mem.Pointer) queue.Outcome {
+	x := mem.As[flagging](p)
+	s.SetFlags(l, x.set, x.cleared)
 	return queue.Applied
 }

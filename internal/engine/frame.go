@@ -18,7 +18,9 @@ import (
 	"github.com/atoll-sim/atoll/shard"
 )
 
-// View says what its frames have. See package world.
+// View says what its frames have.
+//
+// Ownership: immutable.
 type View struct {
 	w          *World
 	components store.Set
@@ -26,7 +28,7 @@ type View struct {
 }
 
 // NewView makes a view of some components, relations and names, or, without arguments, of all that
-// the world has. See package world.
+// the world has.
 func (w *World) NewView(of ...Viewable) (*View, error) {
 	mustBe(w, "World.NewView")
 	w.mustIdle("World.NewView")
@@ -63,9 +65,9 @@ func (w *World) sharing(component int) (string, reflect.Kind) {
 	return sharing(t, t.String())
 }
 
-// sharing returns the path to a part of a type that copies of a value share and that may be written,
-// and its kind. Nobody writes to what a string, a *time.Location, a reflect.Type or a unique.Handle
-// of such points to. handles are those around the type.
+// sharing returns the path to a part of a type that copies of a value share and that may be
+// written, and its kind. Nobody writes to what a string, a *time.Location, a reflect.Type or a
+// unique.Handle of such points to. handles are those around the type.
 func sharing(t reflect.Type, path string, handles ...reflect.Type) (string, reflect.Kind) {
 	switch {
 	case t == reflect.TypeFor[*time.Location](), t == reflect.TypeFor[reflect.Type](), slices.Contains(handles, t):
@@ -90,17 +92,9 @@ func sharing(t reflect.Type, path string, handles ...reflect.Type) (string, refl
 	return "", 0
 }
 
-// mustClone panics unless the world is idle and there is a function. Component.Ask calls it from now
-// on, too, so that runs code of the user.
-func (c *Component) mustClone(isNil bool) {
-	c.w.mustIdle("Component.CloneBy")
-	if isNil {
-		panic(fmt.Sprintf("world: Component.CloneBy of %q with a nil function", c.Name()))
-	}
-	c.w.space.Registry.SetCall(c.asking.Number())
-}
-
-// Frame is the frozen state of a world after one refresh: what its View names. See package world.
+// Frame is the frozen state of a world after one refresh: what its View names.
+//
+// Ownership: any goroutine; Release comes after all other uses.
 type Frame struct {
 	frameSelf
 	image      *image
@@ -111,7 +105,7 @@ type Frame struct {
 }
 
 // Capture waits for the end of the tick that is under way, or of the next one, and returns the
-// world as it is then. See package world.
+// world as it is then.
 func (v *View) Capture(ctx context.Context) (*Frame, error) {
 	mustView(v, "View.Capture")
 	if ctx == nil {
@@ -121,23 +115,23 @@ func (v *View) Capture(ctx context.Context) (*Frame, error) {
 }
 
 // Now is Capture on the idle world: it returns the world as it is now, including marked entities.
-// See package world.
 func (v *View) Now() (*Frame, error) {
 	mustView(v, "View.Now")
 	if err := v.w.ready("View.Now"); err != nil {
 		return nil, err
 	}
-	v.w.mustBeWhole("View.Now")
+	v.w.MustBeWhole("View.Now")
 	return v.w.frames.now(v)
 }
 
+// mustView panics if a view is nil.
 func mustView(v *View, call string) {
 	if v == nil {
 		panic(fmt.Sprintf("world: %s of a nil View; make one with World.NewView", call))
 	}
 }
 
-// Release ends the use of the frame: its memory may be used for the next one. See package world.
+// Release ends the use of the frame: its memory may be used for the next one.
 func (f *Frame) Release() {
 	if f != nil && !f.released.Swap(true) {
 		f.cleanup.Stop()
@@ -155,6 +149,7 @@ func (f *Frame) must(call string) {
 	}
 }
 
+// binding is bind: accessors and filters of a frame read the rows of its image.
 func (f *Frame) binding(call string) binding {
 	f.must(call)
 	return binding{w: f.image.w, owner: len(f.image.w.shards), lookup: f.image.lookup(), access: &extend.Access{}, call: call, frame: f}
@@ -191,10 +186,7 @@ func (f *Frame) Alive(h handle.Handle) bool {
 }
 
 // Locate returns where the entity was, for the accessors' At, or 0 if it was not alive.
-func (f *Frame) Locate(h handle.Handle) shard.Loc {
-	f.must("Frame.Locate")
-	return f.image.lookup().Locate(h)
-}
+func (f *Frame) Locate(h handle.Handle) shard.Loc { return shard.Loc(f.locate("Frame.Locate", h)) }
 
 // Owner returns the shard that the entity was in, and whether it was alive.
 func (f *Frame) Owner(h handle.Handle) (int, bool) {
@@ -223,6 +215,7 @@ func (f *Frame) Flags(h handle.Handle) Flags {
 	return 0
 }
 
+// locate is Locate; call is the name for messages.
 func (f *Frame) locate(call string, h handle.Handle) slots.Loc {
 	f.must(call)
 	return f.image.lookup().Locate(h)
@@ -238,7 +231,7 @@ type Diff struct {
 	origin  weak.Pointer[World]
 }
 
-// Diff returns the difference from an earlier frame of the world. See package world.
+// Diff returns the difference from an earlier frame of the world.
 func (f *Frame) Diff(before *Frame) *Diff {
 	f.must("Frame.Diff")
 	before.must("Frame.Diff from a Frame")
@@ -252,7 +245,7 @@ func (f *Frame) Diff(before *Frame) *Diff {
 }
 
 // Changed returns the entities that are alive in both frames and have a component in both, with
-// different values, in the order of the later frame. See package world.
+// different values, in the order of the later frame.
 func (d *Diff) Changed(c ComponentSet) (all []handle.Handle) {
 	if w := d.origin.Value(); w != nil {
 		for id := range w.SetOf("Diff.Changed", []ComponentSet{c}).All {
@@ -286,8 +279,8 @@ func (w *World) Freeze(only *store.Set) (*Frozen, error) {
 // until Release.
 type Frozen Frame
 
-// Frozen returns the rows of a frame, and whether the frame is of this world. It panics for a nil or
-// released frame; call is the name for messages.
+// Frozen returns the rows of a frame, and whether the frame is of this world. It panics for a nil
+// or released frame; call is the name for messages.
 func (w *World) Frozen(f *Frame, call string) (*Frozen, bool) {
 	f.must(call)
 	return (*Frozen)(f), f.image.of == w.frames
@@ -334,14 +327,14 @@ type image struct {
 }
 
 // lookup finds where entities were, by an index that is made on the first call.
-func (x *image) lookup() *slots.Lookup {
-	if index := x.index.Load(); index != nil {
+func (i *image) lookup() *slots.Lookup {
+	if index := i.index.Load(); index != nil {
 		return &index.Lookup
 	}
-	f := x.of
+	f := i.of
 	f.indexing.Lock()
 	defer f.indexing.Unlock()
-	if index := x.index.Load(); index != nil {
+	if index := i.index.Load(); index != nil {
 		return &index.Lookup
 	}
 	f.mu.Lock()
@@ -352,14 +345,14 @@ func (x *image) lookup() *slots.Lookup {
 	if from != nil {
 		was, index = from.frame, from.index.Load()
 	}
-	index = x.frame.Index(len(x.w.shards)+1, was, index)
-	x.w.space.Lookup = index.Lookup
-	x.index.Store(index)
+	index = i.frame.Index(len(i.w.shards)+1, was, index)
+	i.w.space.Lookup = index.Lookup
+	i.index.Store(index)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.mu.over == nil && x.refs > 0 {
+	if f.mu.over == nil && i.refs > 0 {
 		f.unindex()
-		f.mu.indexed = x
+		f.mu.indexed = i
 	}
 	return &index.Lookup
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"runtime"
@@ -18,10 +17,6 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/internal/store/copies"
 )
-
-// ErrFrames is returned when as many frames are held as FramesMax allows, or when one more would
-// take more memory than FramesBytes.
-var ErrFrames = errors.New("world: too many frames")
 
 // framesIdle is the number of ticks without a frame after which the memory of frames is given back.
 const framesIdle = 64
@@ -62,6 +57,7 @@ type captured struct {
 	err   error
 }
 
+// newFrames makes the frames of a world: none.
 func newFrames(w *World) *frames {
 	return &frames{max: w.options.FramesMax, world: weak.Make(w)}
 }
@@ -93,12 +89,12 @@ func (f *frames) wait(ctx context.Context, v *View) (*Frame, error) {
 }
 
 // frame makes the Frame of a view.
-func (got captured) frame(v *View) (*Frame, error) {
-	if got.err != nil {
-		return nil, got.err
+func (c captured) frame(v *View) (*Frame, error) {
+	if c.err != nil {
+		return nil, c.err
 	}
-	f := &Frame{image: got.image, components: v.components, extensions: v.extensions}
-	f.cleanup = runtime.AddCleanup(f, func(x *image) { x.of.release(x, true) }, got.image)
+	f := &Frame{image: c.image, components: v.components, extensions: v.extensions}
+	f.cleanup = runtime.AddCleanup(f, func(x *image) { x.of.release(x, true) }, c.image)
 	return f, nil
 }
 
@@ -272,6 +268,7 @@ const (
 	copyAlone = 64 << 10
 )
 
+// newCapturing makes what captures frames of a world, with its steps bound.
 func newCapturing(w *World) *capturing {
 	c := &capturing{f: w.frames, copies: copies.New(w.space, w.shards, uint64(w.options.FramesBytes))}
 	c.walk = func(i int) { c.copies.Walk(c.frame, i, &c.union) }
@@ -490,14 +487,14 @@ func (w *World) view(x any, name string) *extensionView {
 	return v
 }
 
-func (x *extensionView) enter(v *View) {
-	if x.w != v.w {
-		panic(fmt.Sprintf("world: World.NewView: %q belongs to another world; use that world's own", x.name))
+func (e *extensionView) enter(v *View) {
+	if e.w != v.w {
+		panic(fmt.Sprintf("world: World.NewView: %q belongs to another world; use that world's own", e.name))
 	}
-	v.extensions = append(v.extensions, x.number)
+	v.extensions = append(v.extensions, e.number)
 }
 
-func (x *extensionView) framed() (*World, int) { return x.w, x.number }
+func (e *extensionView) framed() (*World, int) { return e.w, e.number }
 
 // copyOf returns the frame's copy of an extension.
 func (f *Frame) copyOf(x *extensionView, call string) extend.Copy {
@@ -556,11 +553,11 @@ func (c *capturing) survey(w *World) {
 }
 
 // drop leaves copies to the collector.
-func (e *framed) drop(which func(*extensionCopy) bool) {
-	if e.newest != nil && which(e.newest) {
-		e.newest = nil
+func (f *framed) drop(which func(*extensionCopy) bool) {
+	if f.newest != nil && which(f.newest) {
+		f.newest = nil
 	}
-	e.copies = slices.DeleteFunc(e.copies, which)
+	f.copies = slices.DeleteFunc(f.copies, which)
 }
 
 // plan finds what a frame has of the extensions, and what of that must be copied. It returns the
@@ -587,8 +584,8 @@ func (c *capturing) plan(x *image) (bytes int, ok bool) {
 	return bytes, true
 }
 
-// planOne finds the memory for a copy: that of the copy that no frame has and that is closest to
-// the present state.
+// planOne finds the memory for a copy of an extension. It takes the memory of the copy that no
+// frame has and that is closest to the present state.
 func (c *capturing) planOne(e *framed) (bytes int, ok bool) {
 	var x *extensionCopy
 	for _, y := range e.copies {
@@ -619,6 +616,7 @@ func (c *capturing) planOne(e *framed) (bytes int, ok bool) {
 // bytes returns the memory of all copies, of rows and extensions.
 func (c *capturing) bytes() uint64 { return c.copies.Bytes + c.extensionBytes() }
 
+// extensionBytes returns the memory of the copies of extensions.
 func (c *capturing) extensionBytes() (bytes uint64) {
 	for _, e := range c.framed {
 		for _, x := range e.copies {

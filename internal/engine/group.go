@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
@@ -22,7 +23,7 @@ func (w *World) rowsOf(set store.Set, fresh map[store.Set]*Bundle) *Bundle {
 	if b != nil {
 		return b
 	}
-	b = &Bundle{w: w, name: "of " + w.componentNames(set), set: set}
+	b = &Bundle{w: w, name: "of " + w.ComponentNames(set), set: set}
 	var types []*mem.Type
 	for id := range set.All {
 		types = append(types, w.space.TypeOf(id))
@@ -98,8 +99,8 @@ type groupPart struct {
 	n  int
 }
 
-// NewGroup makes a Group, which is a ComponentSet. It returns ErrTooLarge if no queue can ever hold the
-// group. The world must be idle.
+// NewGroup makes a Group, which is a ComponentSet. It returns ErrTooLarge if no queue can ever hold
+// the group. The world must be idle.
 func (w *World) NewGroup(x Grouping) (*Group, error) {
 	g := &Group{Part: Part{w: w, only: -1, what: "prefab", name: x.Name}, links: x.Links, size: x.LinkSize, requests: len(x.Of) + x.Links}
 	units, fresh := uint64(x.Links)*uint64(x.LinkSize), map[store.Set]*Bundle{}
@@ -132,11 +133,9 @@ func (g *Group) Ready() {
 			b = made
 			g.of[i] = b
 		}
-		at := 0
-		for at < len(g.each) && g.each[at].of != b {
-			at++
-		}
-		if at == len(g.each) {
+		at := slices.IndexFunc(g.each, func(x groupPart) bool { return x.of == b })
+		if at < 0 {
+			at = len(g.each)
 			g.each = append(g.each, groupPart{of: b})
 		}
 		g.each[at].n++
@@ -259,6 +258,7 @@ func (g *Group) Home(by Actor) int {
 	return -1
 }
 
+// check refuses an actor of another world.
 func (g *Group) check(by Self, call string) {
 	if by == nil || by.world() != g.w {
 		g.w.panicForeign(by, call, "prefab", g.name)
@@ -291,6 +291,8 @@ func (g *Group) reserve(m *Making, dst []handle.Handle) (to []handle.Handle, err
 	return to, err
 }
 
+// reserveIn makes room for the group in a shard, and appends the handles that its entities will
+// have. For the idle world it only looks whether there is room.
 func (g *Group) reserveIn(m *Making, i int, dst []handle.Handle) ([]handle.Handle, error) {
 	s := g.w.shards[i]
 	m.shard = i
@@ -353,8 +355,9 @@ func (g *Group) Create(m *Making, i int, v mem.Address) {
 	}
 }
 
-// End ends the group. With an error a port sends nothing, and the world, which has created nothing, is
-// as before Begin. End returns the error of the batch. Other actors have already made the entities.
+// End ends the group. With an error a port sends nothing, and the world, which has created nothing,
+// is as before Begin. End returns the error of the batch. Other actors have already made the
+// entities.
 func (g *Group) End(m *Making, err error) error {
 	if w, ok := m.by.(*World); ok && err != nil {
 		w.cursor, w.run = m.cursor, m.run

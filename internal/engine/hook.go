@@ -11,7 +11,9 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Hook is a function that is called when something has happened to entities. See package world.
+// Hook is a function that is called when something has happened to entities.
+//
+// Ownership: the world's; each of parts is called by the worker of its shard.
 type Hook struct {
 	w     *World
 	name  string
@@ -29,7 +31,7 @@ type hookPart struct {
 	off    bool
 }
 
-// Observe makes a hook under a name that errors use. See package world.
+// Observe makes a hook under a name that errors use.
 func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Context, on Event, hs []handle.Handle), parts ...ComponentSet) *Hook {
 	mustBe(w, "World.Observe")
 	w.mustIdle("World.Observe")
@@ -56,7 +58,7 @@ func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Cont
 
 // construct runs the hook's constructor for a shard. It adds the hook's name to a panic in it.
 func (h *Hook) construct(shard int, build func(*Build) func(*Context, Event, []handle.Handle)) (func(*Context, Event, []handle.Handle), *extend.Access) {
-	b := newBuild(h.w, shard, h.label)
+	b := h.w.NewBuild(shard, h.label)
 	b.hook = true
 	defer func() {
 		switch v := recover().(type) {
@@ -88,7 +90,7 @@ func (w *World) mustObserve(h *Hook) {
 	}
 }
 
-// SetEnabled enables or disables the hook. See package world.
+// SetEnabled enables or disables the hook.
 func (h *Hook) SetEnabled(on bool) {
 	h.w.mustIdle("Hook.SetEnabled")
 	h.w.touched = h.w.touched || h.off == on
@@ -111,27 +113,18 @@ func (h *Hook) Disable(shard int) { h.parts[shard].off = true }
 // Event is a kind of event of entities for which hooks are called; or several, joined by |.
 type Event uint8
 
-// The events, in the order in which hooks are called for them.
+// The events, in the order in which hooks are called for them; see world.Event.
 const (
-	// OnCreate is for entities that were created with all of the hook's components.
 	OnCreate Event = 1 << iota
-	// OnRemove is for entities that had all of the components and no longer do. The values are
-	// gone.
 	OnRemove
-	// OnAdd is for entities that now have all of the components and did not before.
 	OnAdd
-	// OnSet is for entities that have all of the components and in which one of them was replaced:
-	// by Set, or by Add of a component that they had. It does not report writes through a Writer or
-	// an EntityContext; use Query.ChunksSince for these.
 	OnSet
-	// OnDestroy is for entities that have all of the components and die in this refresh. The
-	// components hold their last values.
 	OnDestroy
 
 	events = iota
 )
 
-// String returns the event's name, or those of several.
+// String returns the event's name, or the names of several.
 func (e Event) String() string {
 	text := ""
 	for i, name := range [events]string{"OnCreate", "OnRemove", "OnAdd", "OnSet", "OnDestroy"} {
@@ -163,46 +156,46 @@ type hooks struct {
 // dropHooks forgets all hooks.
 func (w *World) dropHooks() { w.hooks.all, w.engine.Hooked = nil, false }
 
-// add adds a hook and makes the shards record its events.
-func (k *hooks) add(h *Hook) {
-	if k.w == nil {
-		k.w, k.callers = h.w, make([]hookCaller, len(h.w.shards))
-		for i := range k.callers {
-			k.callers[i].init(k, i)
+// add adds a hook x and makes the shards record its events.
+func (h *hooks) add(x *Hook) {
+	if h.w == nil {
+		h.w, h.callers = x.w, make([]hookCaller, len(x.w.shards))
+		for i := range h.callers {
+			h.callers[i].init(h, i)
 		}
 	}
-	k.all = append(k.all, h)
-	k.w.engine.Hooked = true
-	k.on |= h.on
-	k.watch()
+	h.all = append(h.all, x)
+	h.w.engine.Hooked = true
+	h.on |= x.on
+	h.watch()
 }
 
 // watch sets what the shards record. An entity that changes or is set after it was created counts
 // only as created, so creates are recorded for those events as well.
-func (k *hooks) watch() {
+func (h *hooks) watch() {
 	var watch store.Watch
-	for _, h := range k.all {
-		watch.Created = watch.Created || h.on&^OnDestroy != 0
-		if h.on&OnCreate != 0 {
-			watch.Told = append(watch.Told, h.set)
+	for _, x := range h.all {
+		watch.Created = watch.Created || x.on&^OnDestroy != 0
+		if x.on&OnCreate != 0 {
+			watch.Told = append(watch.Told, x.set)
 		}
-		if h.on&(OnAdd|OnRemove) != 0 {
-			watch.Changes = append(watch.Changes, h.set)
+		if x.on&(OnAdd|OnRemove) != 0 {
+			watch.Changes = append(watch.Changes, x.set)
 		}
-		if h.on&OnSet != 0 {
-			watch.Stored = watch.Stored.Union(h.set)
+		if x.on&OnSet != 0 {
+			watch.Stored = watch.Stored.Union(x.set)
 		}
 	}
-	k.w.space.SetWatch(watch, k.w.shards)
+	h.w.space.SetWatch(watch, h.w.shards)
 }
 
-// due is refresh.Owner.GatherEvents.
-func (k *hooks) due() int {
-	n, w := 0, k.w
+// due is GatherEvents of a refresh.Owner: it returns how many events there are for hooks.
+func (h *hooks) due() int {
+	n, w := 0, h.w
 	w.space.GatherChanges(w.shards)
 	for _, s := range w.shards {
 		n += s.Due()
-		if k.on&OnDestroy != 0 {
+		if h.on&OnDestroy != 0 {
 			n += s.MarkedRows()
 		}
 	}
@@ -220,48 +213,49 @@ type hookCaller struct {
 	batch []handle.Handle
 }
 
-func (x *hookCaller) init(of *hooks, i int) {
-	x.of, x.shard = of, of.w.shards[i]
-	x.Bind(func() {
-		for x.next < events*len(of.all) {
-			on, hook := Event(1)<<(x.next/len(of.all)), of.all[x.next%len(of.all)]
-			x.next++ // before the call: if a hook ends the goroutine, the next run goes on after it
-			x.one(hook, on)
+// init makes the caller for a shard.
+func (c *hookCaller) init(of *hooks, i int) {
+	c.of, c.shard = of, of.w.shards[i]
+	c.Bind(func() {
+		for c.next < events*len(of.all) {
+			on, hook := Event(1)<<(c.next/len(of.all)), of.all[c.next%len(of.all)]
+			c.next++ // before the call: if a hook ends the goroutine, the next run goes on after it
+			c.one(hook, on)
 		}
 	})
 }
 
 // call calls all hooks for the events on the shard.
-func (x *hookCaller) call() {
-	if x.shard.Noted()+x.shard.MarkedRows() == 0 {
+func (c *hookCaller) call() {
+	if c.shard.Noted()+c.shard.MarkedRows() == 0 {
 		return
 	}
-	x.shard.BeginNotify()
-	for x.next = 0; x.next < events*len(x.of.all); {
-		x.MustCall()
+	c.shard.BeginNotify()
+	for c.next = 0; c.next < events*len(c.of.all); {
+		c.MustCall()
 	}
-	x.shard.EndNotify()
+	c.shard.EndNotify()
 }
 
 // one calls a hook for one event.
-func (x *hookCaller) one(h *Hook, on Event) {
-	if h.on&on == 0 || !h.Enabled(x.shard.ID()) {
+func (c *hookCaller) one(h *Hook, on Event) {
+	if h.on&on == 0 || !h.Enabled(c.shard.ID()) {
 		return
 	}
-	switch to := x.batch[:0]; on {
+	switch to := c.batch[:0]; on {
 	case OnCreate:
-		x.batch = x.shard.AppendCreated(to, &h.set)
+		c.batch = c.shard.AppendCreated(to, &h.set)
 	case OnRemove:
-		x.batch = x.shard.AppendRemoved(to, &h.set)
+		c.batch = c.shard.AppendRemoved(to, &h.set)
 	case OnAdd:
-		x.batch = x.shard.AppendAdded(to, &h.set)
+		c.batch = c.shard.AppendAdded(to, &h.set)
 	case OnSet:
-		x.batch = x.shard.AppendStored(to, &h.set)
+		c.batch = c.shard.AppendStored(to, &h.set)
 	case OnDestroy:
-		x.batch = x.shard.AppendDying(to, &h.set)
+		c.batch = c.shard.AppendDying(to, &h.set)
 	}
-	if len(x.batch) > 0 {
-		h.call(x.of.w.contexts[x.shard.ID()], on, x.batch)
+	if len(c.batch) > 0 {
+		h.call(c.of.w.contexts[c.shard.ID()], on, c.batch)
 	}
 }
 

@@ -13,10 +13,10 @@ import (
 	"github.com/atoll-sim/atoll/internal/refresh"
 )
 
-// RecordInputs sets the Recorder that receives the world's inputs; nil removes it. A world
-// without a Recorder pays nothing for this. It returns an error if another Recorder is set. changed,
-// if not nil, is called when the idle world was changed by something that is no input. It is called
-// on the goroutine that uses the world: before a tick of a scheduler or a refresh, or after functions
+// RecordInputs sets the Recorder that receives the world's inputs; nil removes it. A world without
+// a Recorder pays nothing for this. It returns an error if another Recorder is set. changed, if not
+// nil, is called when the idle world was changed by something that is no input. It is called on the
+// goroutine that uses the world: before a tick of a scheduler or a refresh, or after functions
 // between ticks. It may set another Recorder.
 func (w *World) RecordInputs(to extend.Recorder, changed func()) error {
 	w.mustIdle("recording inputs")
@@ -44,11 +44,11 @@ func (w *World) leave() {
 	}
 }
 
-// lookForChanges calls the function of RecordInputs if the idle world may have changed since leave:
+// LookForChanges calls the function of RecordInputs if the idle world may have changed since leave:
 // a call that changes it has set touched, or rows were handed out for writing. So a change counts
 // whatever it was, and nothing is compared. A refresh within a function that a replay calls as well
 // is a change: the replay would make it without its inputs.
-func (w *World) lookForChanges() {
+func (w *World) LookForChanges() {
 	if w.phase.Load() != phaseIdle {
 		return // not idle: the call that goes on says why
 	}
@@ -121,9 +121,8 @@ func (r *Replayer) ready(call string) error {
 // It must not panic.
 func (r *Replayer) OnSettled(do func()) { r.Settled = do }
 
-// Draw, Recall, Release and Transfer replay Inputs. They return an error if the world is not in
-// the state that was recorded, and ErrForged for handles that were never drawn. The next
-// refresh carries out the transfers.
+// Draw makes the ports draw as many indexes as had been drawn. It returns an error if the world is
+// not in the state that was recorded; so do Recall and Transfer.
 func (r *Replayer) Draw(drawn uint32) error {
 	if err := r.ready("replaying inputs"); err != nil {
 		return err
@@ -134,6 +133,8 @@ func (r *Replayer) Draw(drawn uint32) error {
 // Drawn returns how many indexes are drawn.
 func (r *Replayer) Drawn() uint32 { return r.w.engine.PortSlots.Drawn() }
 
+// Recall takes back a handle that a port gave out and took back. It returns ErrForged for one that
+// was never drawn.
 func (r *Replayer) Recall(h handle.Handle) error {
 	if err := r.ready("replaying inputs"); err != nil {
 		return err
@@ -145,8 +146,10 @@ func (r *Replayer) Recall(h handle.Handle) error {
 	return nil
 }
 
+// Release has an entity destroyed that references released.
 func (r *Replayer) Release(h handle.Handle) { r.w.Liveness().Release(h) }
 
+// Transfer makes the next refresh carry out decisions to balance the shards.
 func (r *Replayer) Transfer(transfers []extend.Transfer) error {
 	if err := r.ready("replaying inputs"); err != nil {
 		return err
@@ -190,13 +193,14 @@ func (r *Replayer) use(h handle.Handle) error {
 	return nil
 }
 
-// Port begins the requests of the next port. Publish publishes what was sent.
+// Port begins the requests of the next port.
 func (r *Replayer) Port() {
 	if n := r.Queue.Pushed(); len(r.Begins) == 0 || r.Begins[len(r.Begins)-1] != n {
 		r.Begins = append(r.Begins, n)
 	}
 }
 
+// Publish publishes what was sent, for the next refresh.
 func (r *Replayer) Publish() {
 	if r.ready("replaying inputs") != nil {
 		return // the world is closed, or has ports

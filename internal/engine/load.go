@@ -13,9 +13,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// State and Image return the state as data, for a Loader: what concerns the world as a whole,
-// and each shard. They include what decides nothing, such as which handles ports have in their
-// caches.
+// State returns what concerns the world as a whole, as data for a Loader. It includes what decides
+// nothing, such as which handles ports have in hand.
 func (s *Survey) State() extend.State {
 	x := extend.State{
 		Tick: s.engine.Tick.Load(), Incarnation: s.space.Incarnation(), Shard: s.cursor, Run: s.run, Misrouted: s.engine.Mail.Misrouted,
@@ -30,6 +29,7 @@ func (s *Survey) State() extend.State {
 	return x
 }
 
+// Image returns the state of a shard, as data for a Loader.
 func (s *Survey) Image(shard int) store.Image { return s.shards[shard].Image() }
 
 // Loader gives a new world the state that a Survey of another world shows, in this order: World,
@@ -83,6 +83,7 @@ func (w *World) Load(call string) (*Loader, error) {
 	return x, nil
 }
 
+// images returns the state of each shard.
 func (w *World) images() (all []store.Image) {
 	for _, s := range w.shards {
 		all = append(all, s.Image())
@@ -90,6 +91,7 @@ func (w *World) images() (all []store.Image) {
 	return all
 }
 
+// World gives the world the state that concerns it as a whole.
 func (l *Loader) World(x extend.State) error {
 	w := l.w
 	if x.Shard < 0 || x.Shard >= len(w.shards) || x.Run < 0 || x.Run > max(runMost, w.runLeast) || len(x.Hooks) != len(w.hooks.all) {
@@ -132,12 +134,13 @@ func (l *Loader) Shard(i int, x store.Image, made func(c *store.Chunk, table, ch
 	return err
 }
 
-// Chunk returns a chunk by its place in the Image, and Fill puts its atoms there; the caller
-// stores their components where Chunk.Cells says.
+// Chunk returns a chunk by its place in the Image. The caller stores components where Chunk.Cells
+// says.
 func (l *Loader) Chunk(shard, table, chunk int) *store.Chunk {
 	return l.w.shards[shard].Tables()[table].Chunks()[chunk]
 }
 
+// Fill puts the entities of a chunk in its rows.
 func (l *Loader) Fill(c *store.Chunk, hs []handle.Handle) error { return c.Fill(hs, l.slots) }
 
 // Trust says that the handles for Fill come from a Frozen, where no two rows have the same

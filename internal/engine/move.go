@@ -8,7 +8,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Move moves an entity to another shard. See package world.
+// Move moves an entity to another shard.
 func Move(by Self, h handle.Handle, to int) error {
 	mustActor(by, "world.Move")
 	w := by.world()
@@ -20,24 +20,17 @@ func Move(by Self, h handle.Handle, to int) error {
 	switch by := by.(type) {
 	case *World:
 		return by.move(h, by.shards[to])
-	case *Context:
-		by.mustRun("world.Move")
-		if !by.Alive(h) {
-			return ErrStale
-		}
-		return by.out.sendBare(q, h)
-	case *EntityContext:
-		by.mustRun("world.Move")
-		if !by.Alive(h) {
-			return ErrStale
-		}
-		return by.c.out.sendBare(q, h)
 	case *Port:
 		return by.sendBare(q, h)
 	}
-	panic(notFor(by, "world.Move"))
+	out := outboxOf(by, "world.Move")
+	if !by.Alive(h) {
+		return ErrStale
+	}
+	return out.sendBare(q, h)
 }
 
+// move is Move by the World: at once.
 func (w *World) move(h handle.Handle, to *store.Shard) error {
 	if err := w.idle("world.Move by the World"); err != nil {
 		return err
@@ -76,8 +69,7 @@ func (w *World) ShardOf(h handle.Handle) (shard int, ok bool) {
 	return 0, false
 }
 
-// Pin keeps entities that have any of the components in their shard when shards are balanced. See
-// package world.
+// Pin keeps entities that have any of the components in their shard when shards are balanced.
 func (w *World) Pin(components ...ComponentSet) {
 	w.mustIdle("World.Pin")
 	w.touched = true

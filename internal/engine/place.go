@@ -8,8 +8,8 @@ const (
 	runMost = 1024
 	// smallWorld is the number of entities up to which one shard is filled after the other. To most
 	// systems a thousand entities are a few microseconds of work, too little to share with another
-	// worker. Spread over four shards, they would cost each loop and each refresh the fixed price of
-	// a shard and of its tables four times, and a new world four times the first chunks.
+	// worker. Spread over four shards, they would cost each loop and each refresh the fixed price
+	// of a shard and of its tables four times, and a new world four times the first chunks.
 	smallWorld = 4096
 )
 

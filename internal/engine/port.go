@@ -15,7 +15,9 @@ import (
 )
 
 // Port is one outside sender: a goroutine outside of the tick holds it to act on the world at any
-// time. See package world.
+// time.
+//
+// Ownership: one goroutine at a time.
 type Port struct {
 	portSelf
 	sender
@@ -46,18 +48,17 @@ func (p *Port) Number() int { return int(p.endpoint.Number) }
 // Alive reports whether the entity is alive.
 func (p *Port) Alive(h handle.Handle) bool { return p.w.space.Alive(h) }
 
-// Status returns what a handle stands for. See package world.
+// Status returns what a handle stands for.
 func (p *Port) Status(h handle.Handle) Status { return statusNow(p.w, h) }
 
-// Notify makes c get the outcome of the next request, and of no other; if that is a batch, of its
-// first request. See package world.
+// Notify makes c get the outcome of the next request.
 func (p *Port) Notify(c *Completion) *Port {
 	p.notify, p.special = c, true
 	return p
 }
 
 // Within makes the next request, or batch, wait for room if the queue is full, until the context
-// ends: then the request fails with the context's error, and was not sent. See package world.
+// ends.
 func (p *Port) Within(ctx context.Context) *Port {
 	if ctx == nil {
 		panic("world: Port.Within of a nil Context; pass one that ends, or context.Background")
@@ -74,11 +75,10 @@ func (p *Port) Waiting() int {
 	return 0
 }
 
-// Rejected returns how many requests were not accepted: the queue was full (ErrFull), or ports may
-// not send them now (ErrRefused). See package world.
+// Rejected returns how many requests were not accepted.
 func (p *Port) Rejected() uint64 { return p.rejected.Load() }
 
-// Destroy requests that an entity be destroyed. See package world.
+// Destroy requests that an entity be destroyed.
 func (p *Port) Destroy(h handle.Handle) error { return p.sendBare(queue.Destroying(), h) }
 
 // sendBare sends a request without a payload.
@@ -151,7 +151,7 @@ func (p *Port) create(b *Bundle, place func() int) (handle.Handle, mem.Pointer, 
 	return h, to, nil
 }
 
-// placed is bundle.placed for a create that is refused if that fails, or calls Goexit.
+// placed is Bundle.placed for a create that is refused if that fails, or calls Goexit.
 func (p *Port) placed(b *Bundle, place func() int) (at int, err error) {
 	err = errMisused
 	defer func() {
@@ -325,6 +325,14 @@ func (p *Port) Send() {
 	}
 }
 
+// unusable returns why nothing can be sent, or nil.
+func (p *Port) unusable() error {
+	if p.closed {
+		return ErrClosed
+	}
+	return p.w.Err()
+}
+
 // unusual reports whether a request needs the slow path.
 func (p *Port) unusual() bool { return p.special || p.w.engine.Closed.Load() }
 
@@ -370,7 +378,7 @@ func (p *Port) enter() {
 
 func (p *Port) leave() { p.inUse.Store(false) }
 
-// OpenPort opens a port. See package world.
+// OpenPort opens a port.
 func (w *World) OpenPort() (*Port, error) {
 	e, err := w.engine.Ports.Open(w.options.PortsMax, w.Err)
 	if err != nil {
@@ -399,7 +407,7 @@ func closeDropped(of weak.Pointer[refresh.Endpoint]) {
 	e.Close()
 }
 
-// Close closes the port. See package world.
+// Close closes the port.
 func (p *Port) Close() {
 	if p.batch != nil {
 		panic(fmt.Sprintf("world: Port.Close within a batch of port %d; close it after the batch", p.endpoint.Number))
@@ -427,22 +435,24 @@ func (p *Port) next() int {
 	return int(p.cursor)
 }
 
-// Outcome is what became of a request.
+// Outcome is what became of a request; see world.Outcome.
 type Outcome = queue.Outcome
 
 // The outcomes of a request.
 const (
-	Undecided = queue.Undecided // not applied yet
-	Applied   = queue.Applied   // done, by this request
-	Gone      = queue.Gone      // too late: the entity was dead, or never was
-	Missing   = queue.Missing   // the entity has no such component, name or parent
-	Refused   = queue.Refused   // a limit was reached, or a name, place or child is taken
-	Failed    = queue.Failed    // the function panicked
-	Closed    = queue.Closed    // the world was closed before it was done
-	Broken    = queue.Broken    // the world broke, and it is not known whether the request was done; see ErrBroken
+	Undecided = queue.Undecided
+	Applied   = queue.Applied
+	Gone      = queue.Gone
+	Missing   = queue.Missing
+	Refused   = queue.Refused
+	Failed    = queue.Failed
+	Closed    = queue.Closed
+	Broken    = queue.Broken
 )
 
-// Completion gets the outcome of one request of a port. See package world.
+// Completion gets the outcome of one request of a port.
+//
+// Ownership: the sender arms it; one goroutine may wait; any goroutine may call Outcome.
 type Completion struct {
 	state  atomic.Uint32                 // an Outcome, or armed
 	signal atomic.Pointer[chan struct{}] // nil until the first Wait or Done
@@ -508,7 +518,7 @@ func (c *Completion) Outcome() Outcome {
 }
 
 // Done returns a channel that gets one value when the outcome of the request under way is known,
-// for use in a select. See package world.
+// for use in a select.
 func (c *Completion) Done() <-chan struct{} {
 	if signal := c.signal.Load(); signal != nil {
 		return *signal
@@ -529,7 +539,7 @@ func signalOnce(to chan<- struct{}) {
 	}
 }
 
-// Wait waits for the outcome. See package world.
+// Wait waits for the outcome.
 func (c *Completion) Wait(ctx context.Context) (Outcome, error) {
 	for c.state.Load() == armed {
 		select {

@@ -9,6 +9,8 @@ import (
 )
 
 // batch has what must be undone if requests that belong together are not accepted.
+//
+// Ownership: as for its Port.
 type batch struct {
 	err error // of the first request that was refused
 	// rejected says that it was refused because there was no room, or by a rung of the ladder.
@@ -18,8 +20,7 @@ type batch struct {
 	empty    []*Completion // those of dones whose calls had nothing to send
 }
 
-// Batch sends the requests of f in one step: either all are accepted, and applied by the same
-// refresh, or nothing is sent. See package world.
+// Batch sends the requests of f in one step: all of them, or nothing.
 func (p *Port) Batch(f func() error) error {
 	if f == nil {
 		panic("world: Port.Batch of a nil function; pass one that sends the requests of the batch")
@@ -101,6 +102,7 @@ func (p *Port) rollback() {
 	p.endBatch()
 }
 
+// endBatch keeps the batch's memory for the next one.
 func (p *Port) endBatch() {
 	b := p.batch
 	clear(b.dones)
@@ -220,7 +222,7 @@ func (p *Port) takeN(to []handle.Handle) {
 }
 
 // DestroyN requests that entities be destroyed, in the order of their handles: all requests are
-// accepted, or none. See package world.
+// accepted, or none.
 func (p *Port) DestroyN(hs []handle.Handle) error {
 	x, err := p.sendN(&queue.Destroys, hs)
 	if err == nil {

@@ -16,7 +16,10 @@ import (
 	"github.com/atoll-sim/atoll/shard"
 )
 
-// Query selects entities by their components. See package world.
+// Query selects entities by their components.
+//
+// Ownership: the system and shard it was built for, or the idle world; any goroutine for a query of
+// a Frame.
 type Query struct {
 	with, without, named store.Set
 	any                  []store.Set // the entity must have a component of each set
@@ -34,6 +37,7 @@ type Query struct {
 	asked                []uintptr // the callers that last asked for a loop on the idle world; check build only
 }
 
+// queryPart is a query in one shard.
 type queryPart struct {
 	shard  *store.Shard
 	tables []*store.Table // tables that match, of those seen
@@ -44,9 +48,10 @@ type queryPart struct {
 	meant          []int // by table: how many of its rows a call is about
 }
 
-// Query selects all entities that match the terms, for use between ticks. See package world.
+// Query selects all entities that match the terms, for use between ticks.
 func (w *World) Query(terms ...Term) *Query { return newQuery(w.binding("World.Query"), w.shards, terms) }
 
+// newQuery makes a query over shards of what the terms select.
 func newQuery(b binding, shards []*store.Shard, terms []Term) *Query {
 	q := &Query{w: b.w, access: b.access, idle: b.idle, frame: b.frame != nil, guard: b.guard("a Query"), limit: math.MaxInt, parts: make([]queryPart, len(shards))}
 	for i, s := range shards {
@@ -77,7 +82,7 @@ func (q *Query) findTables() {
 }
 
 // Limit returns a query for the first n of the entities that match, in the order of Chunks, marked
-// ones included. See package world.
+// ones included.
 func (q *Query) Limit(n int) *Query {
 	if n < 0 {
 		panic(fmt.Sprintf("world: Query.Limit of %d; want 0 or more", n))
@@ -94,6 +99,7 @@ func (q *Query) Limit(n int) *Query {
 	return &limited
 }
 
+// matches reports whether entities with these components match.
 func (q *Query) matches(set store.Set) bool {
 	for i := range q.any {
 		if !set.Meets(&q.any[i]) {
@@ -118,7 +124,7 @@ func (p *queryPart) update(q *Query) {
 	p.made = s.Made()
 }
 
-// Chunks yields the rows that match, as they are when the loop begins. See package world.
+// Chunks yields the rows that match, as they are when the loop begins.
 func (q *Query) Chunks() iter.Seq[Chunk] {
 	var made uint64
 	if check.Enabled {
@@ -170,6 +176,7 @@ func (q *Query) frameChunks(yield func(Chunk) bool) {
 	q.each(math.MaxUint64, yield)
 }
 
+// ownChunks is Chunks of a system.
 func (q *Query) ownChunks(yield func(Chunk) bool) {
 	if len(q.parts) > 1 {
 		q.allChunks(yield)
@@ -192,6 +199,7 @@ func (q *Query) allChunks(yield func(Chunk) bool) {
 	q.each(loop, yield)
 }
 
+// idleChunks is Chunks of the idle world.
 func (q *Query) idleChunks(yield func(Chunk) bool) {
 	w := q.w
 	w.mustIdle("Query.Chunks")
@@ -287,8 +295,7 @@ func runs(t *store.Table, left int, f *store.Filter, yield func(Chunk) bool) boo
 	return true
 }
 
-// Count returns the number of rows that match, marked ones included, without visiting them. See
-// package world.
+// Count returns the number of rows that match, marked ones included, without visiting them.
 func (q *Query) Count() int {
 	if q.idle {
 		q.w.mustIdle("Query.Count")
@@ -311,7 +318,7 @@ func (q *Query) Count() int {
 type Chunk = shard.Chunk
 
 // At returns the i-th of the entities that match, counted from 0, as a Chunk of one row, for
-// Handle(0) and the accessors' Slice; or false if there are fewer. See package world.
+// Handle(0) and the accessors' Slice; or false if there are fewer.
 func (q *Query) At(i int) (Chunk, bool) {
 	if q.idle {
 		q.w.mustIdle("Query.At")
@@ -338,7 +345,7 @@ func (q *Query) At(i int) (Chunk, bool) {
 }
 
 // Entities yields the entities that match, one by one, in the order of Chunks, each with its
-// location for the accessors' At. See package world.
+// location for the accessors' At.
 func (q *Query) Entities() iter.Seq2[handle.Handle, shard.Loc] {
 	q.mustBeOf("Query.Entities")
 	chunks := q.Chunks()
@@ -354,7 +361,7 @@ func (q *Query) Entities() iter.Seq2[handle.Handle, shard.Loc] {
 	}
 }
 
-// ChunksSince is Chunks for the rows that may have changed since a tick. See package world.
+// ChunksSince is Chunks for the rows that may have changed since a tick.
 func (q *Query) ChunksSince(tick uint64) iter.Seq[Chunk] {
 	var made uint64
 	if check.Enabled {
@@ -405,6 +412,7 @@ func (w *World) leaveLoop(q *Query) {
 	w.loops = w.loops[:last]
 }
 
+// closeLoop undoes adding 1 to open.
 func (w *World) closeLoop() { w.open-- }
 
 // mustNotLoop panics within a query loop.
@@ -426,7 +434,7 @@ func (w *World) mustNotLoop(call string) {
 
 // describe says what a query selects by its components.
 func (q *Query) describe() string {
-	names := q.w.componentNames(q.with)
+	names := q.w.ComponentNames(q.with)
 	if names == "" {
 		return "all entities"
 	}
@@ -458,8 +466,7 @@ func (q *Query) note() {
 	q.asked = append([]uintptr(nil), callers[:runtime.Callers(3, callers[:])]...)
 }
 
-// Destroy marks all entities that match and returns how many were not marked before. See package
-// world.
+// Destroy marks all entities that match and returns how many were not marked before.
 func (q *Query) Destroy() int {
 	q.ofWorld("Query.Destroy").mustIdle("Query.Destroy")
 	n, left, f := 0, q.limit, q.matching()
@@ -479,12 +486,13 @@ func (q *Query) Destroy() int {
 }
 
 // Remove takes the components of the parts from all entities that match, as far as they have them,
-// in one move. See package world.
+// in one move.
 func (q *Query) Remove(parts ...ComponentSet) error {
 	w := q.ofWorld("Query.Remove")
 	return q.exchange("Query.Remove", nil, store.Set{}, w.SetOf("Query.Remove", parts))
 }
 
+// AddTo gives the components of a set to all entities that match, and takes away what remove names.
 func (q *Query) AddTo(call string, init func(rows Chunk), of ComponentSet, remove []ComponentSet) error {
 	w := q.ofWorld(call)
 	return q.exchange(call, init, w.SetOf(call, []ComponentSet{of}), w.SetOf(call, remove))

@@ -2,13 +2,15 @@ package engine
 
 import "unsafe"
 
-// isNil reports whether an interface is nil or holds a nil pointer. x must hold no other nil: no map,
-// slice or function.
+// isNil reports whether an interface is nil or holds a nil pointer. x must hold no other nil: no
+// map, slice or function.
 //
-// Safety: the second word of an interface is what it holds, if that is a pointer, or else its address.
+// Safety: the second word of an interface is what it holds, if that is a pointer, or else its
+// address.
 func isNil(x any) bool { return (*[2]unsafe.Pointer)(unsafe.Pointer(&x))[1] == nil }
 
-// What is embedded, as the first field, in the types that define types of package world.
+// These are embedded, as the first field, in the types by which package world defines its own: see
+// Actor.
 type (
 	worldSelf         struct{}
 	contextSelf       struct{}
@@ -18,29 +20,43 @@ type (
 	frameSelf         struct{}
 )
 
-// self returns the World that s is embedded in.
+// self returns the World that w is embedded in.
 //
-// Safety: s is the address of the first field, which is the address of the whole. The same holds for
-// the functions below.
-func (s *worldSelf) self() Self { return (*World)(unsafe.Pointer(s)) }
+// Safety: w is the address of the first field, which is the address of the whole. The same holds
+// for the functions below.
+func (w *worldSelf) self() Self { return (*World)(unsafe.Pointer(w)) }
 
+// self returns the Context that c is embedded in.
+//
 // Safety: as for worldSelf.self.
-func (s *contextSelf) self() Self { return (*Context)(unsafe.Pointer(s)) }
+func (c *contextSelf) self() Self { return (*Context)(unsafe.Pointer(c)) }
 
+// self returns the EntityContext that e is embedded in.
+//
 // Safety: as for worldSelf.self.
-func (s *entityContextSelf) self() Self { return (*EntityContext)(unsafe.Pointer(s)) }
+func (e *entityContextSelf) self() Self { return (*EntityContext)(unsafe.Pointer(e)) }
 
+// self returns the Port that p is embedded in.
+//
 // Safety: as for worldSelf.self.
-func (s *portSelf) self() Self { return (*Port)(unsafe.Pointer(s)) }
+func (p *portSelf) self() Self { return (*Port)(unsafe.Pointer(p)) }
 
+// bind is World.binding.
+//
 // Safety: as for worldSelf.self.
-func (s *worldSelf) bind(call string) binding { return (*World)(unsafe.Pointer(s)).binding(call) }
+func (w *worldSelf) bind(call string) binding { return (*World)(unsafe.Pointer(w)).binding(call) }
 
+// bind is Build.binding.
+//
 // Safety: as for worldSelf.self.
-func (s *buildSelf) bind(call string) binding { return (*Build)(unsafe.Pointer(s)).binding(call) }
+func (b *buildSelf) bind(call string) binding { return (*Build)(unsafe.Pointer(b)).binding(call) }
 
+// bind is Frame.binding.
+//
 // Safety: as for worldSelf.self.
-func (s *frameSelf) bind(call string) binding { return (*Frame)(unsafe.Pointer(s)).binding(call) }
+func (f *frameSelf) bind(call string) binding { return (*Frame)(unsafe.Pointer(f)).binding(call) }
 
+// itself returns the Frame that f is embedded in.
+//
 // Safety: as for worldSelf.self.
-func (s *frameSelf) itself() *Frame { return (*Frame)(unsafe.Pointer(s)) }
+func (f *frameSelf) itself() *Frame { return (*Frame)(unsafe.Pointer(f)) }

@@ -21,8 +21,8 @@ type Messages interface {
 	Name() string
 	// Drop forgets all messages.
 	Drop()
-	// Mail returns the messages that are delivered to a shard in the next tick: the receivers and the
-	// bodies.
+	// Mail returns the messages that are delivered to a shard in the next tick: the receivers and
+	// the bodies.
 	Mail(shard int) (to []handle.Handle, bodies mem.Cells)
 	// Load returns where to store the messages for a shard, to these receivers. put delivers them.
 	Load(shard int, to []handle.Handle) (bodies mem.Cells, put func())
@@ -64,8 +64,8 @@ func (w *World) MessagesOf(t reflect.Type, user string) Messages {
 // List makes the next refreshes look at a box of messages of a shard.
 func (w *World) List(shard int, box refresh.Mailbox) { w.engine.Mail.List(shard, box) }
 
-// DeliveredBy returns what a *world.Message embeds: its messages are requests of a kind, and deliver
-// takes one that a timer sends.
+// DeliveredBy returns what a *world.Message embeds: its messages are requests of a kind, and
+// deliver takes one that a timer sends.
 func (w *World) DeliveredBy(name string, kind *queue.Kind, deliver extend.Deliver) Delivered {
 	return Delivered{Requested{w, name, kind}, deliver}
 }
@@ -169,6 +169,7 @@ type Requested struct {
 	kind *queue.Kind
 }
 
+// requested implements Refusable.
 func (r *Requested) requested() *Requested { return r }
 
 // Delivering is a *world.Message.
@@ -183,6 +184,7 @@ type Delivered struct {
 	deliver extend.Deliver
 }
 
+// delivers implements Delivering.
 func (d *Delivered) delivers(w *World) extend.Deliver {
 	if d.w != w {
 		panic(fmt.Sprintf("world: message %q belongs to another world; use that world's own", d.name))
@@ -212,8 +214,8 @@ func (p *Port) refusedNow(k *queue.Kind, n int) error {
 	return p.turnDown(err)
 }
 
-// RefusedAtPort returns the error with which a port may not send x now, or nil. With an error it ends
-// the call, as Requests.Refuse does, and counts the request as rejected.
+// RefusedAtPort returns the error with which a port may not send x now, or nil. With an error it
+// ends the call, as Requests.Refuse does, and counts the request as rejected. by is a port.
 func (w *World) RefusedAtPort(by Actor, x Refusable) error {
 	p := by.self().(*Port)
 	if check.Enabled {

@@ -40,7 +40,7 @@ func NewDirect[T any](w *World, name string, do func(shard int, v *T) queue.Outc
 // Bytes returns how many bytes a request counts for in a queue.
 func (r *Requests[T]) Bytes() uint64 { return queue.BytesOf(1, r.kind.Size()) }
 
-// Check panics unless by, a world.Actor, acts on the world of the extension.
+// Check panics unless by acts on the world of the extension.
 func (r *Requests[T]) Check(by Actor) { r.w.own(by, r.name) }
 
 // Size is Bytes in the units of a queue.
@@ -86,6 +86,7 @@ func (r *Requests[T]) SendShard(by Actor, shard int, v T) error {
 	return r.send(by, handle.None, queue.To(shard), v)
 }
 
+// send sends a request, with the flags that say which shard it is for.
 func (r *Requests[T]) send(by Actor, h handle.Handle, flags queue.Flags, v T) error {
 	self := r.w.own(by, r.name)
 	q, epoch, done, err := r.w.openFor(self, r.name, h, nil, r.kind.Size())
@@ -98,7 +99,7 @@ func (r *Requests[T]) send(by Actor, h handle.Handle, flags queue.Flags, v T) er
 	return nil
 }
 
-// jointly applies a request of an extension.
+// jointly applies a request of NewRequests.
 type jointly[T any] struct {
 	w     *World
 	label any // its name, boxed once
@@ -106,6 +107,7 @@ type jointly[T any] struct {
 	do    func(h handle.Handle, v *T) queue.Outcome
 }
 
+// Apply calls do for an entity that is alive and not marked.
 func (j jointly[T]) Apply(_ *store.Shard, h handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
 	if l == 0 || j.w.space.Marked(l) {
 		return queue.Gone
@@ -114,19 +116,22 @@ func (j jointly[T]) Apply(_ *store.Shard, h handle.Handle, l slots.Loc, v mem.Po
 	return j.do(h, mem.As[T](v))
 }
 
+// Describe implements store.Handler.
+func (j jointly[T]) Describe() store.Description { return Describe("extension", j.name) }
+
 // owned applies a request of NewOwned.
 type owned[T any] struct {
 	name string
 	do   func(shard int, h handle.Handle, v *T) queue.Outcome
 }
 
+// Apply calls do.
 func (o owned[T]) Apply(s *store.Shard, h handle.Handle, _ slots.Loc, v mem.Pointer) queue.Outcome {
 	return o.do(s.ID(), h, mem.As[T](v))
 }
 
-func (o owned[T]) Describe() store.Description {
-	return store.Description{Name: "extension \"" + o.name + "\""}
-}
+// Describe implements store.Handler.
+func (o owned[T]) Describe() store.Description { return Describe("extension", o.name) }
 
 // direct applies a request of NewDirect.
 type direct[T any] struct {
@@ -134,14 +139,14 @@ type direct[T any] struct {
 	do   func(shard int, v *T) queue.Outcome
 }
 
+// Apply calls do.
 func (d direct[T]) Apply(s *store.Shard, _ handle.Handle, _ slots.Loc, v mem.Pointer) queue.Outcome {
 	return d.do(s.ID(), mem.As[T](v))
 }
 
+// Describe implements store.Handler.
 func (d direct[T]) Describe() store.Description {
-	return store.Description{Name: "extension \"" + d.name + "\"", Direct: true}
-}
-
-func (j jointly[T]) Describe() store.Description {
-	return store.Description{Name: "extension \"" + j.name + "\""}
+	x := Describe("extension", d.name)
+	x.Direct = true
+	return x
 }

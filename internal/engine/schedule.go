@@ -4,12 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/extend"
-	"github.com/atoll-sim/atoll/internal/store"
 )
-
-// NewBuild starts the construction of a system for one shard, or, with AllShards as the shard, of a
-// global system. Build.Finish ends it.
-func (w *World) NewBuild(shard int, system string) *Build { return newBuild(w, shard, system) }
 
 // Context returns the Context that systems act through on a shard, or with AllShards the Context of
 // global systems, which act one at a time. It is the same in each tick. Only the one worker that
@@ -34,10 +29,6 @@ func (w *World) Replayed(f func()) {
 	}
 }
 
-// LookForChanges calls the function that RecordInputs was given if the idle world has changed since
-// the last refresh or Replayed.
-func (w *World) LookForChanges() { w.lookForChanges() }
-
 // Rung chooses the rung of the ladder that the next tick runs with, which is recorded, and returns
 // it; while inputs are replayed it returns the recorded one.
 func (w *World) Rung(wanted uint8) uint8 {
@@ -51,8 +42,8 @@ func (w *World) Rung(wanted uint8) uint8 {
 // Stretch sets over how many times as many runs Turns spreads entities in systems.
 func (w *World) Stretch(times uint32) { w.stretch = times }
 
-// RefuseAtPorts adds rungs, which may be negative, to the number of rungs that refuse x at ports. It
-// returns false if x belongs to another world.
+// RefuseAtPorts adds rungs, which may be negative, to the number of rungs that refuse x at ports.
+// It returns false if x belongs to another world.
 func (w *World) RefuseAtPorts(x Refusable, rungs int) (name string, ok bool) {
 	if isNil(x) {
 		return "", false
@@ -65,17 +56,14 @@ func (w *World) RefuseAtPorts(x Refusable, rungs int) (name string, ok bool) {
 	return of.name, true
 }
 
-// ComponentName and ResourceName return the name that a number in an Access stands for.
+// ComponentName returns the name of a component, by the number that an Access has.
 func (w *World) ComponentName(id int) string { return w.components[id].name }
 
-// ComponentNames lists the names of a set of components, for messages.
-func (w *World) ComponentNames(set store.Set) string { return w.componentNames(set) }
-
-// ResourceName returns the name of a resource.
+// ResourceName returns the name of a resource, by the number that an Access has.
 func (w *World) ResourceName(id int) string { return w.resources[id].Name() }
 
-// MergeResource merges the parts of an accumulator, when every shard has passed the last system that
-// adds to it.
+// MergeResource merges the parts of an accumulator, when every shard has passed the last system
+// that adds to it.
 func (w *World) MergeResource(id int) { w.resources[id].Merge() }
 
 // Tick is a running tick of a world: the right to run systems on its shards.
@@ -83,8 +71,8 @@ func (w *World) MergeResource(id int) { w.resources[id].Merge() }
 // Ownership: the goroutine that began it.
 type Tick World
 
-// BeginTick takes the world for a tick. It panics if a tick is running already, or within a query loop,
-// and with a *world.BrokenError if an extension panics.
+// BeginTick takes the world for a tick. It panics if a tick is running already, or within a query
+// loop, and with a *world.BrokenError if an extension panics.
 func (w *World) BeginTick() *Tick {
 	w.enterPhase(beginTick, phaseTick)
 	w.engine.By(extend.ByTick)
@@ -107,9 +95,9 @@ func (t *Tick) Number() uint64 { return t.engine.Tick.Load() }
 // Entities returns the number of entities in a shard, marked ones included, while no system runs.
 func (t *Tick) Entities(shard int) int { return t.shards[shard].Alive() }
 
-// Transfer decides that entities move at the refresh, between the last system and End. While inputs are
-// replayed it does nothing: the recorded decisions count. It panics if there are no such shards, or if
-// there is nothing to move.
+// Transfer decides that entities move at the refresh, between the last system and End. While inputs
+// are replayed it does nothing: the recorded decisions count. It panics if there are no such
+// shards, or if there is nothing to move.
 func (t *Tick) Transfer(transfers []extend.Transfer) { t.engine.Transfer(transfers) }
 
 // End is Refresh and Leave.
@@ -125,8 +113,8 @@ func (t *Tick) Leave() {
 	}
 }
 
-// Refresh refreshes the world, running the steps with parallel. No system may be running. It panics as
-// World.Refresh does if the world breaks.
+// Refresh refreshes the world, running the steps with parallel. No system may be running. It panics
+// as World.Refresh does if the world breaks.
 func (t *Tick) Refresh(parallel extend.Parallel) {
 	w := (*World)(t)
 	if !w.phase.CompareAndSwap(phaseTick, phaseRefresh) {
@@ -138,16 +126,16 @@ func (t *Tick) Refresh(parallel extend.Parallel) {
 	w.doRefresh(parallel, false)
 }
 
-// Break gives up a tick that cannot be completed: the world is broken, with the value of a panic as the
-// cause. It returns the *world.BrokenError. No system may be running.
+// Break gives up a tick that cannot be completed: the world is broken, with the value of a panic as
+// the cause. It returns the *world.BrokenError. No system may be running.
 func (t *Tick) Break(value any) error {
 	w := (*World)(t)
 	w.fail(newBroken(w, "the scheduler", value))
 	return w.Err()
 }
 
-// Failures returns the panics of functions in the refresh, by shard. If there were more, omitted is how
-// many, and the error says so.
+// Failures returns the panics of functions in the refresh, by shard. If there were more, omitted is
+// how many, and the error says so.
 func (t *Tick) Failures() (all []*Panic, omitted int, err error) {
 	w := (*World)(t)
 	omitted, err = w.omitted()

@@ -62,17 +62,17 @@ func tooLarge(requests, staged, bytes uint64, count string, mostRequests int, si
 type Sending struct {
 	To    mem.Pointer
 	port  *Port        // the port that sends it
-	queue *queue.Queue // that of the system that sends it, if it goes to shards
+	queue *queue.Queue // the queue of the system that sends it, if it goes to shards
 	times *mem.Type    // of a row whose times drop their clocks, as the times in a request do; or nil
 }
 
-// Done hands over the request. The refresh publishes those of systems.
-func (x Sending) Done() {
-	if x.port != nil {
-		x.port.Send()
+// Done hands over the request. The refresh publishes the requests of systems.
+func (s Sending) Done() {
+	if s.port != nil {
+		s.port.Send()
 	}
-	if x.times != nil {
-		x.times.DropClocks(x.To.Address, 1)
+	if s.times != nil {
+		s.times.DropClocks(s.To.Address, 1)
 	}
 }
 
@@ -125,46 +125,50 @@ func Request(by Self, call string, k *queue.Kind, h handle.Handle) (Sending, err
 	panic(notFor(by, call))
 }
 
-// RoomFor makes sure that there is room for a request to each of n shards.
-func RoomFor(by Self, call string, k *queue.Kind, n int) (Sending, error) {
+// outboxOf returns where a running system or function sends requests. It panics for other actors.
+func outboxOf(by Self, call string) *sender {
 	switch by := by.(type) {
 	case *Context:
 		by.mustRun(call)
-		return by.out.roomFor(k, n)
+		return &by.out
 	case *EntityContext:
 		by.mustRun(call)
-		return by.c.out.roomFor(k, n)
-	case *Port:
-		if check.Enabled {
-			by.enter()
-			defer by.leave()
-		}
-		if err := by.refusedNow(k, n); err != nil {
-			return Sending{}, err
-		}
-		if by.unusual() || !by.out.Room(n, k.Size()) {
-			if err := by.ready(n, k.Size()); err != nil {
-				return Sending{}, err
-			}
-		}
-		return Sending{port: by}, nil
+		return &by.c.out
 	}
 	panic(notFor(by, call))
 }
 
-func (s *sender) roomFor(k *queue.Kind, n int) (Sending, error) {
-	q := s.open()
-	if !q.Room(n, k.Size()) {
-		return Sending{}, s.refuse(q, n, k.Size())
+// RoomFor makes sure that there is room for a request to each of n shards.
+func RoomFor(by Self, call string, k *queue.Kind, n int) (Sending, error) {
+	p, ok := by.(*Port)
+	if !ok {
+		s := outboxOf(by, call)
+		q := s.open()
+		if !q.Room(n, k.Size()) {
+			return Sending{}, s.refuse(q, n, k.Size())
+		}
+		return Sending{queue: q}, nil
 	}
-	return Sending{queue: q}, nil
+	if check.Enabled {
+		p.enter()
+		defer p.leave()
+	}
+	if err := p.refusedNow(k, n); err != nil {
+		return Sending{}, err
+	}
+	if p.unusual() || !p.out.Room(n, k.Size()) {
+		if err := p.ready(n, k.Size()); err != nil {
+			return Sending{}, err
+		}
+	}
+	return Sending{port: p}, nil
 }
 
 // Direct returns the address of the payload of a request to a shard, for which there is room.
-func (x *Sending) Direct(w *World, k *queue.Kind, shard int) mem.Pointer {
-	q, done := x.queue, queue.Finisher(nil)
-	if x.port != nil {
-		q, done = x.port.out, x.port.finisher()
+func (s *Sending) Direct(w *World, k *queue.Kind, shard int) mem.Pointer {
+	q, done := s.queue, queue.Finisher(nil)
+	if s.port != nil {
+		q, done = s.port.out, s.port.finisher()
 	}
 	_, at := k.Push(q, handle.None, w.engine.Epoch.Load(), queue.To(shard), done)
 	return at

@@ -6,7 +6,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// ComponentSet is a world.ComponentSet: it names components.
+// ComponentSet names components: a Part, or what embeds one.
 type ComponentSet interface {
 	Viewable
 	// components returns the set. It panics if they belong to another world.
@@ -15,7 +15,7 @@ type ComponentSet interface {
 	in(w *World, set *store.Set) bool
 }
 
-// Viewable is what World.NewView takes.
+// Viewable is what World.NewView takes: a ComponentSet, or what Extend or Derive returned.
 type Viewable interface {
 	// enter adds it to a view. It panics if it belongs to another world.
 	enter(v *View)
@@ -24,6 +24,8 @@ type Viewable interface {
 }
 
 // Part makes what it is embedded in a ComponentSet.
+//
+// Ownership: immutable.
 type Part struct {
 	w    *World
 	set  store.Set
@@ -32,6 +34,7 @@ type Part struct {
 	name string
 }
 
+// components implements ComponentSet.
 func (p *Part) components(w *World) store.Set {
 	if p.w != w {
 		panic(fmt.Sprintf("world: %s %q belongs to another world; use that world's own", p.what, p.name))
@@ -39,6 +42,7 @@ func (p *Part) components(w *World) store.Set {
 	return p.set
 }
 
+// in implements ComponentSet.
 func (p *Part) in(w *World, set *store.Set) bool {
 	if p.w == w && p.only >= 0 {
 		return set.Has(p.only)
@@ -47,8 +51,10 @@ func (p *Part) in(w *World, set *store.Set) bool {
 	return set.Contains(&of)
 }
 
+// enter implements Viewable.
 func (p *Part) enter(v *View) { v.components = v.components.Union(p.components(v.w)) }
 
+// framed implements Viewable: a set of components is no extension.
 func (p *Part) framed() (*World, int) { return nil, 0 }
 
 // SetOf returns the components of parts, which must belong to the world.

@@ -23,9 +23,7 @@ func (w *World) Survey() *Survey {
 	return (*Survey)(w)
 }
 
-// Components and Resources are listed by number, Messages in the order in which they were
-// registered, Extensions in the order in which they were added, Hooks in the order in which
-// they are called.
+// Components lists the components, by number.
 func (s *Survey) Components() []extend.Named {
 	all := make([]extend.Named, len(s.components))
 	for i, c := range s.components {
@@ -34,18 +32,20 @@ func (s *Survey) Components() []extend.Named {
 	return all
 }
 
-func (s *Survey) Messages() []extend.Named {
-	all := make([]extend.Named, len(s.messages))
-	for i, m := range s.messages {
-		all[i] = extend.Named{Name: m.Name(), Type: m.Type()}
-	}
-	return all
-}
+// Messages lists the messages, in the order in which they were registered.
+func (s *Survey) Messages() []extend.Named { return namedOf(s.messages) }
 
-func (s *Survey) Resources() []extend.Named {
-	all := make([]extend.Named, len(s.resources))
-	for i, r := range s.resources {
-		all[i] = extend.Named{Name: r.Name(), Type: r.Type()}
+// Resources lists the resources, by number.
+func (s *Survey) Resources() []extend.Named { return namedOf(s.resources) }
+
+// namedOf lists what has a name and a type.
+func namedOf[T interface {
+	Name() string
+	Type() reflect.Type
+}](of []T) []extend.Named {
+	all := make([]extend.Named, len(of))
+	for i, x := range of {
+		all[i] = extend.Named{Name: x.Name(), Type: x.Type()}
 	}
 	return all
 }
@@ -81,13 +81,14 @@ func (s *Survey) Placement() (shard, run int) { return s.cursor, s.run }
 func (s *Survey) Pinned() []int { return slices.Collect(s.engine.Pinned.All) }
 
 // Copied reports whether a frame's copy of a component shares nothing with the component.
-// Shares returns the path to a shared part and its kind, or 0.
 func (s *Survey) Copied(component int) bool {
 	_, what := s.Shares(component)
 	return what == 0
 }
 
-func (s *Survey) Shares(component int) (string, reflect.Kind) {
+// Shares returns the path to a part that a frame's copy of a component would share, and its kind,
+// or 0.
+func (s *Survey) Shares(component int) (path string, kind reflect.Kind) {
 	return (*World)(s).sharing(component)
 }
 
@@ -104,8 +105,10 @@ func (s *Survey) Shards() []*store.Shard { return s.shards }
 // PortSlots returns the slots of the entities that ports create.
 func (s *Survey) PortSlots() *slots.PortAllocator { return s.engine.PortSlots }
 
+// Extensions returns the extensions, in the order in which they were added.
 func (s *Survey) Extensions() []any { return s.parts }
 
+// Hooks returns the hooks, in the order in which they are called.
 func (s *Survey) Hooks() []*Hook { return s.hooks.all }
 
 // Kinds returns the kinds of requests.
@@ -132,12 +135,9 @@ func (s *Survey) Mailbox(message, shard int) ([]handle.Handle, mem.Cells) {
 }
 
 // Resource returns the value of a resource, and how many parts it has: one for each shard if it
-// is an accumulator, otherwise none. ResourcePart returns what a shard has added since the last
-// merge. Both are in place, without Values.
-func (s *Survey) Resource(i int) (value mem.Cells, parts int) {
-	return s.resources[i].Cells()
-}
+// is an accumulator, otherwise none. The value is in place, without Values.
+func (s *Survey) Resource(i int) (value mem.Cells, parts int) { return s.resources[i].Cells() }
 
-func (s *Survey) ResourcePart(i, shard int) mem.Cells {
-	return s.resources[i].PartCells(shard)
-}
+// ResourcePart returns what a shard has added to an accumulator since the last merge, in place,
+// without Values.
+func (s *Survey) ResourcePart(i, shard int) mem.Cells { return s.resources[i].PartCells(shard) }

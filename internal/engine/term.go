@@ -9,8 +9,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Term is a condition of a query: a *Reader or *Writer (the entity has the component), With,
-// Without, Optional, AnyOf, WithFlags, WithoutFlags, Turns or TurnsFor. See package world.
+// Term is a condition of a query: an Accessor, or what a function below returns.
 type Term interface{ term() term }
 
 // term is the contents of a Term.
@@ -24,6 +23,7 @@ type term struct {
 	names    string // of the component types, for messages
 }
 
+// termKind says what a term makes of its components or flags.
 type termKind uint8
 
 const (
@@ -51,25 +51,27 @@ func (a *Accessor) term() term {
 	return t
 }
 
+// newTerm makes a term about one component.
 func newTerm(kind termKind, component int, asked *slots.Lookup, typ reflect.Type) term {
 	t := term{kind: kind, asked: asked, names: typ.String()}
 	t.of.Add(component)
 	return t
 }
 
-// With is the condition that the entity has a component, and Without that it lacks it.
+// With is the condition that the entity has the component.
 func With(a Binder, t reflect.Type) Term { return ofType(a, "world.With", requires, t) }
 
 // Without is the condition that the entity lacks the component.
 func Without(a Binder, t reflect.Type) Term { return ofType(a, "world.Without", excludes, t) }
 
+// ofType makes the term of With or Without.
 func ofType(a Binder, call string, kind termKind, t reflect.Type) term {
 	b := bind(a, call)
 	return newTerm(kind, b.w.componentOf(t, b.call), b.lookup, t)
 }
 
 // Optional makes an accessor usable in the query without a condition: its Slice is nil where a
-// chunk lacks the component. See package world.
+// chunk lacks the component.
 func Optional(accessor Term) Term {
 	if !isNil(accessor) {
 		if t := accessor.term(); t.kind == requires && t.accessed == t.of {
@@ -81,7 +83,7 @@ func Optional(accessor Term) Term {
 }
 
 // AnyOf is the condition that the entity has at least one of the components that the terms, each a
-// *Reader, *Writer or With, name. See package world.
+// *Reader, *Writer or With, name.
 func AnyOf(terms ...Term) Term {
 	var any term
 	for i, x := range terms {
@@ -121,7 +123,7 @@ func (q *Query) add(b *binding, i int, x Term) {
 		panic(fmt.Sprintf("world: %s: the term of %s was asked of %s; ask for all terms where the query is asked for", b.call, t.names, b.w.nameOf(t.asked)))
 	}
 	if twice := q.named.Common(t.of); twice.Len() > 0 {
-		panic(fmt.Sprintf("world: %s: component %s is named twice; name it once", b.call, b.w.componentNames(twice)))
+		panic(fmt.Sprintf("world: %s: component %s is named twice; name it once", b.call, b.w.ComponentNames(twice)))
 	}
 	q.named = q.named.Union(t.of)
 	q.accessed = q.accessed.Union(t.accessed)
@@ -165,7 +167,7 @@ type turns struct {
 	tick uint64 // the filter is that of this tick; the first has 1
 }
 
-// Turns is the condition that it is the entity's turn. See package world.
+// Turns is the condition that it is the entity's turn.
 func Turns(a Binder, n int) Term {
 	b := bind(a, "world.Turns")
 	if n < 1 || n > TurnsMax || n&(n-1) != 0 {
@@ -174,9 +176,7 @@ func Turns(a Binder, n int) Term {
 	return term{kind: takesTurns, asked: b.lookup, turns: turns{n: uint32(n)}, names: "Turns"}
 }
 
-// TurnsFor is Turns with the least n for which a run has about rows entities or fewer: the number
-// of entities that match, divided by n, is at most rows. n is from 1 to TurnsMax. See package
-// world.
+// TurnsFor is Turns with the least n for which a run has about rows entities or fewer.
 func TurnsFor(a Binder, rows int) Term {
 	b := bind(a, "world.TurnsFor")
 	if rows < 1 {
@@ -235,8 +235,7 @@ func (q *Query) turnsFor(rows int) (n uint32) {
 	return n
 }
 
-// Delta returns the simulated time from one turn of an entity to the next, in seconds. See package
-// world.
+// Delta returns the simulated time from one turn of an entity to the next, in seconds.
 func (q *Query) Delta() float64 {
 	q.mustBeOf("Query.Delta")
 	if check.Enabled {
@@ -249,12 +248,13 @@ func (q *Query) Delta() float64 {
 	return once * float64(q.matching().Mask+1)
 }
 
-// WithFlags is the condition that the entity has all of the flags. See package world.
+// WithFlags is the condition that the entity has all of the flags.
 func WithFlags(a Binder, f Flags) Term { return ofFlags(a, "world.WithFlags", requiresFlags, f) }
 
-// WithoutFlags is the condition that the entity has none of the flags. See package world.
+// WithoutFlags is the condition that the entity has none of the flags.
 func WithoutFlags(a Binder, f Flags) Term { return ofFlags(a, "world.WithoutFlags", excludesFlags, f) }
 
+// ofFlags makes the term of WithFlags or WithoutFlags.
 func ofFlags(a Binder, call string, kind termKind, f Flags) term {
 	b := bind(a, call)
 	if f == 0 {

@@ -9,8 +9,6 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// This file is for tests of other packages.
-
 // Scatter makes the next shard take new entities after each run of so few: a small world then has
 // entities in all its shards.
 func (w *World) Scatter(run int) { w.runLeast, w.run, w.begun.run = run, run, 0 }

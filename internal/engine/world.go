@@ -20,7 +20,7 @@ import (
 	"github.com/atoll-sim/atoll/shard"
 )
 
-// World holds entities, partitioned into shards. See package world.
+// World holds entities, partitioned into shards.
 type World struct {
 	worldSelf
 	options Options
@@ -44,7 +44,7 @@ type World struct {
 	cursor   int        // shard of the next new entity
 	run      int        // how many more are created there
 	runLeast int        // the least length of a run
-	touched  bool       // the idle world was changed since leave, or may have been; see lookForChanges
+	touched  bool       // the idle world was changed since leave, or may have been; see LookForChanges
 	begun    struct {   // the run under way as it began
 		after, run int // the shard of the one before, and its length
 	}
@@ -81,7 +81,7 @@ type World struct {
 	// panicked says that a context may have failures. Any worker of a refresh sets it; the next
 	// refresh clears it, and them.
 	panicked  atomic.Bool
-	rungLeast uint8  // see extend.World.LeastRung
+	rungLeast uint8  // see LeastRung
 	stretch   uint32 // by how much Turns in systems are stretched; 0 for 1
 }
 
@@ -127,28 +127,19 @@ func New(o Options) (*World, error) {
 	return w, nil
 }
 
-// MustNew is New for options that are known to be good; it panics on an error.
-func MustNew(o Options) *World {
-	w, err := New(o)
-	if err != nil {
-		panic(err)
-	}
-	return w
-}
-
 // Options returns the options with the defaults filled in.
 func (w *World) Options() Options { return w.options }
 
 // Tick returns the number of refreshes so far. Safe from any goroutine.
 func (w *World) Tick() uint64 { return w.engine.Tick.Load() }
 
-// Shards returns the number of shards. See package world.
+// Shards returns the number of shards.
 func (w *World) Shards() int { return len(w.shards) }
 
-// Alive reports whether the entity is alive. See package world.
+// Alive reports whether the entity is alive.
 func (w *World) Alive(h handle.Handle) bool { return w.space.Alive(h) }
 
-// Status returns what a handle stands for. See package world.
+// Status returns what a handle stands for.
 func (w *World) Status(h handle.Handle) Status {
 	w.MustBeAsked("World.Status")
 	if l := w.space.Locate(h); l != 0 && w.space.Marked(l) {
@@ -157,13 +148,12 @@ func (w *World) Status(h handle.Handle) Status {
 	return statusNow(w, h)
 }
 
-// Locate returns the entity's location, for the accessors' At, or 0 if the entity is not alive. See
-// package world.
+// Locate returns the entity's location, for the accessors' At, or 0 if the entity is not alive.
 func (w *World) Locate(h handle.Handle) shard.Loc {
 	if check.Enabled {
 		w.MustBeAsked("World.Locate")
 	}
-	return w.lookup.Locate(h)
+	return shard.Loc(w.lookup.Locate(h))
 }
 
 // Has reports whether the entity is alive and has all of the components.
@@ -172,7 +162,7 @@ func (w *World) Has(h handle.Handle, c ComponentSet) bool {
 	return w.has("World.Has", w.space.Locate(h), c)
 }
 
-// Destroy marks the entity: it stays alive until the refresh, which removes it. See package world.
+// Destroy marks the entity: it stays alive until the refresh, which removes it.
 func (w *World) Destroy(h handle.Handle) bool {
 	w.MustBeAsked("World.Destroy")
 	l := w.lookup.Locate(h)
@@ -206,9 +196,9 @@ func (w *World) entities() int {
 	return n
 }
 
-// Clear is a Refresh that destroys every entity. See package world.
+// Clear is a Refresh that destroys every entity.
 func (w *World) Clear() {
-	w.lookForChanges()
+	w.LookForChanges()
 	w.enterPhase("World.Clear", phaseRefresh)
 	w.engine.By(extend.ByClear)
 	w.doRefresh(refresh.Serial, true)
@@ -219,6 +209,7 @@ func (w *World) Clear() {
 	w.leavePhase()
 }
 
+// shardOf returns the shard that owns the row at l.
 func (w *World) shardOf(l slots.Loc) *store.Shard {
 	return w.shards[w.space.Owner(l)]
 }
@@ -327,13 +318,6 @@ func (w *World) notIdle(call string) error {
 	return nil
 }
 
-// mustBeWhole panics while there may be rows that are not alive yet.
-func (w *World) mustBeWhole(call string) {
-	if w.filling > 0 {
-		panic(fmt.Sprintf("world: %s inside the init of a CreateN or CreateRows would see entities that are not alive yet; call it after that", call))
-	}
-}
-
 // closeFill undoes adding 1 to open and filling.
 func (w *World) closeFill() {
 	w.filling--
@@ -366,10 +350,9 @@ func mustBe(w *World, call string) {
 
 func (w *World) world() *World { return w }
 
-// Close ends the world: it destroys every entity, as Clear does, and gives the memory of its tables
-// back. See package world.
+// Close ends the world: it destroys every entity, as Clear does, and gives memory back.
 func (w *World) Close() {
-	w.lookForChanges()
+	w.LookForChanges()
 	for w.phase.Load() != phaseOver {
 		if w.tryEnterPhase("World.Close", phaseOver) {
 			w.close()
@@ -378,6 +361,8 @@ func (w *World) Close() {
 	}
 }
 
+// close is Close by the caller that has taken the world. Extensions, and then hooks, may keep
+// entities for one more refresh.
 func (w *World) close() {
 	w.frames.close(ErrClosed)
 	w.capturing = nil
@@ -418,19 +403,9 @@ func (w *World) drop() {
 	}
 }
 
-// unusable returns why nothing can be sent, or nil.
-func (p *Port) unusable() error {
-	if p.closed {
-		return ErrClosed
-	}
-	return p.w.Err()
-}
-
-// Refresh ends a tick, or settles the idle world: requests are applied, marked entities are
-// destroyed and their handles become stale, storage is compact again, and messages become readable.
-// See package world.
+// Refresh ends a tick, or settles the idle world.
 func (w *World) Refresh() {
-	w.lookForChanges()
+	w.LookForChanges()
 	w.enterPhase("World.Refresh", phaseRefresh)
 	w.engine.By(extend.ByRefresh)
 	w.doRefresh(refresh.Serial, false)
@@ -457,24 +432,29 @@ func (w *World) doRefresh(parallel extend.Parallel, all bool) {
 	done = true
 }
 
-// refreshed is a world as a refresh.Owner.
+// refreshed is a world as a refresh.Owner, which says what the methods do.
 type refreshed World
 
-func (w *refreshed) GatherEvents() int { return w.hooks.due() }
+// GatherEvents implements refresh.Owner.
+func (r *refreshed) GatherEvents() int { return r.hooks.due() }
 
-func (w *refreshed) CallHooks(shard int) { w.hooks.callers[shard].call() }
+// CallHooks implements refresh.Owner.
+func (r *refreshed) CallHooks(shard int) { r.hooks.callers[shard].call() }
 
-func (w *refreshed) FramesDue() bool { return w.frames.asked.Load() > 0 || w.frames.last > 0 }
+// FramesDue implements refresh.Owner.
+func (r *refreshed) FramesDue() bool { return r.frames.asked.Load() > 0 || r.frames.last > 0 }
 
-func (w *refreshed) Capture(parallel extend.Parallel) { w.frames.refresh((*World)(w), parallel) }
+// Capture implements refresh.Owner.
+func (r *refreshed) Capture(parallel extend.Parallel) { r.frames.refresh((*World)(r), parallel) }
 
-func (w *refreshed) RecorderPanicked(p *refresh.Panic) error {
-	w.changed = nil
-	e := &Panic{In: InRecorder, Name: p.During, Shard: AllShards, Tick: w.engine.Tick.Load(), Value: p.Value, Stack: p.Stack}
+// RecorderPanicked implements refresh.Owner: it keeps the panic for Failure.
+func (r *refreshed) RecorderPanicked(p *refresh.Panic) error {
+	r.changed = nil
+	e := &Panic{In: InRecorder, Name: p.During, Shard: AllShards, Tick: r.engine.Tick.Load(), Value: p.Value, Stack: p.Stack}
 	if e.Value == nil {
 		e.Value = aside.ErrGoexit
 	}
-	w.recorderErr = newPanic(e)
+	r.recorderErr = newPanic(e)
 	return e.Err
 }
 
@@ -485,15 +465,10 @@ func (w *World) outdate() {
 	}
 }
 
-// ErrVersions is returned by World.Reincarnate when no versions are left for that incarnation: it
-// would begin above Options.VersionMax.
-var ErrVersions = slots.ErrVersions
-
-// Incarnation returns the number of the world's incarnation, from 1. See package world.
+// Incarnation returns the number of the world's incarnation, from 1.
 func (w *World) Incarnation() uint32 { return w.space.Incarnation() }
 
-// Reincarnate makes the world its n-th incarnation: from now on it gives handles of the n-th
-// Options.VersionsEach versions. See package world.
+// Reincarnate makes the world its n-th incarnation.
 func (w *World) Reincarnate(n uint32) error {
 	if err := w.idle("World.Reincarnate"); err != nil {
 		return err
@@ -519,25 +494,13 @@ func (w *World) Reincarnate(n uint32) error {
 // Status is the state of a handle.
 type Status uint8
 
-// The statuses of a handle.
+// The statuses of a handle; see world.Status.
 const (
-	// Forged: no such handle was ever given. The shard or index is out of
-	// range, or the version is one that the slot has not reached.
 	Forged Status = iota
-	// Unused: the slot is free and this would be its next handle, which was not given yet.
 	Unused
-	// Pending: a port was given the handle, and the entity is stored at the refresh that applies
-	// the create. To systems, functions and hooks every free slot is pending that ports had drawn
-	// by the last refresh; what ports draw later is forged to them until the next one. So they see
-	// the same however ports and ticks happen to meet.
 	Pending
-	// Alive: the entity is stored. A marked entity is alive until the refresh for all but its
-	// owner.
 	Alive
-	// Dying: the entity is marked and will be removed at the refresh. Only the shard that owns
-	// it gets this status.
 	Dying
-	// Stale: it was alive once.
 	Stale
 )
 
@@ -560,8 +523,8 @@ func statusInTick(w *World, h handle.Handle) Status {
 	return status(w, h, true)
 }
 
-// statusNow returns the Status of a handle as any goroutine may know it: never Dying. A free slot of
-// ports is pending only if a port has given its handle to a caller.
+// statusNow returns the Status of a handle as any goroutine may know it: never Dying. A free slot
+// of ports is pending only if a port has given its handle to a caller.
 func statusNow(w *World, h handle.Handle) Status {
 	s := status(w, h, false)
 	if s != Unused || !w.space.IsPorts(h) {
@@ -618,9 +581,8 @@ const failuresMax = 64
 // keepsFailure reports whether a shard that has kept n failures keeps the next.
 func (w *World) keepsFailure(n int) bool { return n < max(1, failuresMax/len(w.shards)) }
 
-// Failure returns the panics of the last refresh, joined, or nil if there was none: a *PanicError
-// for each function, by shard, and in each shard in the order of the requests; then one for each
-// hook, and one for the recorder of an input log. See package world.
+// Failure returns the panics of the last refresh, joined, or nil if there was none: those of
+// functions, then those of hooks, and the recorder's.
 func (w *World) Failure() error {
 	w.mustIdle("World.Failure")
 	var all []error
@@ -677,7 +639,7 @@ func (w *World) failedHooks() (all []*Panic) {
 }
 
 // Err returns nil while the world can be used, a *BrokenError if it is broken, or ErrClosed if it
-// is closed. See package world.
+// is closed.
 func (w *World) Err() error {
 	if e := w.cause.Load(); e != nil {
 		return e.Err
@@ -688,6 +650,8 @@ func (w *World) Err() error {
 	return nil
 }
 
+// newBroken makes the Breakdown of a world by a value that was recovered during something, on this
+// goroutine.
 func newBroken(w *World, during string, value any) *Breakdown {
 	if value == nil {
 		value = aside.ErrGoexit

@@ -13,6 +13,7 @@ import (
 // Parts are written as numbers of variable length. Texts and lists follow their length, and lists
 // of words are written as they are in memory.
 
+// AppendNumber appends a number.
 func AppendNumber[N ~int | ~uint32 | ~uint64 | ~uint8](dst []byte, n N) []byte {
 	return binary.AppendUvarint(dst, uint64(n))
 }
@@ -26,6 +27,7 @@ func AppendNumbers(dst []byte, all []int) []byte {
 	return dst
 }
 
+// AppendText appends a text, after its length.
 func AppendText[B ~string | ~[]byte](dst []byte, s B) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
@@ -70,8 +72,10 @@ type Cursor struct {
 	took int64
 }
 
+// fail ends the reading with ErrBody.
 func (c *Cursor) fail() { c.failBy(ErrBody) }
 
+// failBy ends the reading with an error, unless it has ended.
 func (c *Cursor) failBy(err error) {
 	if c.Err == nil {
 		c.Err = err
@@ -99,6 +103,7 @@ func ListOf[T any](c *Cursor, least int) []T {
 	return make([]T, n)
 }
 
+// Number reads what AppendNumber wrote.
 func (c *Cursor) Number() uint64 {
 	n, size := binary.Uvarint(c.Rest)
 	if size <= 0 {
@@ -119,8 +124,10 @@ func (c *Cursor) Below(bound uint64) uint64 {
 	return n
 }
 
+// Int reads a number that is an int on any machine.
 func (c *Cursor) Int() int { return int(c.Below(math.MaxInt32)) }
 
+// Word reads a number of up to 32 bits.
 func (c *Cursor) Word() uint32 { return uint32(c.Below(1 << 32)) }
 
 // Word64 reads 8 bytes, little endian.
@@ -131,6 +138,7 @@ func (c *Cursor) Word64() uint64 {
 	return 0
 }
 
+// Handle reads a handle, which AppendNumber wrote.
 func (c *Cursor) Handle() handle.Handle { return handle.Handle(c.Number()) }
 
 // Count reads the length of a list whose elements have least bytes or more each.
@@ -156,10 +164,13 @@ func (c *Cursor) Numbers() []int {
 	return all
 }
 
+// Bytes reads what AppendText wrote, in place.
 func (c *Cursor) Bytes() []byte { return c.Take(c.Count(1)) }
 
+// Text reads what AppendText wrote.
 func (c *Cursor) Text() string { return string(c.Bytes()) }
 
+// Flags reads what FlagsOf packed into so many bits.
 func (c *Cursor) Flags(bits int) (n uint64) { return c.Below(1 << bits) }
 
 // WordsOf reads a list of words.

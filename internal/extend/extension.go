@@ -14,7 +14,8 @@ import (
 //
 //	its Requests, in order           the functions that NewRequests was given
 //	Spare, until none spares more    find entities that must not die
-//	Spread, until none marks more    find entities that die with them: first extensions that mark, then extensions that follow
+//	Spread, until none marks more    find entities that die with them: first extensions that
+//	                                 mark, then extensions that follow
 //	Settle                           finish the extension's own state
 //
 // An extension that panics, or ends its goroutine, breaks the world, because it may have

@@ -58,7 +58,10 @@ type Field struct {
 // CodecError is what Append panics with if a user's method returns an error.
 type CodecError struct{ Err error }
 
+// Error returns the method's error.
 func (e *CodecError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the method's error.
 func (e *CodecError) Unwrap() error { return e.Err }
 
 // FormOf returns the Form of a type by a *state.Codecs. It returns state.ErrNoCodec, naming the

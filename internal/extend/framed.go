@@ -33,6 +33,7 @@ type Runs[T any] struct {
 	size  int   // and in all pieces
 }
 
+// run is a piece of memory and where it goes.
 type run[T any] struct{ to, from []T }
 
 // runsEach is about how many elements a part has: 256 KB of words.

@@ -31,29 +31,29 @@ func NewLiveness(space *slots.Liveness) *Liveness { return &Liveness{space: spac
 
 // Alive reports whether an entity is alive; no entity is once the world is collected or closed.
 // Safe from any goroutine at any time; it never blocks and never writes.
-func (a *Liveness) Alive(h handle.Handle) bool { return a.space.Alive(h) }
+func (l *Liveness) Alive(h handle.Handle) bool { return l.space.Alive(h) }
 
 // State returns the state of h's slot, if h is the slot's handle: alive, pending, or staged by
 // a refresh. It returns false for all other handles, and for all once the world is gone. Safe
 // as Alive.
-func (a *Liveness) State(h handle.Handle) (slots.State, bool) { return a.space.State(h) }
+func (l *Liveness) State(h handle.Handle) (slots.State, bool) { return l.space.State(h) }
 
 // Gone reports whether the world was collected or closed. Safe from any goroutine at
 // any time.
-func (a *Liveness) Gone() bool { return a.space.Gone() }
+func (l *Liveness) Gone() bool { return l.space.Gone() }
 
 // Release makes the next refresh destroy an entity, if it is alive by then. If the entity is
 // still pending then, because a port has sent its create after the refresh began or has not
 // sent it yet, the refresh that creates it destroys it. Release is never refused. Safe from any
 // goroutine at any time; it allocates 16 bytes.
-func (a *Liveness) Release(h handle.Handle) {
-	if a.Gone() {
+func (l *Liveness) Release(h handle.Handle) {
+	if l.Gone() {
 		return
 	}
 	r := &release{handle: h}
 	for {
-		r.next = a.released.Load()
-		if a.released.CompareAndSwap(r.next, r) { // publishes r
+		r.next = l.released.Load()
+		if l.released.CompareAndSwap(r.next, r) { // publishes r
 			return
 		}
 	}
@@ -61,8 +61,8 @@ func (a *Liveness) Release(h handle.Handle) {
 
 // pending reports whether a port was given the handle and no refresh has created the
 // entity yet. Safe from any goroutine at any time.
-func (a *Liveness) pending(h handle.Handle) bool {
-	state, ok := a.State(h)
+func (l *Liveness) pending(h handle.Handle) bool {
+	state, ok := l.State(h)
 	return ok && state != slots.StateAlive
 }
 
@@ -86,6 +86,7 @@ func (r *Releases) Take(a *Liveness) {
 	r.takeAll(a)
 }
 
+// takeAll is Take when something is released or pending.
 func (r *Releases) takeAll(a *Liveness) {
 	all := append(r.Due, r.pending...)
 	for x := a.released.Swap(nil); x != nil; x = x.next {

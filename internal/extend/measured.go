@@ -9,7 +9,7 @@ type Measured struct {
 	Value  float64
 }
 
-// Measurable is an Extension, a Late, a Derived or an argument of Tools.AddMeasured that has
+// Measurable is an Extension, a Late, a Derived or an argument of World.AddMeasured that has
 // figures. Measure is called on the idle world.
 type Measurable interface {
 	Measure(add func(Measured))

@@ -1,8 +1,6 @@
 package extend
 
-import (
-	"github.com/atoll-sim/atoll/internal/slots"
-)
+import "github.com/atoll-sim/atoll/internal/slots"
 
 // Saved is an Extension that can be saved and loaded. The names of extensions are those of
 // NameOf.

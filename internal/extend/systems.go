@@ -52,8 +52,8 @@ func NextSystem(src []byte, shards int) (x SystemState, rest []byte, ok bool, er
 	return x, rest[n:], true, nil
 }
 
-// RenameSystems gives the systems in the state of a scheduler the names that now returns, and leaves
-// out those for which it returns false.
+// RenameSystems gives the systems in the state of a scheduler the names that now returns, and
+// leaves out those for which it returns false.
 func RenameSystems(src []byte, shards int, now func(name string) (string, bool)) (dst []byte, err error) {
 	for {
 		x, rest, ok, err := NextSystem(src, shards)

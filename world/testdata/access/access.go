@@ -6,6 +6,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/shard"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -19,10 +20,10 @@ func Slice(r *world.Reader[Position], c world.Chunk) []Position { return r.Slice
 func SliceWrite(w *world.Writer[Position], c world.Chunk) []Position { return w.Slice(c) }
 
 // At is access to an atom that was located.
-func At(r *world.Reader[Position], l slots.Loc) *Position { return r.At(l) }
+func At(r *world.Reader[Position], l shard.Loc) *Position { return r.At(l) }
 
 // AtWrite is that for writing.
-func AtWrite(w *world.Writer[Position], l slots.Loc) *Position { return w.At(l) }
+func AtWrite(w *world.Writer[Position], l shard.Loc) *Position { return w.At(l) }
 
 // Get is access by handle.
 func Get(r *world.Reader[Position], h handle.Handle) *Position { return r.Get(h) }
@@ -31,10 +32,10 @@ func Get(r *world.Reader[Position], h handle.Handle) *Position { return r.Get(h)
 func GetWrite(w *world.Writer[Position], h handle.Handle) *Position { return w.Get(h) }
 
 // Locate finds an atom once for several accessors.
-func Locate(c *world.Context, h handle.Handle) slots.Loc { return c.Locate(h) }
+func Locate(c *world.Context, h handle.Handle) shard.Loc { return c.Locate(h) }
 
 // LocateIdle does so on an idle world.
-func LocateIdle(w *world.World, h handle.Handle) slots.Loc { return w.Locate(h) }
+func LocateIdle(w *world.World, h handle.Handle) shard.Loc { return w.Locate(h) }
 
 // Alive checks a handle.
 func Alive(w *world.World, h handle.Handle) bool { return w.Alive(h) }
