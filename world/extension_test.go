@@ -240,11 +240,11 @@ func TestExtensionMisuse(t *testing.T) {
 		}
 	})
 	require.True(t, engine.Of(f.World).Idle())
-	of, _ := engine.Of(f.World).Binds(f.World, nil, "Test")
+	of, _, _ := engine.Of(f.World).Binds(f.World, nil, "Test")
 	require.True(t, of)
-	of, _ = engine.Of(f.World).Binds((*world.Build)(engine.Of(f.World).NewBuild(1, "test")), nil, "Test")
+	of, _, _ = engine.Of(f.World).Binds((*world.Build)(engine.Of(f.World).NewBuild(1, "test")), nil, "Test")
 	require.True(t, of)
-	of, _ = engine.Of(f.World).Binds(g.World, nil, "Test")
+	of, _, _ = engine.Of(f.World).Binds(g.World, nil, "Test")
 	require.False(t, of)
 	require.Panics(t, func() { engine.Of(f.World).Binds(nil, nil, "Test") })
 }

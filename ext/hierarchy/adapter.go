@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -119,7 +120,7 @@ func (a adapter) Parent(h handle.Handle) handle.Handle { return a.tree.parent(h)
 // Fix is SetPlaces without the limit.
 func (a adapter) Fix(by any, parent handle.Handle, places int) error {
 	c := change{op: opSetPlaces, place: clamp(places)}
-	if _, ok := by.(*world.World); ok {
+	if _, ok := engine.Is(by.(world.Actor)).(*engine.World); ok {
 		return a.early(parent, &c)
 	}
 	return a.do(by.(world.Actor), parent, c)

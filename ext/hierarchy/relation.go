@@ -175,11 +175,11 @@ func (r *Relation) Options() Options { return r.options }
 // was then. Systems may read any entity, whatever its shard, because no relation
 // changes while they run. It panics if the frame's view does not have the relation.
 func (r *Relation) Read(a world.Binder) *Reader {
-	of, c := r.engine.Binds(a, r.part, "Relation.Read")
+	of, idle, c := r.engine.Binds(a, r.part, "Relation.Read")
 	if !of {
 		panic(fmt.Sprintf("hierarchy: relation %q belongs to another world than the reader; use that world's own", r.name))
 	}
-	if _, idle := a.(*world.World); idle {
+	if idle {
 		return &r.idle
 	}
 	if x, ok := c.(*frozen); ok {

@@ -43,11 +43,10 @@ func (r *Relation) AddChildAt(by world.Actor, parent, child handle.Handle, place
 // Other actors send a request for each child: all are sent or, with an error, none. The refresh then
 // applies or refuses each on its own. A Completion of Port.Notify gets the outcome of the first.
 func (r *Relation) AddChildren(by world.Actor, parent handle.Handle, children ...handle.Handle) error {
-	w, ok := by.(*world.World)
+	w, ok := r.requests.Check(by).(*engine.World)
 	if !ok {
 		return r.requests.SendN(by, children, change{op: opAddChild, to: parent})
 	}
-	r.requests.Check(by)
 	if err := w.Err(); err != nil {
 		return err
 	}
@@ -133,9 +132,8 @@ func (r *Relation) SwapPlaces(by world.Actor, parent handle.Handle, i, j int) er
 // present children, and Sort sends a request for each child. A child that has
 // left the parent by then is skipped. A *Port cannot read children: ErrPort.
 func (r *Relation) Sort(by world.Actor, parent handle.Handle, compare func(a, b handle.Handle) int) error {
-	switch by := by.(type) {
-	case *world.World:
-		r.requests.Check(by)
+	switch by := r.requests.Check(by).(type) {
+	case *engine.World:
 		if err := by.Err(); err != nil {
 			return err
 		}
@@ -146,8 +144,7 @@ func (r *Relation) Sort(by world.Actor, parent handle.Handle, compare func(a, b 
 		r.engine.Touched()
 		defer func() { r.comparing = outer }()
 		return r.tree.Sort(parent, compare)
-	case *world.Context:
-		r.requests.Check(by)
+	case *engine.Context:
 		buffer := &r.sorting[by.Shard()+1] // global systems use the first
 		sorted := (*buffer)[:0]
 		*buffer = nil // compare may call Sort, too
@@ -205,11 +202,10 @@ func (r *Relation) mayAtOnce(by world.Actor) bool {
 
 // do makes a change: at once with an idle world, otherwise by a request.
 func (r *Relation) do(by world.Actor, h handle.Handle, c change) error {
-	w, ok := by.(*world.World)
+	w, ok := r.requests.Check(by).(*engine.World)
 	if !ok {
 		return r.requests.Send(by, h, c)
 	}
-	r.requests.Check(by)
 	if !r.engine.Idle() {
 		if err := w.Err(); err != nil {
 			return err

@@ -144,7 +144,7 @@ func (n *Names[K]) Len() int { return int(n.count.Load()) }
 // Read returns a Reader: given a World or a Build, of the names now, by the calls of Names; given a
 // Frame, of the names as they were then. It panics if the frame's view does not have the names.
 func (n *Names[K]) Read(a world.Binder) *Reader[K] {
-	of, c := n.engine.Binds(a, n.part, "Names.Read")
+	of, _, c := n.engine.Binds(a, n.part, "Names.Read")
 	if !of {
 		panic(fmt.Sprintf("names: Names.Read of %q, which belong to another world than the reader; use that world's own", n.label))
 	}
@@ -212,11 +212,10 @@ type change[K Name] struct {
 
 // do makes a change: at once with an idle world, otherwise by a request.
 func (n *Names[K]) do(by world.Actor, h handle.Handle, c change[K]) error {
-	w, ok := by.(*world.World)
+	w, ok := n.requests.Check(by).(*engine.World)
 	if !ok {
 		return n.requests.Send(by, h, c)
 	}
-	n.requests.Check(by)
 	if err := w.Err(); err != nil {
 		return err
 	}

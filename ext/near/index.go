@@ -116,11 +116,11 @@ func (i *Index) Cell(p Point) int { return i.grid.cell(&p) }
 // where they were at the last refresh or the last Read: Read of a World updates the index if
 // something has changed.
 func (i *Index) Read(b world.Binder) *Reader {
-	of, c := i.engine.Binds(b, i.viewable, "Index.Read")
+	of, idle, c := i.engine.Binds(b, i.viewable, "Index.Read")
 	if !of {
 		panic(fmt.Sprintf("near: the %s belongs to another world than the reader; use that world's own", i.name))
 	}
-	if _, idle := b.(*world.World); idle {
+	if idle {
 		i.engine.MustBeWhole("Index.Read")
 		i.upkeep.update(i.w.Tick(), extend.Alone)
 		return &Reader{index: i, idle: true}

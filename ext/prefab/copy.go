@@ -199,7 +199,7 @@ func (c *copier) complete(by world.Actor) (err error) {
 			}
 		}
 	}
-	if _, atOnce := by.(*world.World); !atOnce {
+	if _, atOnce := engine.Is(by).(*engine.World); !atOnce {
 		err = c.placeAll(by)
 	}
 	done = err == nil
@@ -252,7 +252,7 @@ func (c *copier) place(by world.Actor, r copiedRelation, i int) error {
 			continue
 		}
 		child, err := c.Made[c.at[all[at]]], error(nil)
-		switch _, atOnce := by.(*world.World); {
+		switch _, atOnce := engine.Is(by).(*engine.World); {
 		case atOnce && hole:
 			err = r.family.Link(child, parent, at)
 		case atOnce:

@@ -156,7 +156,7 @@ func (i *Instance) create(by world.Actor) (err error) {
 		}
 	}()
 	i.complete()
-	_, atOnce := by.(*world.World)
+	_, atOnce := engine.Is(by).(*engine.World)
 	if atOnce { // before anything is created, because a relation may have no room
 		if err = i.link(); err != nil {
 			return err

@@ -259,7 +259,7 @@ func (p *Prefab) CreateN(by world.Actor, n int, each func(i int, x *Instance)) (
 			x.callEach(by, each, made)
 		}
 		if ctx != nil && made > 0 {
-			by.(*world.Port).Within(ctx)
+			engine.Is(by).(*engine.Port).Within(ctx)
 		}
 		err := x.create(by)
 		p.put(x)
@@ -310,7 +310,7 @@ func (p *Prefab) refuseUnless(done *bool, by world.Actor) {
 
 // refuse ends a port's call that is about to panic, and refuses the batch that the call is in.
 func (p *Prefab) refuse(by world.Actor) {
-	if port, ok := by.(*world.Port); ok && port != nil {
+	if port, ok := engine.Is(by).(*engine.Port); ok {
 		_ = p.engine.Refuse(port, errPanicked)
 	}
 }

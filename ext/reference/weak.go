@@ -40,8 +40,8 @@ func To(by world.Actor, h handle.Handle) Weak {
 func find(by world.Actor, h handle.Handle) (*extend.Liveness, bool) {
 	d := engine.Of(by)
 	liveness := d.Liveness()
-	switch by.(type) {
-	case *world.Context, *world.EntityContext:
+	switch engine.Is(by).(type) {
+	case *engine.Context, *engine.EntityContext:
 		return liveness, by.Alive(h)
 	}
 	state, ok := liveness.State(h)

@@ -31,6 +31,15 @@ func SelfOf(by Actor, call string) Self {
 	return by.self()
 }
 
+// Is returns what an Actor is in this package, or nil if it is nil. Extensions ask this: a type switch
+// of their own would not find what a program's struct embeds.
+func Is(by Actor) Self {
+	if isNil(by) {
+		return nil
+	}
+	return by.self()
+}
+
 // Of returns the world of an Actor; see SelfOf.
 func Of(by Actor) *World {
 	x := SelfOf(by, "a reference")

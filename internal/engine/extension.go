@@ -125,10 +125,10 @@ func (w *World) Extension(x Viewable) extend.Framed {
 	return w.framed[number]
 }
 
-// Binds reports whether a Binder is of this world. For a Frame it also returns the frame's copy of
-// the extension that Extend returned x for. It panics if the binder may not be used now, or if the
-// frame has no such copy.
-func (w *World) Binds(a Binder, x Viewable, call string) (bool, extend.Copy) {
+// Binds reports whether a Binder is of this world, and whether it is the idle World. For a Frame it
+// also returns the frame's copy of the extension that Extend returned x for. It panics if the binder
+// may not be used now, or if the frame has no such copy.
+func (w *World) Binds(a Binder, x Viewable, call string) (of, idle bool, c extend.Copy) {
 	if is, ok := a.(interface{ itself() *Frame }); ok { // not by bind, which makes an index
 		var f *Frame
 		if !isNil(a) {
@@ -136,11 +136,12 @@ func (w *World) Binds(a Binder, x Viewable, call string) (bool, extend.Copy) {
 		}
 		f.must(call)
 		if f.image.of != w.frames {
-			return false, nil
+			return false, false, nil
 		}
-		return true, f.copyOf(x.(*extensionView), call)
+		return true, false, f.copyOf(x.(*extensionView), call)
 	}
-	return bind(a, call).w == w, nil
+	b := bind(a, call)
+	return b.w == w, b.idle, nil
 }
 
 // Tables calls f for each table that has rows matching a query of the idle world, at any time at
@@ -249,10 +250,10 @@ func (w *World) MustActOn(by Actor, extension string) { w.own(by, extension) }
 
 // own is SelfOf for an actor that must be of this world.
 func (w *World) own(by Actor, extension string) Self {
-	if isNil(by) {
+	self := Is(by)
+	if self == nil {
 		SelfOf(by, fmt.Sprintf("a request of extension %q", extension)) // panics
 	}
-	self := by.self()
 	if self.world() != w {
 		w.panicForeign(self, "a request", "extension", extension)
 	}

@@ -223,10 +223,7 @@ func (g *Group) Nothing(by Actor, call string) error {
 
 // Within returns the context of Port.Within, or nil.
 func (g *Group) Within(by Actor) context.Context {
-	if isNil(by) {
-		return nil
-	}
-	if p, ok := by.self().(*Port); ok {
+	if p, ok := Is(by).(*Port); ok {
 		return p.within
 	}
 	return nil
@@ -235,10 +232,7 @@ func (g *Group) Within(by Actor) context.Context {
 // Home returns the shard that an actor has, or the number of shards for one that acts on all. It
 // returns -1 for a port, and for an actor that may not act.
 func (g *Group) Home(by Actor) int {
-	if isNil(by) {
-		return -1
-	}
-	switch by := by.self().(type) {
+	switch by := Is(by).(type) {
 	case *World:
 		if by == g.w && by.phase.Load() == phaseIdle {
 			return len(g.w.shards)

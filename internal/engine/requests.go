@@ -40,8 +40,9 @@ func NewDirect[T any](w *World, name string, do func(shard int, v *T) queue.Outc
 // Bytes returns how many bytes a request counts for in a queue.
 func (r *Requests[T]) Bytes() uint64 { return queue.BytesOf(1, r.kind.Size()) }
 
-// Check panics unless by acts on the world of the extension.
-func (r *Requests[T]) Check(by Actor) { r.w.own(by, r.name) }
+// Check returns what an Actor is in this package, as Is does. It panics unless it acts on the world
+// of the extension.
+func (r *Requests[T]) Check(by Actor) Self { return r.w.own(by, r.name) }
 
 // Size is Bytes in the units of a queue.
 func (r *Requests[T]) Size() uint32 { return r.kind.Size() }
