@@ -49,7 +49,9 @@ type queryPart struct {
 }
 
 // Query selects all entities that match the terms, for use between ticks.
-func (w *World) Query(terms ...Term) *Query { return newQuery(w.binding("World.Query"), w.shards, terms) }
+func (w *World) Query(terms ...Term) *Query {
+	return newQuery(w.binding("World.Query"), w.shards, terms)
+}
 
 // newQuery makes a query over shards of what the terms select.
 func newQuery(b binding, shards []*store.Shard, terms []Term) *Query {
