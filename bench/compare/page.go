@@ -149,12 +149,15 @@ func pageSection(w io.Writer, x *section, found []finding) {
 		return
 	}
 	head := []string{"contender"}
+	if len(found) > 0 && found[0].Case != "" {
+		head[0] = "with"
+	}
 	for _, c := range x.columns {
 		head = append(head, c.head)
 	}
 	var rows [][]string
 	for _, f := range found {
-		row := []string{f.label()}
+		row := []string{cmp.Or(f.Case, f.label())}
 		for i, c := range x.columns {
 			row = append(row, quantity(valueOf(f.Values, c.key))+missed(i == 0 && f.Missed))
 		}
