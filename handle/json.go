@@ -9,7 +9,7 @@ import (
 // MarshalJSON returns h as a JSON string that holds its text form, as in
 // "3:1047@5", or "none" for [None]. It is not a number, because a JSON number
 // of 64 bits is rounded by many of its readers. It implements [json.Marshaler].
-// Errors are those of [Handle.AppendText]. Cost: one allocation. Safe from any
+// Errors are as for [Handle.AppendText]. Cost: one allocation. Safe from any
 // goroutine.
 func (h Handle) MarshalJSON() ([]byte, error) {
 	b := make([]byte, 0, textSizeMax+len(`""`))

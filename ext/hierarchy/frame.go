@@ -12,7 +12,7 @@ import (
 
 // frozen is a copy of a relation. Its tree has only what a Reader reads.
 //
-// Ownership: as that of extend.Copy.
+// Ownership: as for extend.Copy.
 type frozen struct {
 	tree    tree
 	refused []Refusal

@@ -244,7 +244,7 @@ const placeMax = 1<<31 - 2
 // by copying only these. Times are numbers of copies: what has changed since a copy was begun has
 // a higher one.
 //
-// Ownership: as that of the tree.
+// Ownership: as for the tree.
 type changes struct {
 	now   uint64     // the number of the next copy
 	last  uint64     // when anything changed

@@ -257,7 +257,7 @@ func (i *index[K]) ordered(n int) []*binding[K] {
 
 // frozen is a copy of names. Bindings are never changed, so it shares them.
 //
-// Ownership: as that of extend.Copy.
+// Ownership: as for extend.Copy.
 type frozen[K Name] struct {
 	byName   index[K]
 	byHandle index[K]

@@ -8,7 +8,7 @@ import (
 
 // upkeep keeps an index up to date.
 //
-// Ownership: as that of extend.Derived.
+// Ownership: as for extend.Derived.
 type upkeep struct {
 	builder
 	valid  bool    // the last update was completed

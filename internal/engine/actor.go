@@ -22,13 +22,18 @@ type Self interface {
 // SelfOf returns what an Actor is in this package. It panics if that is nil; call is the name for
 // messages.
 func SelfOf(by Actor, call string) Self {
-	switch {
-	case by == nil:
-		panic(fmt.Sprintf("world: %s by a nil Actor; pass a *World, *Context, *EntityContext or *Port", call))
-	case isNil(by):
-		panic(fmt.Sprintf("world: %s by a nil %s; pass one of a world", call, nameOf(by)))
+	if isNil(by) {
+		panic(noActor(by, call))
 	}
 	return by.self()
+}
+
+// noActor is the panic's text for an Actor that is nil, or a nil pointer.
+func noActor(by Actor, call string) string {
+	if by == nil {
+		return fmt.Sprintf("world: %s by a nil Actor; pass a *World, *Context, *EntityContext or *Port", call)
+	}
+	return fmt.Sprintf("world: %s by a nil %s; pass one of a world", call, nameOf(by))
 }
 
 // Is returns what an Actor is in this package, or nil if it is nil. Extensions ask this: a type switch

@@ -274,7 +274,7 @@ func (f *Foreign) At(h handle.Handle) mem.Address {
 // AskResource declares that a resource is read, and returns it.
 func (b *Build) AskResource(t reflect.Type) Resource {
 	bound := b.binding("world.ReadResource")
-	id, r := b.w.ResourceOf(t, bound.call)
+	id, r := b.w.resourceOf(t, bound.call)
 	bound.access.ResourceReads.Add(id)
 	return r
 }
@@ -282,7 +282,7 @@ func (b *Build) AskResource(t reflect.Type) Resource {
 // AskToWrite declares that a resource is read and written, by a global system, and returns it.
 func (b *Build) AskToWrite(t reflect.Type) Resource {
 	bound := b.binding("world.WriteResource")
-	id, r := b.w.ResourceOf(t, bound.call)
+	id, r := b.w.resourceOf(t, bound.call)
 	_, parts := r.Cells()
 	switch {
 	case parts > 0:
@@ -299,7 +299,7 @@ func (b *Build) AskToWrite(t reflect.Type) Resource {
 // AskToAdd declares that the shard adds to an accumulator, and returns it.
 func (b *Build) AskToAdd(t reflect.Type) Resource {
 	bound := b.binding("world.Accumulate")
-	id, r := b.w.ResourceOf(t, bound.call)
+	id, r := b.w.resourceOf(t, bound.call)
 	b.mustHaveShard("world.Accumulate", "each shard has a part of its own")
 	if _, parts := r.Cells(); parts == 0 {
 		panic(fmt.Sprintf("world: %s: resource %q is no accumulator; register it by RegisterAccumulator, or write it in a global system", bound.call, r.Name()))
@@ -313,5 +313,5 @@ func (b *Build) AskToAdd(t reflect.Type) Resource {
 func (b *Build) AskMessages(t reflect.Type) (Messages, check.Guard) {
 	bound := b.binding("world.Receive")
 	b.mustHaveShard("world.Receive", "messages are delivered to the shard that holds the entity")
-	return b.w.MessagesOf(t, bound.call), bound.guard(fmt.Sprintf("the receiver of message %v", t))
+	return b.w.messagesOf(t, bound.call), bound.guard(fmt.Sprintf("the receiver of message %v", t))
 }

@@ -131,12 +131,12 @@ func (c *Component) SetN(by Self, hs []handle.Handle, values int) (x Sending, se
 		x, err = p.sendN(&c.setting, hs)
 		return x, true, err
 	}
-	return Sending{}, false, c.MaySetN(by, hs)
+	return Sending{}, false, c.maySetN(by, hs)
 }
 
-// MaySetN returns the error of the first handle that an actor other than a *Port cannot set, or
+// maySetN returns the error of the first handle that an actor other than a *Port cannot set, or
 // send a request for.
-func (c *Component) MaySetN(by Self, hs []handle.Handle) error {
+func (c *Component) maySetN(by Self, hs []handle.Handle) error {
 	if err := c.mayAct(by, "Component.SetN"); err != nil {
 		return err
 	}

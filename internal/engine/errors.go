@@ -61,8 +61,8 @@ func (tooLargeError) Error() string {
 // Unwrap returns ErrFull.
 func (tooLargeError) Unwrap() error { return ErrFull }
 
-// Panic is a panic in code that a program has given to a world. Its fields are those of a
-// world.PanicError.
+// Panic is a panic in code that a program has given to a world. It has the fields
+// of a world.PanicError.
 type Panic struct {
 	In    string
 	Name  string
@@ -101,7 +101,7 @@ const (
 	InPlace    = "place function"
 )
 
-// Breakdown says what broke a world. Its fields are those of a world.BrokenError.
+// Breakdown says what broke a world. It has the fields of a world.BrokenError.
 type Breakdown struct {
 	Tick   uint64
 	During string

@@ -245,9 +245,6 @@ func (w *World) Acts(by Actor, extension, call string) (home int, err error) {
 	return ByPort, nil
 }
 
-// MustActOn panics unless an actor acts on this world; extension is the name for messages.
-func (w *World) MustActOn(by Actor, extension string) { w.own(by, extension) }
-
 // own is SelfOf for an actor that must be of this world.
 func (w *World) own(by Actor, extension string) Self {
 	self := Is(by)

@@ -38,7 +38,7 @@ const (
 // framesMax is the highest FramesMax.
 const framesMax = 16
 
-// Options shape a world. Its fields are those of world.Options, in the same order.
+// Options shape a world. It has the fields of world.Options, in the same order.
 type Options struct {
 	Shards          int
 	IndexMax        uint32

@@ -51,8 +51,8 @@ func (w *World) AddMessages(t reflect.Type, name string, make func() Messages) {
 	w.engine.Mail.Routers = append(w.engine.Mail.Routers, m)
 }
 
-// MessagesOf returns the messages of a type. user names the caller for the panic if there are none.
-func (w *World) MessagesOf(t reflect.Type, user string) Messages {
+// messagesOf returns the messages of a type. user names the caller for the panic if there are none.
+func (w *World) messagesOf(t reflect.Type, user string) Messages {
 	for _, m := range w.messages {
 		if m.Type() == t {
 			return m
@@ -147,9 +147,9 @@ func (w *World) AddResource(t reflect.Type, call, name string, r Resource) {
 	w.resources = append(w.resources, r)
 }
 
-// ResourceOf returns the number of the resource of a type and the resource. user names the caller
+// resourceOf returns the number of the resource of a type and the resource. user names the caller
 // for the panic if there is none.
-func (w *World) ResourceOf(t reflect.Type, user string) (int, Resource) {
+func (w *World) resourceOf(t reflect.Type, user string) (int, Resource) {
 	for i, r := range w.resources {
 		if r.Type() == t {
 			return i, r

@@ -333,11 +333,8 @@ func (w *World) panicForeign(by Self, call, what, name string) {
 
 // mustActor panics if the Actor is nil or a nil pointer.
 func mustActor(by Self, call string) {
-	switch {
-	case by == nil:
-		panic(fmt.Sprintf("world: %s by a nil Actor; pass a *World, *Context, *EntityContext or *Port", call))
-	case by.world() == nil:
-		panic(fmt.Sprintf("world: %s by a nil %s; pass one of a world", call, nameOf(by)))
+	if by == nil || by.world() == nil {
+		panic(noActor(by, call))
 	}
 }
 

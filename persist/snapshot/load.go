@@ -60,7 +60,7 @@ func (c *Captured) Load(w *world.World, o Options) error {
 
 // PlanLoad returns what Load would do about each difference of the snapshot and the world, and
 // what it would refuse. It reads the beginning of the snapshot and does not touch the world, which
-// need not be new. Errors are those of Load for data that is no snapshot.
+// need not be new. Errors are as for Load for data that is no snapshot.
 //
 // It compares names and types. It cannot see that a number means something else now, as when the
 // constants of an enum are renumbered: Load then reads the old numbers. So never renumber, or give

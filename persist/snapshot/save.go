@@ -385,7 +385,7 @@ type Chain struct {
 	x format.Chain
 }
 
-// Write writes what was captured. The errors are those of Captured.Write; after one, the
+// Write writes what was captured. The errors are as for Captured.Write; after one, the
 // Chain is unchanged. If what was written is lost later, use a new Chain: increments cannot
 // be read without their base.
 func (c *Chain) Write(dst io.Writer, captured *Captured) error { return captured.write(dst, &c.x) }
@@ -399,7 +399,7 @@ func (c *Chain) Write(dst io.Writer, captured *Captured) error { return captured
 //
 // Load, Verify and everything else that reads a snapshot accepts the reader, too; then nothing is
 // compressed again. All files are read at the same time, from beginning to end, a section of each
-// at a time. Errors are those of Verify, with the number of the file, and ErrBase for files that do
+// at a time. Errors are as for Verify, with the number of the file, and ErrBase for files that do
 // not belong together.
 func Merge(base io.Reader, increments ...io.Reader) io.Reader {
 	return format.Merge(base, increments...)

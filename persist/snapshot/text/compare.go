@@ -222,7 +222,7 @@ type Comparison struct {
 
 // Compare reads two whole snapshots and returns how they differ, up to limit differences; 0 means
 // all. It needs neither a world nor the types: the snapshots describe their values.
-// It takes the memory of both, uncompressed. Errors are those of snapshot.Verify.
+// It takes the memory of both, uncompressed. Errors are as for snapshot.Verify.
 func Compare(old, now io.Reader, limit int) (x Comparison, err error) {
 	var both [2]*picture
 	for i, src := range []io.Reader{old, now} {

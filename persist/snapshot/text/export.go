@@ -25,7 +25,7 @@ import (
 // neither a world nor the types. docs/snapshot-format.md describes the lines.
 //
 // Export takes the memory of the uncompressed snapshot, bounded by BytesMax, the only option that
-// it uses. Errors are those of snapshot.Verify, snapshot.ErrTooLarge, snapshot.ErrOtherWorld for a
+// it uses. Errors are as for snapshot.Verify, snapshot.ErrTooLarge, snapshot.ErrOtherWorld for a
 // snapshot of another kind of machine or another layout of handles, and the error of dst.
 func Export(src io.Reader, dst io.Writer, o snapshot.Options) (snapshot.Info, error) {
 	check("Export", o)

@@ -35,7 +35,7 @@ import (
 // what codecs and other packages have written. It takes the memory of the uncompressed snapshot,
 // and of a world with as many slots and chunks. It uses the options Workers and BytesMax, which
 // bounds the memory; the default is 1 GB and 64 bytes for each byte of the text. A line may have a
-// 64th of it. It returns the head of the snapshot. Errors are those of src and dst, and of package
+// 64th of it. It returns the head of the snapshot. Errors are as for src and dst, and of package
 // snapshot: ErrNoSnapshot, ErrVersion, ErrTruncated, ErrAltered and ErrTooLarge, with line and
 // field, and ErrOtherWorld for another kind of machine or another layout of handles.
 func Import(src io.Reader, dst io.Writer, o snapshot.Options) (snapshot.Info, error) {
