@@ -16,8 +16,8 @@ import (
 // recorded decisions back.
 type Balancer interface {
 	// Balance appends its decisions for a tick to dst and returns it. The goroutine in Step calls
-	// it once in each tick, when all systems have run and before the refresh, which carries the
-	// decisions out. loads is by shard; it must not be kept. For a run to give the same world as
+	// it once in each tick, before the systems run. The refresh of that tick carries the decisions
+	// out. loads is by shard; it must not be kept. For a run to give the same world as
 	// another, Balance must decide only by what is the same in both, such as the tick and the
 	// numbers of entities. A Balancer with a state that affects its later decisions should append
 	// that state in a method AppendState, like Scheduler.AppendState, so that a hash of the state
@@ -29,8 +29,8 @@ type Balancer interface {
 // them. The last rows of From's tables move, from each table in proportion to its rows, so that
 // From keeps its mixture; which ones depends on the world alone. They move at the refresh, when
 // all requests are done. Entities that are marked, that a request moves already, or that have a
-// pinned component stay; see world.World.Pin. If From has too few others, fewer move. Outcomes
-// and counts of requests do not show it, but world.Stats.Moved does.
+// pinned component stay; see world.World.Pin. If From has too few others by then, fewer move.
+// Outcomes and counts of requests do not show it, but world.Stats.Moved does.
 type Transfer struct {
 	From, To, Entities int
 }

@@ -487,14 +487,9 @@ func (b *between) close(err error) {
 // lookForChanges notifies a log of inputs if the idle world was changed by something that a replay
 // does not repeat.
 func (s *Scheduler) lookForChanges() {
-	if s.running.Load() {
-		return // a tick runs: the call that goes on panics
+	if !s.running.Load() { // else the call that goes on panics
+		s.tick.engine.LookForChanges()
 	}
-	if s.takeSwitches(); s.changed {
-		s.changed = false
-		s.tick.engine.Touched()
-	}
-	s.tick.engine.LookForChanges()
 }
 
 // outside is what the goroutine of Run or Step did besides ticks since the last one. The next tick

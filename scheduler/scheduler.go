@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/atoll-sim/atoll/internal/aside"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -116,8 +117,8 @@ type Scheduler struct {
 		sync.RWMutex
 		systems map[string]*system
 	}
-	switched atomic.Bool // Enable or Disable was called, since takeSwitches
-	changed  bool        // takeSwitches has found something, since lookForChanges
+	switched atomic.Bool     // Enable or Disable was called, since takeSwitches or a replayed tick
+	switches []extend.Switch // of the next tick
 	control  control
 	between  between
 	outside  outside
@@ -246,8 +247,8 @@ func (s *Scheduler) Systems() []string {
 
 // Enable makes a system run on all shards from the next tick on, also after a panic disabled it. It
 // returns an error if there is no such system. Safe from any goroutine at any time; a system may
-// call it. Which tick is the next depends on the moment of the call: where the same inputs must
-// give the same world, use When.
+// call it. Which tick is the next depends on the moment of the call. A log of inputs records that,
+// and a replay switches systems by the log alone.
 func (s *Scheduler) Enable(name string) error {
 	x, err := s.find(name)
 	if err == nil {
@@ -287,9 +288,9 @@ func (s *Scheduler) find(name string) (*system, error) {
 	return x, nil
 }
 
-// takeSwitches puts the calls of Enable and Disable into effect for the next tick, all at once. A
-// system that is switched later changes only in the tick after that, even if the next tick has not
-// asked its conditions yet.
+// takeSwitches puts the calls of Enable and Disable into effect for the next tick, all at once, and
+// notes what that changes. A system that is switched later changes only in the tick after that, even
+// if the next tick has not asked its conditions yet.
 func (s *Scheduler) takeSwitches() {
 	if !s.switched.Load() || !s.switched.Swap(false) {
 		return
@@ -297,9 +298,44 @@ func (s *Scheduler) takeSwitches() {
 	s.names.RLock()
 	defer s.names.RUnlock()
 	for _, x := range s.names.systems {
-		on, restarts := x.enabled.Load(), x.reenabled.Swap(false) && slices.Contains(x.off, true)
-		s.changed = s.changed || on != x.on || restarts
-		x.on, x.restarts = on, x.restarts || restarts
+		on, anew := x.enabled.Load(), x.reenabled.Swap(false) && slices.Contains(x.off, true)
+		if on != x.on || anew {
+			s.switches = append(s.switches, extend.Switch{System: x.name, On: on, Anew: anew})
+		}
+		x.on, x.restarts = on, x.restarts || anew
+	}
+	slices.SortFunc(s.switches, func(a, b extend.Switch) int { return strings.Compare(a.System, b.System) })
+}
+
+// replaySwitches puts the switches of a log into effect, in place of those that are asked for: the
+// log has them, too. What the last tick of a log asks for waits for the next.
+func (s *Scheduler) replaySwitches(switches []extend.Switch) {
+	s.names.RLock()
+	defer s.names.RUnlock()
+	if s.switched.Swap(false) {
+		for _, x := range s.names.systems {
+			x.enabled.Store(x.on)
+			x.reenabled.Store(false)
+		}
+	}
+	for _, y := range switches {
+		if x := s.names.systems[y.System]; x != nil { // else another program has written the log, and hashes show what differs
+			x.enabled.Store(y.On)
+			x.on, x.restarts = y.On, x.restarts || y.Anew
+		}
+	}
+}
+
+// switchSystems switches systems before the next tick.
+func (s *Scheduler) switchSystems() {
+	w := s.tick.engine
+	if w.Replaying() {
+		s.replaySwitches(w.Switch(nil))
+		return
+	}
+	if s.takeSwitches(); len(s.switches) > 0 {
+		w.Switch(s.switches)
+		s.switches = s.switches[:0]
 	}
 }
 

@@ -8,11 +8,15 @@ import (
 
 // AppendState appends the scheduler's state that decides what the next tick does: which systems are
 // enabled, on which shards a panic disabled them, and what the Balancer's method of the same name
-// appends, if it has one. Times are not included. It is for the hash of package state. Only the
+// appends, if it has one. Times are not included. It is for the hash of package state. While a log
+// of inputs is written, Enable and Disable count from the next tick on, which records them. Only the
 // goroutine that owns the scheduler may call it, between ticks.
 func (s *Scheduler) AppendState(dst []byte) []byte {
 	s.mustRest("AppendState")
-	s.takeSwitches()
+	if !s.tick.engine.Logged() {
+		s.takeSwitches()
+		s.switches = s.switches[:0] // what is recorded from now on begins with them
+	}
 	for _, x := range s.graph.inOrder() {
 		dst = append(dst, x.name...)
 		dst = append(dst, 0, bit(x.on))

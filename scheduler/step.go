@@ -80,6 +80,7 @@ func (s *Scheduler) step(ctx context.Context, call string) (took time.Duration, 
 	}
 	s.start, s.began = time.Now(), clock.Now()
 	s.tookOutside(beforeTick, s.start.Sub(s.made)-called)
+	s.switchSystems()
 	early := s.decide(s.ladder.begin())
 	if err := s.w.Err(); err != nil { // a condition may have closed the world
 		return 0, false, err
@@ -90,7 +91,7 @@ func (s *Scheduler) step(ctx context.Context, call string) (took time.Duration, 
 	}
 	t.observed = t.observer.begin(ctx)
 	t.beginTrace(s.traces.wanted.Load())
-	ran := false
+	begun, ran := false, false
 	defer func() {
 		if ran {
 			return
@@ -99,16 +100,21 @@ func (s *Scheduler) step(ctx context.Context, call string) (took time.Duration, 
 			err = s.giveUp(ctx, early, v)
 			return
 		}
-		// A system has ended this goroutine. The tick is still completed.
+		// A system, or the Balancer, has ended this goroutine. The tick is still completed.
+		if !begun {
+			t.begin(ctx, t.world)
+		}
 		t.helpers.Add(1)
 		go t.workers[0].run()
 		t.awaitSystems()
-		_ = s.endTick(ctx, early)
+		_ = s.refresh(ctx, early)
 	}()
+	s.tracedBalance()
+	begun = true
 	t.begin(ctx, t.world)
 	t.runSystems(t.workers[0])
 	ran = true
-	return 0, true, s.endTick(ctx, early)
+	return 0, true, s.refresh(ctx, early)
 }
 
 // decide finds the systems that run in the next tick, and returns the panics of
@@ -148,20 +154,6 @@ func (s *Scheduler) beginTick(call string) (w *engine.Tick, err error) {
 	return s.tick.engine.BeginTick(), nil
 }
 
-// endTick asks the Balancer and makes the refresh, even if the Balancer ends this
-// goroutine.
-func (s *Scheduler) endTick(ctx context.Context, early []failure) error {
-	balanced := false
-	defer func() {
-		if !balanced {
-			_ = s.refresh(ctx, early)
-		}
-	}()
-	s.tracedBalance()
-	balanced = true
-	return s.refresh(ctx, early)
-}
-
 // tracedBalance asks the Balancer.
 func (s *Scheduler) tracedBalance() {
 	t := &s.tick
@@ -175,7 +167,7 @@ func (s *Scheduler) tracedBalance() {
 	t.notes = append(t.notes, x)
 }
 
-// balance asks the Balancer, and passes its decisions to the world. All systems have run.
+// balance asks the Balancer, and passes its decisions to the world. No system has run.
 func (s *Scheduler) balance(w *engine.Tick) {
 	b := &s.balancing
 	if b.by == nil {

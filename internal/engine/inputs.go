@@ -166,6 +166,9 @@ func (r *Replayer) Transfer(transfers []extend.Transfer) error {
 // Rung sets the rung of the next tick.
 func (r *Replayer) Rung(n uint8) { r.Replay.Rung = n }
 
+// Switch sets which systems are switched before the next tick. They are good until then.
+func (r *Replayer) Switch(switches []extend.Switch) { r.Switches = switches }
+
 // Request sends a recorded request again. It returns the cells of the request's payload, for
 // the caller to fill in; there is no payload if their Type is nil. It returns an error if
 // the world has no such requests.

@@ -39,6 +39,22 @@ func (w *World) Rung(wanted uint8) uint8 {
 	return w.engine.Rung
 }
 
+// Switch has systems switched before the next tick, which is recorded. While inputs are replayed,
+// the recorded ones are, which it returns.
+func (w *World) Switch(wanted []extend.Switch) []extend.Switch {
+	w.engine.Switches = wanted
+	if f := w.engine.Replay; f != nil {
+		w.engine.Switches, f.Switches = f.Switches, nil
+	}
+	return w.engine.Switches
+}
+
+// Logged reports whether inputs are recorded or replayed.
+func (w *World) Logged() bool { return w.logged.Load() }
+
+// Replaying reports whether inputs are replayed.
+func (w *World) Replaying() bool { return w.engine.Replay != nil }
+
 // Stretch sets over how many times as many runs Turns spreads entities in systems.
 func (w *World) Stretch(times uint32) { w.stretch = times }
 
@@ -95,7 +111,7 @@ func (t *Tick) Number() uint64 { return t.engine.Tick.Load() }
 // Entities returns the number of entities in a shard, marked ones included, while no system runs.
 func (t *Tick) Entities(shard int) int { return t.shards[shard].Alive() }
 
-// Transfer decides that entities move at the refresh, between the last system and End. While inputs
+// Transfer decides that entities move at the refresh, before Seal if ticks are sealed. While inputs
 // are replayed it does nothing: the recorded decisions count. It panics if there are no such
 // shards, or if there is nothing to move.
 func (t *Tick) Transfer(transfers []extend.Transfer) { t.engine.Transfer(transfers) }

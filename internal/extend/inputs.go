@@ -46,6 +46,14 @@ type Inputs struct {
 	Sum       uint64          // of Turns before the tick; the Recorder's
 	Rung      uint8           // of the scheduler's ladder, below RungsMax
 	Transfers []Transfer      // decisions to balance the shards, which may depend on time
+	Switches  []Switch        // systems that are switched before the tick
+}
+
+// Switch is a decision about a system, by name.
+type Switch struct {
+	System string
+	On     bool // it runs from this tick on
+	Anew   bool // also on the shards on which it has panicked
 }
 
 // RungsMax is the number of possible rungs, counting none as one.

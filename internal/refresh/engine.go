@@ -73,6 +73,7 @@ type Engine struct {
 	Hooked     bool                            // there are hooks
 	Pinned     store.Set                       // entities with any of these are not moved by Transfer
 	Rung       uint8                           // of the scheduler's ladder, in this tick
+	Switches   []extend.Switch                 // of systems, before this tick
 	Replay     *Replay                         // nil: no log is replayed
 	Times      Times
 
@@ -96,8 +97,9 @@ type Engine struct {
 	releases    extend.Releases // by references
 	incoming    store.Incoming
 	remoteDead  store.RemoteDead
-	transferred int  // how many are to migrate by Transfer
-	moving      bool // entities migrate in this refresh
+	transfers   []extend.Transfer // decided for this tick; its refresh carries them out
+	transferred int               // how many are to migrate by them
+	moving      bool              // entities migrate in this refresh
 
 	part      func(int)             // the step that runs in parallel
 	parallel  extend.Parallel       // of the step derive
@@ -112,13 +114,14 @@ type Engine struct {
 // Replay takes the place of ports while a log is replayed.
 //
 // Ownership: the world's goroutine, while the world is idle; a refresh takes from Queue, Begins
-// and Transfers.
+// and Transfers, and a tick from Switches.
 type Replay struct {
 	Queue     *queue.Queue
 	Begins    []uint32          // the counters of Queue at which the requests of each port begin
 	Settled   func()            // called in each refresh when a Recorder's Settled would be, or nil
 	Transfers []extend.Transfer // of the next refresh
 	Rung      uint8             // of the next tick
+	Switches  []extend.Switch   // before the next tick
 }
 
 // Init makes an Engine for a world. Space, Shards, PortSlots and Outboxes are set.

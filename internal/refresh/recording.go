@@ -69,8 +69,8 @@ func (r *recording) finish() {
 	r.Tick, r.Released, r.Rung = e.Tick.Load(), e.releases.Due, e.Rung
 	r.Drawn = e.PortSlots.Settled() // what was drawn at the cut: that includes the handles of the creates
 	r.Recalled = e.PortSlots.TakeRecalls(r.Recalled[:0])
+	r.Transfers, r.Switches = e.transfers, e.Switches
 	r.end.call()
-	r.Transfers = r.Transfers[:0]
 	r.check()
 }
 

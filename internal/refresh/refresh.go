@@ -27,9 +27,9 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 		e.recording.begin.call()
 	}
 	if f := e.Replay; f != nil {
-		e.transfer(f.Transfers)
-		f.Transfers = f.Transfers[:0]
+		e.transfers, f.Transfers = append(e.transfers[:0], f.Transfers...), f.Transfers[:0]
 	}
+	e.transfer()
 	e.Times.start()
 	cut, ports := e.Ports.cut(&e.Epoch)
 	e.cut = cut
@@ -81,6 +81,7 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 	if e.recording != nil {
 		e.recording.finish()
 	}
+	e.transfers, e.Switches = e.transfers[:0], nil
 	if check.Enabled {
 		e.Space.Shift()
 	}

@@ -13,17 +13,14 @@ func (e *Engine) Transfer(transfers []extend.Transfer) {
 			panic(fmt.Sprintf("world: transfer of %d entities from shard %d to %d, want 1 or more, and two shards of 0 to %d", x.Entities, x.From, x.To, n-1))
 		}
 	}
-	if e.Replay != nil {
-		return // the recorded decisions count instead
+	if e.Replay == nil { // the recorded decisions count instead
+		e.transfers = append(e.transfers, transfers...)
 	}
-	if x := e.recording; x != nil {
-		x.Transfers = append(x.Transfers, transfers...)
-	}
-	e.transfer(transfers)
 }
 
-func (e *Engine) transfer(transfers []extend.Transfer) {
-	for _, x := range transfers {
+// transfer finds the entities that migrate by the decisions for this tick.
+func (e *Engine) transfer() {
+	for _, x := range e.transfers {
 		n := min(x.Entities, transferMax)
 		e.Shards[x.From].MigrateSome(x.To, n, &e.Pinned)
 		e.transferred = min(e.transferred+n, transferMax)

@@ -42,8 +42,8 @@ type Options struct {
 	Upgrade func(w *world.World) error
 	// Snapshot says what belongs to a snapshot and how it is written. Its Codecs are also those of
 	// the log; its Scheduler is the one that Open is given. The log lacks what its Also save, and which
-	// systems are enabled: if the last snapshot is damaged, and the ticks of the log do not lead to
-	// the same bytes, that is a loss.
+	// systems were enabled or disabled after the last tick: if the last snapshot is damaged, and the
+	// ticks of the log do not lead to the same bytes, that is a loss.
 	Snapshot snapshot.Options
 	// Every is how often a snapshot is saved while the scheduler runs. Default: a minute. Negative:
 	// only Save and Close save. A snapshot needs a frame of the world, one of
@@ -169,17 +169,24 @@ func (o *Options) snapshot(by *scheduler.Scheduler, m *mark) snapshot.Options {
 	own := m.also()
 	save := own.Save
 	own.Save = func(dst []byte) []byte {
-		var on []byte
-		for _, name := range by.Systems() {
-			if by.Enabled(name) {
-				on = append(append(on, name...), 0)
-			}
-		}
-		m.add("", on)
+		m.add("", systemsOn(by))
 		return save(dst)
 	}
 	all.Also = append(all.Also, own)
 	return all
+}
+
+// systemsOn returns the names of the systems that are enabled in what a snapshot saves.
+func systemsOn(s *scheduler.Scheduler) (on []byte) {
+	for rest := s.AppendState(nil); ; {
+		x, next, more, err := extend.NextSystem(rest, s.World().Shards())
+		if err != nil || !more {
+			return on
+		}
+		if rest = next; x.On {
+			on = append(append(on, x.Name...), 0)
+		}
+	}
 }
 
 // besideNow returns mark.beside as of now. A function of the user may panic.

@@ -53,7 +53,7 @@ var (
 // passes over them.
 const (
 	magic        = "atollog"
-	version byte = 10
+	version byte = 11
 
 	headSize = 5
 	sumSize  = 8
@@ -143,7 +143,7 @@ func (r *reader) open() error {
 	case err != nil:
 		return err
 	case preamble[len(magic)] != version:
-		return fmt.Errorf("%w: %d, want %d", ErrVersion, preamble[len(magic)], version)
+		return fmt.Errorf("%w: %d, want %d; play it with the build of the program that wrote it", ErrVersion, preamble[len(magic)], version)
 	}
 	return nil
 }
@@ -227,6 +227,7 @@ func (r *reader) wrong(as error, format string, args ...any) error {
 //	n recalled   {handle}
 //	n released   {handle}
 //	n shifts     {from, to, entities}
+//	n switches   {name of a system, on | anew<<1}
 func appendTick(dst []byte, in *extend.Inputs) []byte {
 	dst = binary.AppendUvarint(dst, in.Tick)
 	dst = binary.AppendUvarint(dst, uint64(in.By)|uint64(in.Rung)<<2)
@@ -240,7 +241,18 @@ func appendTick(dst []byte, in *extend.Inputs) []byte {
 			dst = binary.AppendUvarint(dst, uint64(n))
 		}
 	}
+	dst = binary.AppendUvarint(dst, uint64(len(in.Switches)))
+	for _, x := range in.Switches {
+		dst = append(appendBytes(dst, x.System), bit(x.On)|bit(x.Anew)<<1)
+	}
 	return dst
+}
+
+func bit(is bool) byte {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 func appendHandles(dst []byte, hs []handle.Handle) []byte {
@@ -266,6 +278,11 @@ func (c *cursor) readTick(in *extend.Inputs) {
 	for range c.times {
 		from, to, n := c.below(handle.HomeMax), c.below(handle.HomeMax), c.below(1<<31)
 		in.Transfers = append(in.Transfers, extend.Transfer{From: int(from), To: int(to), Entities: int(n)})
+	}
+	in.Switches = in.Switches[:0]
+	for range c.times {
+		name, how := string(c.bytes()), c.below(4)
+		in.Switches = append(in.Switches, extend.Switch{System: name, On: how&1 != 0, Anew: how&2 != 0})
 	}
 }
 

@@ -23,12 +23,7 @@ type setting struct {
 // settings lists what must be the same in the world that a log is played to.
 func settings(w *world.World) []setting {
 	o := w.Options()
-	flag := func(v bool) uint64 {
-		if v {
-			return 1
-		}
-		return 0
-	}
+	flag := func(v bool) uint64 { return uint64(bit(v)) }
 	order := binary.NativeEndian.Uint16([]byte{1, 0})
 	return []setting{
 		{"bits of a handle's shard", 64 - handle.IndexBits - handle.VersionBits},

@@ -99,7 +99,7 @@ func TestAltered(t *testing.T) {
 	log[7]++
 	_, err := playAll(t, log)
 	require.ErrorIs(t, err, inputlog.ErrVersion)
-	require.ErrorContains(t, err, "11, want 10")
+	require.ErrorContains(t, err, "12, want 11; play it with the build of the program that wrote it")
 }
 
 // TestOtherWorld checks what is said of worlds that are not as the recorded one.

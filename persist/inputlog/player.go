@@ -310,6 +310,7 @@ func (p *Player) tick(body []byte) error {
 	if err == nil {
 		err = p.replayer.Transfer(p.in.Transfers)
 		p.replayer.Rung(p.in.Rung)
+		p.replayer.Switch(p.in.Switches)
 	}
 	for _, h := range p.in.Recalled {
 		if err == nil {
