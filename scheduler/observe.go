@@ -18,11 +18,12 @@ const (
 	SpanBalance                 // the Balancer decided
 	SpanStep                    // a step of the refresh, or a part of one
 	SpanBetween                 // what came before the tick, since the last one
+	SpanCommit                  // the tick waited for its log; not part of its Duration
 )
 
-// String returns "system", "wait", "balance", "step" or "between".
+// String returns "system", "wait", "balance", "step", "between" or "commit".
 func (s SpanKind) String() string {
-	if names := [...]string{"system", "wait", "balance", "step", "between"}; uint(s) < uint(len(names)) {
+	if names := [...]string{"system", "wait", "balance", "step", "between", "commit"}; uint(s) < uint(len(names)) {
 		return names[s]
 	}
 	return fmt.Sprintf("SpanKind(%d)", int(s))

@@ -21,6 +21,7 @@ type Report struct {
 	Tick     uint64        // number of the tick, from 0
 	Duration time.Duration // as in Stats.Time
 	Between  time.Duration // how much of that came before the tick itself, as in Stats.Between
+	Commit   time.Duration // how long it waited for its log, as in Stats.Commit; not part of Duration
 	Late     time.Duration // how long after it was due the tick began
 	Overrun  bool          // it took longer than the budget
 	Overruns uint64        // how many ticks of this Run took longer so far
@@ -82,7 +83,7 @@ func (s *Scheduler) Run(ctx context.Context) (err error) {
 			due = s.next(due.Add(interval), interval)
 		}
 		if ended {
-			r.Duration, r.Between = took, s.before
+			r.Duration, r.Between, r.Commit = took, s.before, s.waited
 			s.report(&r, before)
 			if order != stepOnce {
 				s.climb(r.Duration)

@@ -129,6 +129,7 @@ type Scheduler struct {
 	start    time.Time     // when the tick began, after what comes before it: systems that were added, changes of the idle world
 	began    int64         // the same by package clock, which spans of traces count from
 	before   time.Duration // what came before it, for which the goroutine did not wait; in took
+	waited   time.Duration // how long it waited for its log; not in took
 	took     time.Duration // how long the last tick took: the one time that Report, Stats and Trace tell
 	goesOn   bool          // the last tick's error does not end a Run
 	ended    bool          // the last step made a tick, which did not break the world

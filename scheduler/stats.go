@@ -33,6 +33,10 @@ type Stats struct {
 	// inputs, on a plan for systems that were added. What it does while Run is paused does not
 	// count.
 	Between stats.Histogram
+	// Commit is how long ticks waited, after their systems, until the log had what the refresh
+	// applies. It is empty if ticks are not sealed. Time is without it, so it counts neither for
+	// the budget nor for the ladder.
+	Commit  stats.Histogram
 	Systems []SystemStats // in the order in which they run, merges included
 	Shards  []ShardTimes  // by shard, without the global systems
 	Waits   []Wait        // which shards waited at fences for which, by Shard, then For; none with more than WaitShardsMax shards
@@ -151,7 +155,7 @@ func (s *Scheduler) Shifts() []Transfer {
 func (s *Scheduler) record() {
 	t := &s.tick
 	s.before = s.outside.took
-	s.took = s.before + time.Since(s.start)
+	s.took = s.before + time.Since(s.start) - s.waited
 	s.counts.Time.Add(s.took)
 	s.counts.Between.Add(s.before)
 	for i := range t.programs {

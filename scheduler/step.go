@@ -42,7 +42,7 @@ func (s *Scheduler) Step(ctx context.Context) error {
 	r := Report{Tick: s.w.Tick()}
 	took, ended, err := s.step(ctx, "Scheduler.Step")
 	if ended {
-		r.Duration, r.Between, r.Overrun = took, s.before, took > s.options.Budget
+		r.Duration, r.Between, r.Commit, r.Overrun = took, s.before, s.waited, took > s.options.Budget
 		s.onTick(r)
 	}
 	return err
@@ -102,6 +102,7 @@ func (s *Scheduler) step(ctx context.Context, call string) (took time.Duration, 
 		}
 		// A system, or the Balancer, has ended this goroutine. The tick is still completed.
 		if !begun {
+			t.world.Seal()
 			t.begin(ctx, t.world)
 		}
 		t.helpers.Add(1)
@@ -110,6 +111,7 @@ func (s *Scheduler) step(ctx context.Context, call string) (took time.Duration, 
 		_ = s.refresh(ctx, early)
 	}()
 	s.tracedBalance()
+	t.world.Seal()
 	begun = true
 	t.begin(ctx, t.world)
 	t.runSystems(t.workers[0])
@@ -225,17 +227,45 @@ func (s *Scheduler) refresh(ctx context.Context, early []failure) (err error) {
 		v := recover() // nil: an extension has ended this goroutine
 		t.finish()
 		if broken, ok := v.(*world.BrokenError); ok || v == nil {
-			err = s.settle(ctx, early, broken)
+			err = s.settle(ctx, early, broken, nil)
 			return
 		}
 		panic(v)
 	}()
+	if lost := s.commit(); lost != nil {
+		done = true
+		t.finish()
+		return s.settle(ctx, early, nil, lost)
+	}
 	endRegion := t.region("refresh")
 	t.world.Refresh(t.inParallel)
 	done = true
 	endRegion()
 	t.finish()
-	return s.settle(ctx, early, nil)
+	return s.settle(ctx, early, nil, nil)
+}
+
+// commit waits until the log has what the refresh will apply, if the tick is sealed. It returns an
+// error if the world is closed because the log cannot have it.
+func (s *Scheduler) commit() error {
+	t := &s.tick
+	if s.waited = 0; !t.world.Sealed() {
+		return nil
+	}
+	endRegion := t.region("commit")
+	x := span{SpanCommit, 0, world.AllShards, clock.Now(), 0}
+	err := t.world.Commit()
+	x.to = clock.Now()
+	endRegion()
+	s.waited = t.scale.Duration(x.to - x.from)
+	s.counts.Commit.Add(s.waited)
+	if t.traced {
+		t.notes = append(t.notes, x)
+	}
+	if err != nil {
+		err = s.w.Err()
+	}
+	return err
 }
 
 // giveUp ends a tick that cannot be completed because of a fault of the scheduler itself.
@@ -245,18 +275,19 @@ func (s *Scheduler) giveUp(ctx context.Context, early []failure, v any) error {
 	t.finish()
 	var broken *world.BrokenError
 	errors.As(t.world.Break(v), &broken)
-	return s.settle(ctx, early, broken)
+	return s.settle(ctx, early, broken, nil)
 }
 
 // settle adds up a tick that is over, and joins the panics in this order: of conditions; of systems,
 // by shard and in the order of the systems; of global systems; of the balancer; of functions, then
-// of hooks, in the refresh, by shard; of a Recorder; of the watchdog; and what broke the world.
-func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.BrokenError) error {
+// of hooks, in the refresh, by shard; of a Recorder; of the watchdog; and what broke the world, or why it
+// was closed.
+func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.BrokenError, lost error) error {
 	t := &s.tick
 	defer t.world.Leave()
 	t.observer.end(ctx)
 	t.settle()
-	s.ended = broken == nil
+	s.ended = broken == nil && lost == nil
 	s.counts.Ticks++
 	s.record()
 	panics := early
@@ -273,10 +304,10 @@ func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.B
 	}
 	calls, omitted, more := t.world.Failures()
 	hooks, recorder, notify := t.world.FailedHooks(), t.world.FailedRecorder(), t.watchdog.takeFailed()
-	if len(panics)+len(calls)+len(hooks) == 0 && recorder == nil && notify == nil && broken == nil {
+	if len(panics)+len(calls)+len(hooks) == 0 && recorder == nil && notify == nil && s.ended {
 		return nil
 	}
-	s.goesOn = recorder == nil && broken == nil && (len(calls)+len(hooks) == 0 || s.options.IfPanics != StopRun)
+	s.goesOn = recorder == nil && s.ended && (len(calls)+len(hooks) == 0 || s.options.IfPanics != StopRun)
 	all := make([]error, 0, len(panics)+len(calls)+len(hooks)+4)
 	for _, e := range panics {
 		all = append(all, e.PanicError)
@@ -310,6 +341,10 @@ func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.B
 	}
 	if broken != nil {
 		all = append(all, s.broke(broken))
+	}
+	if lost != nil {
+		all = append(all, lost)
+		s.log(slog.LevelError, "world closed without a refresh", "tick", t.number, "because", lost)
 	}
 	return errors.Join(all...)
 }

@@ -226,6 +226,8 @@ func (t *tick) spans(began int64, before []Span) (all []Span, omitted int) {
 				add(x, extend.RefreshStep(x.number).String(), worker, world.AllShards)
 			case SpanBalance:
 				add(x, "balancer", worker, world.AllShards)
+			case SpanCommit:
+				add(x, "log", worker, world.AllShards)
 			}
 		}
 	}
@@ -273,7 +275,7 @@ func markCritical(all []Span) {
 			}
 		case x.Kind == SpanWait:
 			c.waits[x.Shard] = append(c.waits[x.Shard], i)
-		case x.Kind == SpanBalance, x.Kind == SpanBetween, x.Worker < 0:
+		case x.Kind == SpanBalance, x.Kind == SpanBetween, x.Kind == SpanCommit, x.Worker < 0:
 			x.Critical = true // the steps of a refresh follow one another, as does what comes before
 		}
 	}

@@ -18,8 +18,9 @@ const (
 	Missing   = Outcome(queue.Missing)   // the entity has no such component, name or parent
 	Refused   = Outcome(queue.Refused)   // a limit was reached, or a name, place or child is taken
 	Failed    = Outcome(queue.Failed)    // the function panicked
-	Closed    = Outcome(queue.Closed)    // the world was closed before it was done
+	Closed    = Outcome(queue.Closed)    // the world was closed before it was done: it never will be
 	Broken    = Outcome(queue.Broken)    // the world broke, and it is not known whether the request was done; see ErrBroken
+	Unknown   = Outcome(queue.Unknown)   // the world was closed because its log could not be written, and it is not known whether the log has the request; see ErrUnknown
 )
 
 // String returns the outcome as a lower-case word.

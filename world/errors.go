@@ -35,6 +35,10 @@ var (
 	// ErrBroken is returned by a world that a panic in a refresh has broken. It is wrapped in a
 	// *BrokenError, which has the cause. Such a world is closed: ErrBroken is an ErrClosed.
 	ErrBroken = engine.ErrBroken
+	// ErrUnknown is returned for a question that was sealed, in a world that was then closed because
+	// its log could not be written: the outcome is Unknown. After a restart it is done, or not. It is
+	// no ErrClosed.
+	ErrUnknown = engine.ErrUnknown
 	// ErrPorts is returned when as many ports are open as PortsMax allows.
 	ErrPorts = engine.ErrPorts
 	// ErrIndexes is returned when a shard has no index left to give.

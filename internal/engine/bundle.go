@@ -368,7 +368,7 @@ func (b *Bundle) Assign(by Self, h handle.Handle) (x Sending, p *BundlePart, l s
 		if !by.space.Set(l).Contains(&b.set) {
 			return x, nil, 0, ErrMissing
 		}
-		by.touched = true
+		by.Touched()
 		p = b.part(by.shardOf(l))
 	case *Context:
 		by.mustRun("Bundle.Set")
@@ -479,7 +479,7 @@ func (b *Bundle) Reserve(w *World, n int) error {
 	if n < 0 {
 		panic(fmt.Sprintf("world: bundle %s: cannot reserve %d entities; want 0 or more", b.name, n))
 	}
-	w.touched = true // room that is there already is kept from now on
+	w.Touched() // room that is there already is kept from now on
 	for i, s := range w.shards {
 		share := (n + len(w.shards) - 1 - i) / len(w.shards)
 		t := b.part(s).table

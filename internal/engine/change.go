@@ -27,7 +27,7 @@ func (c *Component) Add(by Self, h handle.Handle) (Sending, error) {
 		}
 		w.outdate()
 		if l := w.lookup.Locate(h); l != 0 {
-			w.touched = true
+			w.Touched()
 			to, err := w.space.With(h, l, c.id)
 			return Sending{To: to, times: timed(c.adding.Type())}, err
 		}
@@ -45,6 +45,7 @@ func (c *Component) Remove(by Self, h handle.Handle) error {
 		}
 		w.outdate()
 		if l := w.lookup.Locate(h); l != 0 {
+			w.refuseSealed()
 			err := c.removeAt(h, l)
 			w.touched = w.touched || err != ErrMissing
 			return err
@@ -150,7 +151,7 @@ func (b *Bundle) Add(by Self, h handle.Handle) (x Sending, p *BundlePart, l slot
 		return x, nil, 0, ErrStale
 	}
 	w.outdate()
-	w.touched = true
+	w.Touched()
 	p = b.part(w.shardOf(l))
 	return Sending{To: p.Scratch}, p, l, nil
 }

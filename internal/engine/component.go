@@ -76,7 +76,7 @@ func (w *World) MustRegister(format string, values ...any) {
 		panic(fmt.Sprintf("world: %s after %s has begun: the next start reads the world back and would not have it; register before %[2]s",
 			fmt.Sprintf(format, values...), w.sealed))
 	}
-	w.touched = true
+	w.Touched()
 }
 
 // nothing is the type of the payload of a request that has none.
@@ -97,6 +97,7 @@ func (c *Component) Set(by Self, h handle.Handle) (Sending, error) {
 		if l == 0 {
 			return Sending{}, ErrStale
 		}
+		by.refuseSealed()
 		to, err := c.row(h, l)
 		by.touched = by.touched || err == nil
 		return to, err

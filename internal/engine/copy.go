@@ -48,7 +48,7 @@ func mayCopy(by Self, call string) error {
 // copies notes that an actor is about to copy.
 func (w *World) copies(by Self) {
 	if by == Self(w) {
-		w.touched = true
+		w.Touched()
 	}
 }
 

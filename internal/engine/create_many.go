@@ -174,7 +174,9 @@ func (b *Bundle) spread(dst []handle.Handle, by Self, parts []BundlePart, n int,
 	switch by := by.(type) {
 	case *World:
 		idle = true
-		by.touched = by.touched || n > 0
+		if n > 0 {
+			by.Touched()
+		}
 		by.open++ // fill must not move rows
 		by.filling++
 		defer by.closeFill()

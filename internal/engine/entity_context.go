@@ -173,9 +173,10 @@ func (c *Call) Begin(w *World, function string, on handle.Handle) error {
 	if l == 0 {
 		return ErrStale
 	}
+	w.Touched()
 	c.Self.begin(w.contexts[w.space.Owner(l)], function, on, l)
 	c.outer = w.calling
-	w.calling, w.touched = function, true
+	w.calling = function
 	w.open++ // calls that would move the entity's row are refused
 	return nil
 }

@@ -20,6 +20,7 @@ var (
 	ErrFailed         = errors.New("world: a function of the program failed")
 	ErrClosed         = errors.New("world: the port, or its world, is closed")
 	ErrBroken         = fmt.Errorf("%w: a panic in a refresh broke it", ErrClosed)
+	ErrUnknown        = errors.New("world: the world was closed, and it is not known whether the request was done")
 	ErrPorts          = errors.New("world: too many open ports")
 	ErrFrames         = errors.New("world: too many frames")
 	ErrIndexes        = slots.ErrIndexes
@@ -46,6 +47,8 @@ func ErrorOf(o Outcome) error {
 		return ErrClosed
 	case Broken:
 		return ErrBroken
+	case Unknown:
+		return ErrUnknown
 	}
 	return errUnasked
 }

@@ -68,7 +68,7 @@ func setFlags(by Self, call string, h handle.Handle, f flagging) error {
 		if l == 0 {
 			return ErrStale
 		}
-		by.touched = true
+		by.Touched()
 		by.space.SetFlagsNow(h, l, f.set, f.cleared)
 		return nil
 	case *Context:

@@ -292,7 +292,7 @@ func (g *Group) reserveIn(m *Making, i int, dst []handle.Handle) ([]handle.Handl
 	m.shard = i
 	switch m.by.(type) {
 	case *World:
-		g.w.touched = true
+		g.w.Touched()
 		s.Loop = g.w.loop
 	case *EntityContext:
 		s.Loop = max(s.Loop, g.w.loop) // an idle world may be in a loop

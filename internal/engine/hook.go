@@ -93,10 +93,14 @@ func (w *World) mustObserve(h *Hook) {
 // SetEnabled enables or disables the hook.
 func (h *Hook) SetEnabled(on bool) {
 	h.w.mustIdle("Hook.SetEnabled")
-	h.w.touched = h.w.touched || h.off == on
+	if h.off == on {
+		h.w.Touched()
+	}
 	h.off = !on
 	for i := range h.parts {
-		h.w.touched = h.w.touched || h.parts[i].off
+		if h.parts[i].off {
+			h.w.Touched()
+		}
 		h.parts[i].off = false
 	}
 }

@@ -24,6 +24,13 @@ func (w *World) RecordInputs(to extend.Recorder, changed func()) error {
 		return errors.New("world: the world's inputs are recorded already, by another Recorder or a durable.Store; close that first")
 	}
 	w.engine.Record(to)
+	if _, w.seals = to.(extend.Sealer); w.seals {
+		changed = w.changedSealed
+	}
+	w.space.Refuse = nil
+	if w.seals {
+		w.space.Refuse = w.refuseSealed
+	}
 	w.logged.Store(to != nil || w.engine.Replay != nil)
 	w.changed = nil
 	if to != nil {
@@ -31,6 +38,11 @@ func (w *World) RecordInputs(to extend.Recorder, changed func()) error {
 		w.leave()
 	}
 	return nil
+}
+
+// changedSealed closes a world that was changed although its ticks are sealed: no log has it.
+func (w *World) changedSealed() {
+	w.lose(errors.New("the idle world was changed while its ticks were sealed; use a transaction or a Port"))
 }
 
 // leave forgets the changes of the idle world until now, if a Recorder wants to know of changes.
@@ -166,6 +178,9 @@ func (r *Replayer) Transfer(transfers []extend.Transfer) error {
 // Rung sets the rung of the next tick.
 func (r *Replayer) Rung(n uint8) { r.Replay.Rung = n }
 
+// Seal says whether the next tick was sealed.
+func (r *Replayer) Seal(sealed bool) { r.Sealed = sealed }
+
 // Switch sets which systems are switched before the next tick. They are good until then.
 func (r *Replayer) Switch(switches []extend.Switch) { r.Switches = switches }
 
@@ -182,6 +197,16 @@ func (r *Replayer) Request(kind int, flags queue.Flags, h handle.Handle) (mem.Ce
 		}
 	}
 	return r.w.space.Kinds().Resend(r.Queue, kind, flags, h, r.w.engine.Epoch.Load())
+}
+
+// Fail sends a recorded request that failed, because its value could not be recorded. A create of
+// such a request is among those to Recall.
+func (r *Replayer) Fail(kind int, flags queue.Flags, h handle.Handle) error {
+	if err := r.ready("replaying inputs"); err != nil {
+		return err
+	}
+	_, err := r.w.space.Kinds().Resend(r.Queue, kind, flags, h, queue.FailedEpoch(r.w.engine.Epoch.Load()))
+	return err
 }
 
 // use records that a handle is no longer in a port's cache.

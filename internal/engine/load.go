@@ -75,7 +75,7 @@ func (w *World) Load(call string) (*Loader, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.touched = true
+	w.Touched()
 	x := &Loader{w: w, slots: l, before: (*Survey)(w).State(), images: w.images()}
 	for _, r := range w.resources {
 		x.resources = append(x.resources, r.Keep())

@@ -42,7 +42,8 @@ func (w *World) move(h handle.Handle, to *store.Shard) error {
 	case to.Owns(l):
 		return nil
 	}
-	w.engine.Mail.Misrouted, w.touched = true, true
+	w.Touched()
+	w.engine.Mail.Misrouted = true
 	return to.Migrate(l)
 }
 
@@ -72,6 +73,6 @@ func (w *World) ShardOf(h handle.Handle) (shard int, ok bool) {
 // Pin keeps entities that have any of the components in their shard when shards are balanced.
 func (w *World) Pin(components ...ComponentSet) {
 	w.mustIdle("World.Pin")
-	w.touched = true
+	w.Touched()
 	w.engine.Pinned = w.engine.Pinned.Union(w.SetOf("World.Pin", components))
 }

@@ -19,7 +19,7 @@ func runLeast(shards int) int { return max(64, smallWorld/shards&^7) }
 
 // next is the shard of a new entity. If creating it fails, giveBack must follow.
 func (w *World) next() int {
-	w.touched = true
+	w.Touched()
 	if w.run == 0 {
 		w.nextShard()
 	}

@@ -448,6 +448,7 @@ const (
 	Failed    = queue.Failed
 	Closed    = queue.Closed
 	Broken    = queue.Broken
+	Unknown   = queue.Unknown
 )
 
 // Completion gets the outcome of one request of a port.

@@ -470,7 +470,9 @@ func (q *Query) note() {
 
 // Destroy marks all entities that match and returns how many were not marked before.
 func (q *Query) Destroy() int {
-	q.ofWorld("Query.Destroy").mustIdle("Query.Destroy")
+	w := q.ofWorld("Query.Destroy")
+	w.mustIdle("Query.Destroy")
+	w.refuseSealed()
 	n, left, f := 0, q.limit, q.matching()
 	for i := range q.parts {
 		p := &q.parts[i]
@@ -483,7 +485,7 @@ func (q *Query) Destroy() int {
 			left, n = left-met, n+marked
 		}
 	}
-	q.w.touched = q.w.touched || n > 0
+	w.touched = w.touched || n > 0
 	return n
 }
 
@@ -521,7 +523,7 @@ func (q *Query) exchange(call string, init func(rows Chunk), plus, minus store.S
 		}
 	}
 	return q.eachMeant(func(t *store.Table, most int) error {
-		w.touched = true
+		w.Touched()
 		set := t.Set()
 		set.Exchange(&minus, &plus)
 		if most == t.Rows() {

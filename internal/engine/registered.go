@@ -90,14 +90,16 @@ func (w *World) Sends(call string, to handle.Handle) (shard int, err error) {
 	if l == 0 {
 		return 0, ErrStale
 	}
-	w.touched = true
+	w.Touched()
 	return w.space.Owner(l), nil
 }
 
 // Changes says that the idle world is about to change. It returns the error of a closed one.
 func (w *World) Changes(call string) error {
 	err := w.ready(call)
-	w.touched = w.touched || err == nil
+	if err == nil {
+		w.Touched()
+	}
 	return err
 }
 

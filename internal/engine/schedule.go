@@ -24,7 +24,12 @@ func (w *World) Replayed(f func()) {
 	w.replayed = true
 	defer func() { w.replayed = false }()
 	f()
-	if w.Idle() {
+	switch {
+	case !w.Idle():
+	case w.seals:
+		w.replayed = false
+		w.LookForChanges()
+	default:
 		w.leave()
 	}
 }
@@ -108,6 +113,23 @@ const beginTick = "a new tick"
 // Number returns the number of the tick, from 0.
 func (t *Tick) Number() uint64 { return t.engine.Tick.Load() }
 
+// Seal fixes what the refresh of this tick will apply, and has it recorded, if ticks are sealed. The
+// systems have not begun.
+func (t *Tick) Seal() { t.engine.Seal() }
+
+// Commit waits until the log has what Seal has fixed. If it returns an error, the world is closed
+// and the tick is over; otherwise Refresh follows.
+func (t *Tick) Commit() error {
+	err := t.engine.Commit()
+	if err != nil {
+		(*World)(t).lose(err)
+	}
+	return err
+}
+
+// Sealed reports whether this tick is sealed.
+func (t *Tick) Sealed() bool { return t.engine.Sealed() }
+
 // Entities returns the number of entities in a shard, marked ones included, while no system runs.
 func (t *Tick) Entities(shard int) int { return t.shards[shard].Alive() }
 
@@ -124,9 +146,7 @@ func (t *Tick) End(parallel extend.Parallel) {
 
 // Leave makes the world idle after a Refresh, unless it is closed.
 func (t *Tick) Leave() {
-	if w := (*World)(t); w.phase.Load() == phaseRefresh {
-		w.leavePhase()
-	}
+	(*World)(t).afterRefresh()
 }
 
 // Refresh refreshes the world, running the steps with parallel. No system may be running. It panics

@@ -45,6 +45,7 @@ type World struct {
 	run      int        // how many more are created there
 	runLeast int        // the least length of a run
 	touched  bool       // the idle world was changed since leave, or may have been; see LookForChanges
+	seals    bool       // ticks are sealed: the idle world must not change
 	begun    struct {   // the run under way as it began
 		after, run int // the shard of the one before, and its length
 	}
@@ -59,6 +60,7 @@ type World struct {
 
 	phase     atomic.Uint32             // what the world is in use for: see phaseIdle
 	cause     atomic.Pointer[Breakdown] // nil unless the world is broken
+	lost      atomic.Pointer[error]     // nil unless the world is closed because its log cannot be written
 	rejected  atomic.Uint64
 	frames    *frames
 	capturing *capturing // makes frames; nil until the first
@@ -171,7 +173,11 @@ func (w *World) Destroy(h handle.Handle) bool {
 		s.Enter(&destroying)
 		defer s.Leave()
 	}
-	if l == 0 || !w.space.Mark(l) {
+	if l == 0 {
+		return false
+	}
+	w.refuseSealed()
+	if !w.space.Mark(l) {
 		return false
 	}
 	w.touched = true
@@ -202,11 +208,20 @@ func (w *World) Clear() {
 	w.enterPhase("World.Clear", phaseRefresh)
 	w.engine.By(extend.ByClear)
 	w.doRefresh(refresh.Serial, true)
-	for _, s := range w.shards {
-		s.ShrinkAll()
+	if w.phase.Load() == phaseRefresh {
+		for _, s := range w.shards {
+			s.ShrinkAll()
+		}
+		w.space.TrimAll()
 	}
-	w.space.TrimAll()
-	w.leavePhase()
+	w.afterRefresh()
+}
+
+// afterRefresh makes the world idle again, unless the refresh has closed it.
+func (w *World) afterRefresh() {
+	if w.phase.Load() == phaseRefresh {
+		w.leavePhase()
+	}
 }
 
 // shardOf returns the shard that owns the row at l.
@@ -406,7 +421,7 @@ func (w *World) Refresh() {
 	w.enterPhase("World.Refresh", phaseRefresh)
 	w.engine.By(extend.ByRefresh)
 	w.doRefresh(refresh.Serial, false)
-	w.leavePhase()
+	w.afterRefresh()
 }
 
 // doRefresh does a refresh; with all, one that destroys all entities. If the refresh is not
@@ -420,6 +435,12 @@ func (w *World) doRefresh(parallel extend.Parallel, all bool) {
 		for _, c := range w.contexts {
 			c.failures, c.failedHooks, c.omitted = nil, nil, 0
 		}
+	}
+	w.engine.Seal() // unless the tick has
+	if err := w.engine.Commit(); err != nil {
+		w.lose(err)
+		done = true
+		return
 	}
 	w.engine.Run(parallel, all)
 	w.leave()
@@ -475,6 +496,9 @@ func (w *World) Reincarnate(n uint32) error {
 	}
 	open, err := w.engine.Ports.Alone(func() error {
 		now := w.Incarnation()
+		if n > now {
+			w.refuseSealed()
+		}
 		if n < now {
 			return fmt.Errorf("world: Reincarnate with %d, while the world is incarnation %d; take a higher number", n, now)
 		}
@@ -641,10 +665,23 @@ func (w *World) Err() error {
 	if e := w.cause.Load(); e != nil {
 		return e.Err
 	}
+	if err := w.lost.Load(); err != nil {
+		return *err
+	}
 	if w.engine.Closed.Load() {
 		return ErrClosed
 	}
 	return nil
+}
+
+// lose closes a world whose log does not have what the refresh would apply, without that refresh:
+// nobody sees what may be lost.
+//
+// Ownership: as fail.
+func (w *World) lose(cause error) {
+	err := fmt.Errorf("%w, because its log is not written: %w", ErrClosed, cause)
+	w.lost.Store(&err)
+	w.end(err, w.engine.Lose)
 }
 
 // newBroken makes the Breakdown of a world by a value that was recovered during something, on this
@@ -672,14 +709,18 @@ func asBroken(w *World, v any) *Breakdown {
 // Ownership: the goroutine that has taken the world; no other goroutine works on it any more.
 func (w *World) fail(e *Breakdown) {
 	e.Err = ShowBreakdown(e)
-	if !w.cause.CompareAndSwap(nil, e) {
-		return
+	if w.cause.CompareAndSwap(nil, e) {
+		w.end(e.Err, w.engine.Abandon)
 	}
+}
+
+// end closes the world without a refresh.
+func (w *World) end(err error, abandon func()) {
 	w.phase.Store(phaseOver)
-	w.frames.close(e.Err)
+	w.frames.close(err)
 	w.capturing = nil
 	w.engine.Closed.Store(true) // before the queues are emptied: senders look here after they have sent
-	w.engine.Abandon()
+	abandon()
 	w.engine.Extensions.Drop()
 	w.engine.Record(nil)
 	w.parts, w.changed = nil, nil

@@ -32,6 +32,21 @@ type Recorder interface {
 	Failed(err error)
 }
 
+// Sealer is a Recorder for a world whose ticks are sealed. Begin, Request and End are called when a
+// tick begins, with what its refresh will apply. The refresh begins when Commit has returned nil.
+// If it returns an error, or one of the methods panics, the world is closed without that refresh.
+type Sealer interface {
+	Recorder
+	// Request is called with each request of the ports in place of Requests: in the order of the
+	// ports, and of each port as sent. If it panics, Fail is called with the panic and the same
+	// request, and the refresh decides that as Failed: nothing of it is done. Fail must not encode
+	// its value.
+	Request(port int, sent queue.PendingRequest)
+	Fail(port int, sent queue.PendingRequest, value any)
+	// Commit waits until what End got is where it has to be.
+	Commit() error
+}
+
 // ErrForged is the error of a Replayer for inputs that no world can have had.
 var ErrForged = errors.New("world: these inputs contradict each other")
 
@@ -47,7 +62,13 @@ type Inputs struct {
 	Rung      uint8           // of the scheduler's ladder, below RungsMax
 	Transfers []Transfer      // decisions to balance the shards, which may depend on time
 	Switches  []Switch        // systems that are switched before the tick
+	Sealed    bool            // all of this was fixed when the tick began
 }
+
+// SealBytes is how much of what ports have sent a sealed tick takes, in bytes as queues count them.
+// Each port gives a share from its beginning, and the rest goes round: what does not fit waits for
+// the next tick. Only a batch that is larger than that is taken alone.
+const SealBytes = 4 << 20
 
 // Switch is a decision about a system, by name.
 type Switch struct {

@@ -176,6 +176,7 @@ func (s *Sample) ticks(l *list) {
 	l.gauge("atoll_tick", "Number of the next tick.", int(s.World.Tick))
 	l.time("atoll_tick_duration_seconds", "How long ticks took: systems, Balancer and refresh, and what the scheduler's goroutine did since the tick before. The budget is for this.", &c.Time)
 	l.time("atoll_tick_between_seconds", "How much of that came before the tick itself: OnTick, functions of Between, captures of the idle world.", &c.Between)
+	l.time("atoll_tick_commit_seconds", "How long ticks waited for the log after their systems, if they are sealed. The duration is without it.", &c.Commit)
 	l.one(Gauge, "atoll_tick_interval_seconds", "Time from one tick to the next, longer while a rung with Slow is in force.", c.Interval.Seconds())
 	l.one(Gauge, "atoll_tick_budget_seconds", "Time that a tick may take, longer while a rung with Slow is in force.", c.Budget.Seconds())
 	l.counter("atoll_tick_overruns_total", "Ticks that took longer than the budget.", c.Overruns)

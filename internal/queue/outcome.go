@@ -11,8 +11,9 @@ const (
 	Missing           // the entity has no such component, name or parent
 	Refused           // a limit was reached, or a name, place or child is taken
 	Failed            // the function panicked
-	Closed            // the world was closed before
+	Closed            // the world was closed before: certainly not done
 	Broken            // the world broke before the outcome was known
+	Unknown           // the world was closed when the request was sealed, and it is not known whether the log has it
 	outcomes
 )
 
@@ -21,7 +22,7 @@ func (o Outcome) String() string {
 	if o >= outcomes {
 		return "unknown"
 	}
-	return [...]string{"undecided", "applied", "gone", "missing", "refused", "failed", "closed", "broken"}[o]
+	return [...]string{"undecided", "applied", "gone", "missing", "refused", "failed", "closed", "broken", "unknown"}[o]
 }
 
 // Finisher is notified of the outcome of a request, once.

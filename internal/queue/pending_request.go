@@ -41,6 +41,7 @@ type Drained struct {
 	Count   int              // of Others, counting each of many
 	Moves   int              // how many of Others are requests to migrate
 	Joint   []PendingRequest // those of joint kinds; see Registry.SetJoint
+	Failed  int              // how many failed before: see Request.Fail
 	Keep    bool             // Drain also appends to Kept
 	Kept    []PendingRequest // in the order in which they were sent; a record of many is one
 	// Cancels says that the refresh may destroy an entity that it creates. Calls says that
@@ -75,5 +76,5 @@ func (d *Drained) Forget() {
 	clear(d.Joint)
 	clear(d.Kept)
 	d.Joint, d.Kept = d.Joint[:0], d.Kept[:0]
-	d.Others, d.Count, d.Moves, d.Cancels, d.Calls = d.Others[:0], 0, 0, false, false
+	d.Others, d.Count, d.Moves, d.Failed, d.Cancels, d.Calls = d.Others[:0], 0, 0, 0, false, false
 }

@@ -269,7 +269,12 @@ func (q *Queue) Drain(published, cut uint32, to *Drained) (creates int) {
 			r = q.records.seek()
 		}
 		if r.flags&together == 0 && int32(r.mark-cut) > 0 {
-			break
+			if !r.isFailed(cut) {
+				break
+			}
+			n, units := q.drainFailed(r, to)
+			taken, size = taken+n-1, size+units
+			continue
 		}
 		if r.kind >= many {
 			n := q.drainMany(r, to)
@@ -327,7 +332,10 @@ func (q *Queue) streamOf(kind uint16) *Ring {
 func (q *Queue) Sent() uint32 { return q.published.Load() }
 
 // Ready returns how many requests can be taken. Consumer only.
-func (q *Queue) Ready() int { return int(q.published.Load() - q.taken) }
+func (q *Queue) Ready() int { return q.ReadyTo(q.published.Load()) }
+
+// ReadyTo returns how many requests can be taken up to a counter. Consumer only.
+func (q *Queue) ReadyTo(upto uint32) int { return int(upto - q.taken) }
 
 // Empty reports whether everything sent so far was taken. Consumer only.
 func (q *Queue) Empty() bool { return q.taken == q.published.Load() }

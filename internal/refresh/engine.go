@@ -84,7 +84,8 @@ type Engine struct {
 	}
 
 	owner       Owner
-	recording   *recording  // nil: there is no Recorder
+	recording   *recording // nil: there is no Recorder
+	seal        seal
 	senders     []*Endpoint // ports that have sent something
 	producers   []producer
 	partitions  []*partition // made when first needed
@@ -122,6 +123,7 @@ type Replay struct {
 	Transfers []extend.Transfer // of the next refresh
 	Rung      uint8             // of the next tick
 	Switches  []extend.Switch   // before the next tick
+	Sealed    bool              // the next tick is
 }
 
 // Init makes an Engine for a world. Space, Shards, PortSlots and Outboxes are set.
@@ -132,8 +134,9 @@ func (e *Engine) Init(owner Owner) {
 	e.Extensions.of = e
 	e.Ports.slots, e.Ports.epoch, e.Ports.shards = e.PortSlots, &e.Epoch, len(e.Shards)
 	e.guarded = e.guard
+	e.seal.init(e)
 	e.derive = func(n, work int, f func(int)) { e.step(extend.StepDerive, e.parallel, n, work, f) }
-	e.read = func(i int) { e.active[i].read(e.cut) }
+	e.read = func(i int) { e.active[i].read() }
 	e.create = e.in("create", func(i int) {
 		for _, x := range e.active {
 			x.create(e.Shards[i], e.staged)

@@ -6,20 +6,24 @@ import "github.com/atoll-sim/atoll/internal/extend"
 // then the outboxes of the shards, and that of global systems, whose requests it publishes: their
 // systems have ended. It returns how many requests there are.
 func (e *Engine) gather(ports bool) (sent int) {
-	clear(e.senders)
 	clear(e.producers)
-	e.senders, e.producers, e.active = e.senders[:0], e.producers[:0], nil
+	e.producers, e.active = e.producers[:0], nil
+	if !e.seal.on {
+		e.collect(ports && !e.Closed.Load()) // a sender that sends now abandons its queue: see Port.sent
+	}
 	if e.Closed.Load() {
-		return 0 // a sender that sends now abandons its queue: see Port.sent
+		return 0
 	}
-	if ports {
-		e.senders = e.Ports.collect(e.senders)
-	}
-	for _, p := range e.senders {
+	for i, p := range e.senders {
 		e.Times.waited = append(e.Times.waited, p.since.Load())
-		queue := p.Queue.Load()
-		sent += queue.Ready()
-		e.producers = append(e.producers, producer{queue: queue, port: p})
+		x := producer{queue: p.Queue.Load(), port: p}
+		if e.seal.on {
+			x.upto = e.seal.upto[i]
+			sent += x.queue.ReadyTo(x.upto)
+		} else {
+			sent += x.queue.Ready()
+		}
+		e.producers = append(e.producers, x)
 	}
 	if f := e.Replay; f != nil { // no ports are open
 		sent += f.Queue.Ready()
@@ -38,6 +42,15 @@ func (e *Engine) gather(ports bool) (sent int) {
 		}
 	}
 	return sent
+}
+
+// collect finds the ports that have sent something, by number.
+func (e *Engine) collect(some bool) {
+	clear(e.senders)
+	e.senders = e.senders[:0]
+	if some {
+		e.senders = e.Ports.collect(e.senders)
+	}
 }
 
 // divide divides the producers into partitions with about as many requests each.

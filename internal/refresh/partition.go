@@ -11,6 +11,7 @@ import (
 type producer struct {
 	queue  *queue.Queue
 	port   *Endpoint // nil: the queue of a shard's systems, or of a replay
+	upto   uint32    // of a port in a sealed tick: the counter up to which its requests are taken
 	begins []uint32  // of a replay: the counters of the queue at which each port's requests begin
 }
 
@@ -57,13 +58,21 @@ func newPartition(e *Engine, number int) *partition {
 // while senders may send more. It reads slots, and no rows. A request for an entity that is not
 // alive may be for one that is created in this refresh. So it has to wait, and so do all requests
 // behind it, to keep the order.
-func (x *partition) read(cut uint32) {
+func (x *partition) read() {
+	records, cut := x.e.records(), x.e.cut
 	for i, from := range x.producers {
-		x.Keep = x.e.recording != nil && from.port != nil
+		x.Keep = records && from.port != nil
 		for _, next := range from.begins {
 			x.take(from, next, cut, true)
 		}
-		x.take(from, from.queue.Sent(), cut, from.port != nil || len(from.begins) > 0)
+		switch {
+		case from.port == nil:
+			x.take(from, from.queue.Sent(), x.e.Epoch.Load(), len(from.begins) > 0) // its sender has ended
+		case x.e.seal.on:
+			x.take(from, from.upto, cut, true)
+		default:
+			x.take(from, from.queue.Sent(), cut, true)
+		}
 		if x.Keep {
 			x.ends = append(x.ends, len(x.Kept))
 		}
@@ -77,6 +86,7 @@ func (x *partition) read(cut uint32) {
 	if len(x.Kept) > 0 {
 		x.e.recording.partitions[x.number].call()
 	}
+	x.lost.Add(queue.Failed, x.Failed)
 	x.route(false)
 	for _, q := range x.Others[x.routed:] { // they may be for entities that are created later in this refresh
 		x.Cancels = x.Cancels || q.IsMany() && q.Kind() == queue.DestroyKind

@@ -202,15 +202,20 @@ func (t *Ports) Abandon(e *Endpoint, outcome queue.Outcome) {
 	if q == nil {
 		return // it has sent nothing
 	}
-	q.Drain(q.Sent(), t.epoch.Load()+1, &queue.Drained{Creates: make([][]queue.PendingRequest, t.shards)})
-	q.DecideAll(outcome)
-	q.Release()
+	t.decide(q, q.Sent(), outcome)
 	if t.mu.over {
 		q.Notify()
 	} else {
 		t.mu.toNotify = append(t.mu.toNotify, q)
 	}
 	e.wake()
+}
+
+// decide takes the requests of a queue up to a counter, and decides them. mu is held.
+func (t *Ports) decide(q *queue.Queue, upto uint32, outcome queue.Outcome) {
+	q.Drain(upto, t.epoch.Load()+1, &queue.Drained{Creates: make([][]queue.PendingRequest, t.shards)})
+	q.DecideAll(outcome)
+	q.Release()
 }
 
 // AbandonActive abandons the ports that have sent something. It is for the end of a world.
@@ -220,15 +225,28 @@ func (t *Ports) AbandonActive(outcome queue.Outcome) {
 	}
 }
 
+// lose abandons all ports of a world that is closed because its log cannot be written. What was
+// sealed, up to a counter of each port of the tick, may be in the log.
+func (t *Ports) lose(of []*Endpoint, upto []uint32) {
+	t.mu.Lock()
+	for i, e := range of {
+		if q := e.Queue.Load(); q != nil {
+			t.decide(q, upto[i], queue.Unknown)
+		}
+	}
+	t.mu.Unlock()
+	t.abandonAll(of, queue.Closed)
+}
+
 // abandonAll abandons all ports of a world that broke, and those of the refresh that broke it,
 // which may have closed some. Requests taken from their queues get the same outcome.
-func (t *Ports) abandonAll(of []*Endpoint) {
+func (t *Ports) abandonAll(of []*Endpoint, outcome queue.Outcome) {
 	t.mu.Lock()
 	all := slices.Concat(t.mu.byNumber, of)
 	t.mu.Unlock()
 	for _, p := range all {
 		if p != nil {
-			t.Abandon(p, queue.Broken)
+			t.Abandon(p, outcome)
 		}
 	}
 }

@@ -15,10 +15,13 @@ type recording struct {
 	extend.Recorder
 	extend.Inputs
 	e          *Engine
+	sealer     extend.Sealer // the Recorder, if ticks are sealed, or nil
 	begin      methodCaller
 	partitions [extend.PartitionsMax]methodCaller
 	end        methodCaller
 	settled    methodCaller
+	commit     methodCaller
+	lost       error // why Commit has failed
 	failed     atomic.Pointer[Panic]
 }
 
@@ -43,10 +46,17 @@ func (e *Engine) Record(to extend.Recorder) {
 	}
 	r.end.bind(r, "End", func() { to.End(&r.Inputs) })
 	r.settled.bind(r, "Settled", to.Settled)
+	if r.sealer, _ = to.(extend.Sealer); r.sealer != nil {
+		r.commit.bind(r, "Commit", func() { r.lost = r.sealer.Commit() })
+	}
 	r.Inputs.Settled = e.PortSlots.Settled()
-	e.PortSlots.Note(true)
+	e.PortSlots.Note(r.sealer == nil)
 	e.recording = r
 }
+
+// records reports whether a refresh records what it applies. Of a sealed tick that was recorded when
+// it began; and of the refreshes in which a sealed world is closed nothing is.
+func (e *Engine) records() bool { return e.recording != nil && e.recording.sealer == nil }
 
 // Recorded reports whether there is a Recorder.
 func (e *Engine) Recorded() bool { return e.recording != nil }
@@ -63,12 +73,17 @@ func (m *methodCaller) call() {
 	}
 }
 
-// finish calls End: when all requests are done, and before the number of the tick rises.
+// refreshed calls finish when all requests are done, and before the number of the tick rises.
+func (r *recording) refreshed() {
+	r.Drawn = r.e.PortSlots.Settled() // what was drawn at the cut: that includes the handles of the creates
+	r.Recalled = r.e.PortSlots.TakeRecalls(r.Recalled[:0])
+	r.finish()
+}
+
+// finish calls End.
 func (r *recording) finish() {
 	e := r.e
 	r.Tick, r.Released, r.Rung = e.Tick.Load(), e.releases.Due, e.Rung
-	r.Drawn = e.PortSlots.Settled() // what was drawn at the cut: that includes the handles of the creates
-	r.Recalled = e.PortSlots.TakeRecalls(r.Recalled[:0])
 	r.Transfers, r.Switches = e.transfers, e.Switches
 	r.end.call()
 	r.check()
@@ -80,15 +95,20 @@ func (r *recording) settle() {
 	r.check()
 }
 
-// check calls Failed and removes the Recorder, if it has panicked.
+// check calls Failed and removes the Recorder, if it has panicked. Where ticks are sealed, Commit does
+// that.
 func (r *recording) check() {
-	p := r.failed.Load()
-	if p == nil {
-		return
+	if p := r.failed.Load(); p != nil && r.sealer == nil {
+		r.e.Record(nil)
+		r.stop(p)
 	}
-	r.e.Record(nil)
+}
+
+// stop calls Failed after a panic of the Recorder, and returns the error.
+func (r *recording) stop(p *Panic) error {
 	err := r.e.owner.RecorderPanicked(p)
 	var last Aside
 	last.Bind(func() { r.Failed(err) })
 	last.Call()
+	return err
 }

@@ -23,7 +23,7 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 	if check.Enabled {
 		e.Space.Outdate() // the check build refuses views of rows that are about to move
 	}
-	if e.recording != nil {
+	if e.records() {
 		e.recording.begin.call()
 	}
 	if f := e.Replay; f != nil {
@@ -31,8 +31,10 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 	}
 	e.transfer()
 	e.Times.start()
-	cut, ports := e.Ports.cut(&e.Epoch)
-	e.cut = cut
+	ports := false
+	if !e.seal.on {
+		e.cut, ports = e.Ports.cut(&e.Epoch)
+	}
 	e.PortSlots.Cut()
 	if f := e.Meanwhile.Cut; f != nil {
 		f()
@@ -43,7 +45,9 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 	} else if e.clear {
 		e.MarkAll()
 	}
-	e.releases.Take(e.Liveness.Load())
+	if !e.seal.on {
+		e.releases.Take(e.Liveness.Load())
+	}
 	for _, h := range e.releases.Due {
 		if l := e.Space.Locate(h); l != 0 {
 			e.Space.Mark(l)
@@ -78,10 +82,10 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 	}
 	e.step(extend.StepRelease, parallel, len(e.active), sent, e.release)
 	e.PortSlots.Restock()
-	if e.recording != nil {
-		e.recording.finish()
+	if e.records() {
+		e.recording.refreshed()
 	}
-	e.transfers, e.Switches = e.transfers[:0], nil
+	e.transfers, e.Switches, e.seal.on = e.transfers[:0], nil, false
 	if check.Enabled {
 		e.Space.Shift()
 	}
@@ -182,7 +186,7 @@ func (e *Engine) MarkAll() int {
 }
 
 // Abandon decides all requests of a world that broke as Broken.
-func (e *Engine) Abandon() { e.Ports.abandonAll(e.senders) }
+func (e *Engine) Abandon() { e.Ports.abandonAll(e.senders, queue.Broken) }
 
 // Senders returns how many ports the newest refresh has looked at. For an idle world.
 func (e *Engine) Senders() int { return len(e.senders) }

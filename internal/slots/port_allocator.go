@@ -39,7 +39,9 @@ type PortAllocator struct {
 	recalls  []handle.Handle // that Restock took back, while that is noted
 	noting   bool
 	recalled atomic.Bool   // mu.recalled has some
-	settled  atomic.Uint64 // the value of mu.drawn at the last Cut or load
+	settled  atomic.Uint64 // the value of mu.drawn at the last Cut or load, or at the Seal before it
+	sealed   bool          // between Seal and Cut
+	sealing  uint64        // the value of mu.drawn at Seal
 	drew     atomic.Bool   // mu.drawn may be above settled; written under mu
 	mu       struct {
 		sync.Mutex
@@ -181,19 +183,40 @@ func (p *PortAllocator) Recall(handles ...handle.Handle) {
 // Cut settles what was drawn until now, and makes the next Restock free what was recalled. A
 // refresh calls it when its epoch is over: what it creates was drawn before.
 func (p *PortAllocator) Cut() {
-	if !p.drew.Load() && !p.recalled.Load() {
-		return // in most refreshes of a world whose ports do nothing
+	if !p.sealed {
+		p.Seal()
+	}
+	p.sealed = false
+	if p.settled.Load() != p.sealing { // to store costs much more than to load
+		p.settled.Store(p.sealing)
+	}
+}
+
+// Seal does what Cut does, except that systems do not see it until Cut. It returns how many indexes
+// ports have drawn by now. Coordinator only.
+func (p *PortAllocator) Seal() (drawn uint32) {
+	p.sealed = true
+	if !p.drew.Load() && !p.recalled.Load() { // in most refreshes of a world whose ports do nothing
+		p.sealing = p.settled.Load()
+		return uint32(p.sealing)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.settled.Store(p.mu.drawn)
+	p.sealing = p.mu.drawn
 	p.drew.Store(false)
-	if !p.recalled.Load() {
-		return
+	if p.recalled.Load() {
+		p.due, p.mu.recalled = p.mu.recalled, p.due[:0]
+		p.recalled.Store(false)
 	}
-	p.due, p.mu.recalled = p.mu.recalled, p.due[:0]
-	p.recalled.Store(false)
+	return uint32(p.sealing)
 }
+
+// Due returns the handles that Restock will free. Between Seal and Restock, coordinator only.
+func (p *PortAllocator) Due() []handle.Handle { return p.due }
+
+// Fail makes Restock free the handle of a create that was sealed, and that fails. Between Seal and
+// Cut, coordinator only.
+func (p *PortAllocator) Fail(h handle.Handle) { p.due = append(p.due, h) }
 
 // Restock frees what was recalled before Cut. Refresh only.
 func (p *PortAllocator) Restock() {

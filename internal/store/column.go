@@ -338,7 +338,10 @@ func (v *View) Note(l slots.Loc) { v.note(int(l >> slots.RowBits)) }
 func (v *View) NoteRows(r Rows) { v.note(r.chunk.number()) }
 
 func (v *View) note(number int) {
-	d := v.column.dir.Load()
+	d, s := v.column.dir.Load(), v.column.space
+	if s.Refuse != nil && int(v.Owner) == len(s.writes) {
+		s.Refuse()
+	}
 	r := &d.own[number]
 	if v.all() {
 		r = &d.all[number]
@@ -348,7 +351,7 @@ func (v *View) note(number int) {
 		return
 	}
 	r.Written = v.Owner
-	w := &v.column.space.writes[v.Owner-1]
+	w := &s.writes[v.Owner-1]
 	w.all, w.any = append(w.all, write{v.column, number}), true
 }
 

@@ -33,6 +33,7 @@ type Space struct {
 	moves     uint32                       // how often atoms were moved to other shards, by the idle world and by refreshes
 	gathered  uint32                       // the value of moves when notes were last gathered
 	writes    []writes                     // by owner of views; see View.note
+	Refuse    func()                       // called before the idle world, or a global system, hands out rows for writing; or nil. Set while the world is idle
 	reveals   atomic.Uint64                // how often Reveal was called, and 1; written by the coordinator
 	viewEpoch int                          // of views of rows, for the check build; see Outdate
 

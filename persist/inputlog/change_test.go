@@ -42,6 +42,7 @@ func ageing(t *testing.T, onTick func(w *world.World)) (*world.World, *scheduler
 // TestOnChange is told of what changes the idle world, once each, and not of what a replay does
 // too.
 func TestOnChange(t *testing.T) {
+	notSealed(t)
 	write := func(w *world.World) {
 		for rows := range w.Query(world.With[age](w)).Chunks() {
 			world.Write[age](w).Slice(rows)[0].Ticks += 10

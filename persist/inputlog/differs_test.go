@@ -112,6 +112,7 @@ func fickles(fails func(n int)) *state.Codecs {
 // the log to its end, and a difference in anything else is noticed at once, then and later. So is a
 // codec that fails in one of both.
 func TestCodecFailsInHash(t *testing.T) {
+	notSealed(t)
 	panics := func(n int) {
 		if n == 5 {
 			panic("five")

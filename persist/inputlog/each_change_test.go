@@ -50,6 +50,7 @@ func newIdle(t *testing.T) *idle {
 
 // TestEachChange makes one change of an idle world at a time: a Recorder is told of each.
 func TestEachChange(t *testing.T) {
+	notSealed(t)
 	for name, change := range map[string]func(x *idle) error{
 		"a function that requests": func(x *idle) error { return x.kill.Call(x.World, x.all[0], x.all[9]) },
 		"AddChild":                 func(x *idle) error { return x.tree.AddChild(x.World, x.all[0], x.all[3]) },
@@ -101,6 +102,7 @@ func TestEachChange(t *testing.T) {
 // TestExchangedShards moves two entities into each other's shards, after both shards have changed:
 // then they look as before.
 func TestExchangedShards(t *testing.T) {
+	notSealed(t)
 	x, told := newIdle(t), 0
 	var of [2]handle.Handle
 	for _, h := range x.all {

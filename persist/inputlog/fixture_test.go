@@ -8,6 +8,7 @@ import (
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -51,6 +52,15 @@ func codecs() *state.Codecs {
 		Read:   func(src []byte, v *Note) error { v.Text = string(src); return nil },
 	})
 	return c
+}
+
+// notSealed skips a test that changes the idle world, or lets the log fail, where all ticks are
+// sealed: sealed_test.go has what happens there.
+func notSealed(t *testing.T) {
+	t.Helper()
+	if inputlog.Sealed {
+		t.Skip("ticks are sealed")
+	}
 }
 
 // sea is a world with something of everything that ports can ask for.

@@ -60,6 +60,10 @@ const (
 	bodyMax  = 1 << 30
 )
 
+// failedFlag is added to the flags of a request that failed, because its value could not be encoded.
+// It has no value.
+const failedFlag = 1 << 16
+
 // The kinds of records.
 const (
 	headerRecord = 'H' // the first: which world it is of, and where it begins
@@ -223,14 +227,14 @@ func (r *reader) wrong(as error, format string, args ...any) error {
 // A tick's body has the following, as numbers of one to ten bytes each except for values,
 // and then the requests:
 //
-//	tick  by | rung<<2  drawn  sum of parts of the state before the tick, or 0: 8 bytes
+//	tick  by | sealed<<2 | rung<<3  drawn  sum of parts of the state before the tick, or 0: 8 bytes
 //	n recalled   {handle}
 //	n released   {handle}
 //	n shifts     {from, to, entities}
 //	n switches   {name of a system, on | anew<<1}
 func appendTick(dst []byte, in *extend.Inputs) []byte {
 	dst = binary.AppendUvarint(dst, in.Tick)
-	dst = binary.AppendUvarint(dst, uint64(in.By)|uint64(in.Rung)<<2)
+	dst = binary.AppendUvarint(dst, uint64(in.By)|uint64(bit(in.Sealed))<<2|uint64(in.Rung)<<3)
 	dst = binary.AppendUvarint(dst, uint64(in.Drawn))
 	dst = binary.LittleEndian.AppendUint64(dst, in.Sum)
 	dst = appendHandles(dst, in.Recalled)
@@ -266,8 +270,9 @@ func appendHandles(dst []byte, hs []handle.Handle) []byte {
 // readTick reads what appendTick wrote. It leaves the requests.
 func (c *cursor) readTick(in *extend.Inputs) {
 	in.Tick = c.number()
-	by := c.below(extend.RungsMax << 2)
-	if in.By, in.Rung = extend.Refresh(by&3), uint8(by>>2); in.By > extend.ByClear {
+	by := c.below(extend.RungsMax << 3)
+	in.Sealed = by>>2&1 != 0
+	if in.By, in.Rung = extend.Refresh(by&3), uint8(by>>3); in.By > extend.ByClear {
 		c.fail(errors.New("a refresh is of no kind that there is"))
 	}
 	in.Drawn = uint32(c.below(1 << 32))

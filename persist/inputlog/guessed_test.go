@@ -50,7 +50,7 @@ func newGuesser(t testing.TB, workers int) *guesser {
 
 // emptyGuesser makes one in which nothing was created.
 func emptyGuesser(t testing.TB, workers int) *guesser {
-	w := world.MustNew(world.Options{Shards: 2, IndexMax: 1 << 16})
+	w := world.MustNew(world.Options{Shards: 2, IndexMax: 1 << 16, QueueRequests: 1 << 14})
 	x := &guesser{World: w, body: world.Register[Body](w, "body")}
 	x.plain = world.NewBundle[Plain](w)
 	x.look = world.RegisterFunc(w, "look", func(self *world.EntityContext, salt int) {

@@ -143,6 +143,7 @@ func TestOtherWorld(t *testing.T) {
 // TestNoCodec checks that what cannot be recorded is refused before the first tick, by
 // name.
 func TestNoCodec(t *testing.T) {
+	notSealed(t)
 	w := world.MustNew(world.Options{})
 	type list struct{ Items []func() }
 	world.Register[list](w, "list")
@@ -211,6 +212,7 @@ func TestPortsWhileFed(t *testing.T) {
 
 // TestWriteFails checks that a log that cannot be written ends, and says why.
 func TestWriteFails(t *testing.T) {
+	notSealed(t)
 	w := world.MustNew(world.Options{})
 	full := &fullDisk{left: 2000}
 	r, err := inputlog.NewRecorder(w, full, inputlog.Options{})
@@ -355,6 +357,7 @@ func TestRecordAllocates(t *testing.T) {
 // TestCodecPanics has a codec panic, or end its goroutine, while a tick is recorded: the tick
 // is completed, the log ends before it, and the world goes on.
 func TestCodecPanics(t *testing.T) {
+	notSealed(t)
 	for how, fail := range map[string]func(){"panics": func() { panic(errFull) }, "exits": runtime.Goexit} {
 		t.Run(how, func(t *testing.T) {
 			w := world.MustNew(world.Options{})
@@ -449,6 +452,7 @@ func TestRecordStrings(t *testing.T) {
 
 // TestOnEnd tells once that recording has ended before Close.
 func TestOnEnd(t *testing.T) {
+	notSealed(t)
 	x := newSea(t, options(), scheduler.Options{})
 	var told []error
 	r, err := inputlog.NewRecorder(x.World, io.Discard, inputlog.Options{Codecs: codecs(), OnEnd: func(err error) { told = append(told, err) }})

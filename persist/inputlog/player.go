@@ -311,6 +311,7 @@ func (p *Player) tick(body []byte) error {
 		err = p.replayer.Transfer(p.in.Transfers)
 		p.replayer.Rung(p.in.Rung)
 		p.replayer.Switch(p.in.Switches)
+		p.replayer.Seal(p.in.Sealed)
 	}
 	for _, h := range p.in.Recalled {
 		if err == nil {
@@ -344,13 +345,20 @@ func (p *Player) requests(c *cursor) error {
 			p.replayer.Port()
 			continue
 		}
-		flags, h := queue.Flags(c.below(1<<16)), c.handle()
+		how, h := c.below(2*failedFlag), c.handle()
+		flags := queue.Flags(how) // without failedFlag
 		if c.err != nil {
 			return c.err
 		}
 		if number > uint64(len(p.kinds)) {
 			c.fail(fmt.Errorf("a request is of kind %d, of %d", number-1, len(p.kinds)))
 			return c.err
+		}
+		if how >= failedFlag {
+			if err := p.replayer.Fail(int(number-1), flags, h); err != nil {
+				return err
+			}
+			continue
 		}
 		value, err := p.replayer.Request(int(number-1), flags, h)
 		if err != nil {

@@ -41,12 +41,35 @@ type Options struct {
 	// not detected, nor are writes through a world.Reader. Without OnChange no change is detected: a
 	// program that plays the log must make the same changes, which the hashes check.
 	OnChange func()
+	// Commit, if not nil, seals ticks: when a tick begins, its record, with what its refresh will
+	// apply, is written; systems run; then Commit is called, and the refresh waits until it returns.
+	// So nobody sees what the log does not have. Commit returns nil when the record of the last tick
+	// is where it has to be. If it returns an error, or recording ends, the tick ends without its
+	// refresh and the world is closed: requests in the record get the outcome world.Unknown, later
+	// ones world.Closed.
+	//
+	// What ports send while a tick runs belongs to the next one, and one tick takes SealBytes of it
+	// at most. References that systems release count as released in the next tick. The idle world
+	// cannot be changed any more: calls that would do so panic, and OnChange is not called.
+	// A goroutine of the tick calls Commit.
+	Commit func() error
+	// OnFailed, if not nil, is called with each request of a port whose value cannot be encoded,
+	// because a codec panics, if ticks are sealed. Such a request stands in the log without its
+	// value, and has the outcome world.Failed. Otherwise a codec that panics ends recording. A
+	// goroutine of the tick calls it, so it must not block.
+	OnFailed func(error)
 }
+
+// SealBytes is how much of what ports have sent a sealed tick takes, in bytes as
+// world.Options.QueueBytes counts them. Each port gives a share, from its beginning and without
+// dividing a batch; then the rest goes round. What does not fit waits for the next tick.
+const SealBytes = extend.SealBytes
 
 // Recorder writes a log of a world's inputs.
 //
-// Each tick is written by one call, after its refresh but before senders are notified of outcomes.
-// So the log of a process that dies has all ticks that its senders can know of. With each tick goes
+// Each tick is written by one call, after its refresh but before senders are notified of outcomes, or
+// with Options.Commit before its systems run. So the log of a process that dies has all ticks that
+// its senders can know of. With each tick goes
 // a hash of another part of the state, which a Player compares. In 64 ticks everything is hashed
 // once, and the components of up to 512 entities in each. But what is encoded because it has
 // pointers, relations, names and other extensions are hashed 8 KB a tick, and once in 1,024 at the
@@ -72,6 +95,9 @@ type Recorder struct {
 	length     int // bytes of the ticks
 	onEnd      func(error)
 	onChange   func()
+	onFailed   func(error)
+	commit     func() error // nil: ticks are not sealed
+	port       int          // of the request before, in the record of a sealed tick, or -1
 	err        error
 	closed     bool
 	dropped    bool // the world sends no more inputs
@@ -98,11 +124,11 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 	}
 	d := engine.Of(w)
 	d.MustIdle("inputlog.NewRecorder")
-	to, ok := out.(sink)
+	into, ok := out.(sink)
 	if !ok {
-		to = plain{out}
+		into = plain{out}
 	}
-	r := &Recorder{w: w, codecs: o.Codecs, known: d.Survey().Kinds(), out: writer{sink: to}}
+	r := &Recorder{w: w, codecs: o.Codecs, known: d.Survey().Kinds(), out: writer{sink: into}}
 	r.turns = extend.NewTurns(w, o.Codecs)
 	r.sum = extend.NewTurns(w, o.Codecs).Sum() // by others, so that a Player which cannot know this sum hashes the same parts later
 	kinds, err := learn(nil, r.known, r.codecs)
@@ -113,12 +139,19 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 	if err != nil {
 		return nil, err
 	}
-	r.onChange = o.OnChange
+	r.onChange, r.onFailed, r.commit = o.OnChange, o.OnFailed, o.Commit
+	to := extend.Recorder((*recorder)(r))
+	if r.commit == nil {
+		r.commit = commitAlways
+	}
+	if r.commit != nil {
+		to = sealer{(*recorder)(r)}
+	}
 	var changed func()
 	if o.OnChange != nil {
 		changed = r.changed
 	}
-	if err := d.RecordInputs((*recorder)(r), changed); err != nil {
+	if err := d.RecordInputs(to, changed); err != nil {
 		return nil, fmt.Errorf("inputlog: %w", err)
 	}
 	began := false
@@ -314,6 +347,77 @@ func (r *recorder) append(b []byte, k *kind, q queue.PendingRequest) []byte {
 	}
 	return b
 }
+
+// sealer is a Recorder of a world whose ticks are sealed.
+type sealer struct{ *recorder }
+
+// Begin is that of a recorder.
+func (s sealer) Begin() {
+	s.port = -1
+	s.recorder.Begin()
+}
+
+// of appends that the requests of another port follow.
+func (s sealer) of(b []byte, port int) []byte {
+	if port == s.port {
+		return b
+	}
+	return binary.AppendUvarint(append(b, 0), uint64(port))
+}
+
+// Request appends a request to the record, as Requests does. If that panics, nothing is appended.
+func (s sealer) Request(port int, sent queue.PendingRequest) {
+	if s.err != nil || s.kinds[sent.Kind()].Asks {
+		return
+	}
+	to, k := &s.partitions[0].buf, &s.kinds[sent.Kind()]
+	b := s.of(*to, port)
+	if sent.IsMany() {
+		b = s.appendMany(b, k, sent)
+	} else {
+		b = s.append(b, k, sent)
+	}
+	*to, s.port = b, port
+}
+
+// Fail appends a request without its value.
+func (s sealer) Fail(port int, sent queue.PendingRequest, value any) {
+	to := &s.partitions[0].buf
+	b := s.of(*to, port)
+	one := func(q queue.PendingRequest) {
+		b = binary.AppendUvarint(b, uint64(q.Kind()+1))
+		b = binary.AppendUvarint(b, uint64(q.Flags())|failedFlag)
+		b = appendHandle(b, q.Handle)
+	}
+	if sent.IsMany() {
+		s.known.Each(sent, one)
+	} else {
+		one(sent)
+	}
+	*to, s.port = b, port
+	if value == nil {
+		value = aside.ErrGoexit
+	}
+	if s.onFailed != nil {
+		s.onFailed(fmt.Errorf("inputlog: tick %d: a request of port %d has failed, because its value cannot be recorded: %s: its codec panicked: %v",
+			s.w.Tick(), port, s.kinds[sent.Kind()].Name, value))
+	}
+}
+
+// Commit waits until the log has the tick.
+func (s sealer) Commit() error {
+	if s.err != nil {
+		return s.err
+	}
+	err := s.commit()
+	if err != nil {
+		(*Recorder)(s.recorder).stop(err)
+	}
+	return err
+}
+
+// commitAlways seals the ticks of all worlds, for tests.
+var commitAlways func() error
 
 // End writes the tick.
 func (r *recorder) End(in *extend.Inputs) {

@@ -73,6 +73,7 @@ var copying = map[string]func(x *bags, of handle.Handle) (handle.Handle, error){
 
 // TestCopiesShareNothing copies by CloneBy: what is written in place is in one entity.
 func TestCopiesShareNothing(t *testing.T) {
+	notSealed(t)
 	for name, copied := range copying {
 		t.Run(name, func(t *testing.T) {
 			x := newBags(t)
@@ -95,6 +96,7 @@ func TestCopiesShareNothing(t *testing.T) {
 // TestCopiesRefused copies what would be shared, without a CloneBy: with a Recorder that is an error
 // and changes nothing.
 func TestCopiesRefused(t *testing.T) {
+	notSealed(t)
 	for name, copied := range copying {
 		t.Run(name, func(t *testing.T) {
 			x := newBags(t)
@@ -138,6 +140,7 @@ func TestCloneByPanics(t *testing.T) {
 
 // TestSetNShares sets values that share something.
 func TestSetNShares(t *testing.T) {
+	notSealed(t)
 	x := newBags(t)
 	one := Bag{map[string]int{"gold": 5}}
 	hs := []handle.Handle{x.full, x.empty}

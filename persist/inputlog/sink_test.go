@@ -66,6 +66,7 @@ func TestTicksApart(t *testing.T) {
 
 // TestTickFails checks that a log whose output refuses a tick ends, and says why.
 func TestTickFails(t *testing.T) {
+	notSealed(t)
 	w := world.MustNew(world.Options{})
 	var out sorted
 	r, err := inputlog.NewRecorder(w, &out, inputlog.Options{})

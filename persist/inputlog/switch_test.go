@@ -112,7 +112,7 @@ func TestSwitchesRecorded(t *testing.T) {
 	require.EqualValues(t, ticks, p.Ticks())
 }
 
-// drawer is a world with a system that asks for the status of handles that nobody has given.
+// newDrawer makes a world with a system that asks for the status of handles that nobody has given.
 func newDrawer(t testing.TB, seen *[]string, during func(plain *world.Bundle[Plain], tick uint64)) (*world.World, *scheduler.Scheduler, *state.Hasher) {
 	w := world.MustNew(world.Options{Shards: 2, IndexMax: 1 << 16})
 	body := world.Register[Body](w, "body")
@@ -153,6 +153,11 @@ func newDrawer(t testing.TB, seen *[]string, during func(plain *world.Bundle[Pla
 // TestStatusReplayed asks a system for the status of guessed handles, while a port draws, for 300
 // ticks: in the replay no port draws, and the answers are the same.
 func TestStatusReplayed(t *testing.T) {
+	t.Run("plain", func(t *testing.T) { mustSeeSame(t, nil) })
+	t.Run("sealed", func(t *testing.T) { mustSeeSame(t, func() error { return nil }) })
+}
+
+func mustSeeSame(t *testing.T, commit func() error) {
 	const ticks = 300
 	var seen, again []string
 	var p *world.Port
@@ -168,7 +173,7 @@ func TestStatusReplayed(t *testing.T) {
 		<-done
 	})
 	var log bytes.Buffer
-	r, err := inputlog.NewRecorder(w, &log, inputlog.Options{})
+	r, err := inputlog.NewRecorder(w, &log, inputlog.Options{Commit: commit})
 	require.NoError(t, err)
 	p, err = w.OpenPort()
 	require.NoError(t, err)
