@@ -94,10 +94,10 @@ type Stateful interface {
 	AppendState(dst []byte) []byte
 }
 
-// Also adds state outside the world to the hash: what the game keeps outside of components and
+// Add adds state outside the world to the hash: what the game keeps outside of components and
 // resources, and what decides what its systems do. write appends it to dst. The same state must
 // give the same bytes.
-func (h *Hasher) Also(name string, write func(dst []byte) []byte) {
+func (h *Hasher) Add(name string, write func(dst []byte) []byte) {
 	h.also = append(h.also, also{name, write})
 }
 
