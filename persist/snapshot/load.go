@@ -200,7 +200,7 @@ func (l *loading) parts() error {
 		last = at
 		counts[s.Kind]++
 		if err := inOrder(l.part, l.c.End); err != nil {
-			return l.within(s, err)
+			return format.Within(s, err)
 		}
 		if err := l.next(); err != nil {
 			return err
@@ -366,16 +366,6 @@ func (l *loading) values(c *extend.Cursor, form extend.Form, read func([]byte, m
 	c.Rest, c.Err = read(c.Rest, values)
 }
 
-// within adds the section to an error.
-func (l *loading) within(s *format.Section, err error) error {
-	for _, own := range []error{ErrAltered, ErrOtherWorld, ErrTooLarge} {
-		if errors.Is(err, own) {
-			return fmt.Errorf("%w (%v)", err, s)
-		}
-	}
-	return format.Altered("%v: %w", s, err)
-}
-
 // What follows loads what is not in the rows.
 
 // world loads what shapes the world as a whole.
@@ -386,7 +376,7 @@ func (l *loading) world() error {
 	}
 	x := format.ReadState(&l.c)
 	if err := l.c.End(); err != nil {
-		return l.within(s, err)
+		return format.Within(s, err)
 	}
 	own := l.v.State()
 	if len(x.Hooks) != len(l.names.Hooks) || x.Tick != l.head.Tick {
@@ -403,7 +393,7 @@ func (l *loading) world() error {
 	})...)
 	slices.Sort(x.Pinned)
 	if err := inOrder(func() error { return l.c.Err }, func() error { return l.into.World(x) }); err != nil {
-		return l.within(s, err)
+		return format.Within(s, err)
 	}
 	return nil
 }
