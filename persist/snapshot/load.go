@@ -423,7 +423,7 @@ func (l *loading) part() error {
 		if body, n := body(), list[s.Number]; n.At >= 0 {
 			l.also = append(l.also, func() error {
 				if err := l.o.Extras[n.At].Read(body); err != nil {
-					return fmt.Errorf("snapshot: also %q: %w", n.Name, err)
+					return fmt.Errorf("snapshot: Extra %q: %w", n.Name, err)
 				}
 				return nil
 			})
@@ -537,7 +537,7 @@ func (l *loading) loadSystems(state []byte) error {
 	return l.o.Scheduler.LoadState(state)
 }
 
-func init() { extend.ReadAlso = readAlso }
+func init() { extend.ReadExtra = readExtra }
 
 // Info is the head of a snapshot.
 type Info struct {
@@ -587,8 +587,8 @@ func Verify(src io.Reader) (Info, error) {
 	return Info(x.Info), err
 }
 
-// readAlso is extend.ReadAlso.
-func readAlso(src io.Reader, name string) ([]byte, error) {
+// readExtra is extend.ReadExtra.
+func readExtra(src io.Reader, name string) ([]byte, error) {
 	r := format.SourceOf(src)
 	_, names, err := format.ReadHead(r)
 	if err != nil {
