@@ -8,6 +8,7 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/form"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/schema"
@@ -58,7 +59,7 @@ func catalogueOf(w *world.World, v *engine.Survey, o *Options) (x *catalogue, er
 		x.Hooks = append(x.Hooks, format.Named{Name: h.Name(), At: i})
 	}
 	for i, e := range v.Extensions() {
-		shown, wrong := extend.StateOf(e, o.Codecs, true)
+		shown, wrong := form.StateOf(e, (*form.Codecs)(o.Codecs), true)
 		if wrong != nil {
 			return nil, fmt.Errorf("snapshot: extension %q: %w", extend.NameOf(e, i), wrong)
 		}
@@ -123,7 +124,7 @@ func findForm(n *format.Named, codecs *state.Codecs) (err error) {
 	if n.Of == nil || n.Form != nil {
 		return nil
 	}
-	if n.Form, err = extend.FormOf(codecs, n.Of, true); err == nil {
+	if n.Form, err = (*form.Codecs)(codecs).Form(n.Of, true); err == nil {
 		n.Type, n.Hash, n.Parts = n.Of.String(), shape.HashOf(n.Form), n.Form.Parts()
 	}
 	return err

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
@@ -355,7 +357,7 @@ func (l *loading) pass(c *extend.Cursor, n *format.Named, values int) {
 }
 
 // values reads values by a method of their form. After an error it reads nothing.
-func (l *loading) values(c *extend.Cursor, form extend.Form, read func([]byte, mem.Cells) ([]byte, error), values mem.Cells) {
+func (l *loading) values(c *extend.Cursor, form form.Form, read func([]byte, mem.Cells) ([]byte, error), values mem.Cells) {
 	if c.Err != nil {
 		return
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/slots"
@@ -215,11 +217,11 @@ type Named struct {
 	Name  string
 	Type  string // empty if there are no values; of an extension its options
 	Hash  uint64 // of the form, or of the options that must be the same
-	Parts []extend.Part
+	Parts []form.Part
 
 	// What is not in the file, for package snapshot, which finds it in a world.
 	Of    reflect.Type // of the values, or nil
-	Form  extend.Form  // reads or writes the values
+	Form  form.Form    // reads or writes the values
 	At    int          // the number in the world that loads, or -1 if dropped
 	Saved extend.Saved // of an extension
 }
@@ -282,11 +284,11 @@ func ReadCatalogue(body []byte) (x *Catalogue, err error) {
 	for _, to := range x.Lists() {
 		list := extend.ListOf[Named](&c, 4)
 		for i := range list {
-			n := Named{Name: c.Text(), Type: c.Text(), Hash: c.Number(), Parts: extend.ListOf[extend.Part](&c, 4)}
+			n := Named{Name: c.Text(), Type: c.Text(), Hash: c.Number(), Parts: extend.ListOf[form.Part](&c, 4)}
 			for k := range n.Parts {
-				p := extend.Part{ByCodec: c.Flags(1) != 0, Offset: c.Int(), Size: c.Int(), Fields: extend.ListOf[extend.Field](&c, 3)}
+				p := form.Part{ByCodec: c.Flags(1) != 0, Offset: c.Int(), Size: c.Int(), Fields: extend.ListOf[form.Field](&c, 3)}
 				for m := range p.Fields {
-					p.Fields[m] = extend.Field{Path: c.Text(), Type: c.Text(), Offset: c.Int()}
+					p.Fields[m] = form.Field{Path: c.Text(), Type: c.Text(), Offset: c.Int()}
 				}
 				n.Parts[k] = p
 			}
