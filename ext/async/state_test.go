@@ -198,7 +198,7 @@ func TestNeedsCodec(t *testing.T) {
 	async.New(w, "calls", m, func(context.Context, func()) (int, error) { return 0, nil }, async.Options{})
 	_, err := state.StateHash(w, nil)
 	require.ErrorIs(t, err, state.ErrNoCodec)
-	require.ErrorIs(t, snapshot.Save(new(bytes.Buffer), w, snapshot.Options{}), state.ErrNoCodec)
+	require.ErrorIs(t, snapshot.Write(new(bytes.Buffer), w, snapshot.Options{}), state.ErrNoCodec)
 
 	w = world.MustNew(world.Options{})
 	of := world.RegisterMessage[async.Result[func()]](w, "function")

@@ -110,7 +110,7 @@ func TestNeedsCodec(t *testing.T) {
 	timer.New(w, "calls", world.RegisterMessage[func()](w, "call"), timer.Options{})
 	_, err := state.StateHash(w, nil)
 	require.ErrorIs(t, err, state.ErrNoCodec)
-	require.ErrorIs(t, snapshot.Save(new(bytes.Buffer), w, snapshot.Options{}), state.ErrNoCodec)
+	require.ErrorIs(t, snapshot.Write(new(bytes.Buffer), w, snapshot.Options{}), state.ErrNoCodec)
 }
 
 // TestRecorded plays what ports have asked for again, from a fork.

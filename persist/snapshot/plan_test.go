@@ -198,7 +198,7 @@ func TestPlans(t *testing.T) {
 			about := fmt.Sprintf("%v → %v", old, now)
 			plan, form, err := snapshot.Conversion(old.Type, now.Type, new(state.Codecs))
 			require.NoError(t, err, about)
-			if len(plan.Refused()) == 0 {
+			if len(plan.Blocking()) == 0 {
 				read, err := now.read(form, old.image, 4)
 				require.NoError(t, err, "%s\n%v", about, plan)
 				want := reflect.MakeSlice(reflect.TypeOf(now.values), 4, 4)
@@ -210,12 +210,12 @@ func TestPlans(t *testing.T) {
 				continue
 			}
 			var changes []snapshot.Change
-			for _, d := range plan.Refused() {
+			for _, d := range plan.Blocking() {
 				changes = append(changes, snapshot.Dropped("it", d.Field))
 			}
 			plan, form, err = snapshot.Conversion(old.Type, now.Type, new(state.Codecs), changes...)
 			require.NoError(t, err, about)
-			require.Empty(t, plan.Refused(), about)
+			require.Empty(t, plan.Blocking(), about)
 			_, err = now.read(form, old.image, 4)
 			require.NoError(t, err, "%s\n%v", about, plan)
 			dropped++

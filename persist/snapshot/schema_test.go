@@ -40,7 +40,7 @@ func loadAs[T any](t testing.TB, from valuesOf, changes ...snapshot.Change) (val
 	if err != nil {
 		return nil, err
 	}
-	if refused := plan.Refused(); len(refused) > 0 {
+	if refused := plan.Blocking(); len(refused) > 0 {
 		return nil, fmt.Errorf("%w: %d differences: %v", snapshot.ErrOtherWorld, len(refused), refused)
 	}
 	values = make([]T, from.n)

@@ -58,10 +58,10 @@ type Stateful interface {
 	AppendState(dst []byte) []byte
 }
 
-// Also adds state outside the world to the hash: what the game keeps outside of components and
+// Add adds state outside the world to the hash: what the game keeps outside of components and
 // resources, and what decides what its systems do. write appends it to dst. The same state must
 // give the same bytes.
-func (h *Hasher) Also(name string, write func(dst []byte) []byte) { h.hasher().Also(name, write) }
+func (h *Hasher) Add(name string, write func(dst []byte) []byte) { h.hasher().Add(name, write) }
 
 // StateHash hashes everything that decides what the world does next, given the
 // same systems and inputs: two worlds with the same hash stay the same. It reads

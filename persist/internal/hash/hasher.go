@@ -32,7 +32,7 @@ type Hasher struct {
 	writers map[reflect.Type]*writer
 	kinds   []kind         // of requests, by number
 	alike   map[string]int // how many of them have the same name
-	also    []also
+	extras  []extra
 	sum     sum
 	total   sum
 	scratch []byte
@@ -48,8 +48,8 @@ type writer struct {
 	*form.Layout
 }
 
-// also is state beside the world.
-type also struct {
+// extra is state beside the world.
+type extra struct {
 	name  string
 	write func(dst []byte) []byte
 }
@@ -62,9 +62,9 @@ func New(w *world.World, codecs *form.Codecs) *Hasher {
 // Stateful is state.Stateful.
 type Stateful interface{ AppendState(dst []byte) []byte }
 
-// Also is state.Hasher.Also.
-func (h *Hasher) Also(name string, write func(dst []byte) []byte) {
-	h.also = append(h.also, also{name, write})
+// Add is state.Hasher.Add.
+func (h *Hasher) Add(name string, write func(dst []byte) []byte) {
+	h.extras = append(h.extras, extra{name, write})
 }
 
 // StateHash hashes everything, for a call that errors name.
@@ -164,7 +164,7 @@ func (h *Hasher) sections(call string, which func(section int) bool, done func(s
 		h.sum.bytes(h.scratch)
 		done(nowhere, "extension", extend.NameOf(e, i))
 	}
-	for _, x := range h.also {
+	for _, x := range h.extras {
 		h.sum.Reset()
 		h.scratch = x.write(h.scratch[:0])
 		h.sum.bytes(h.scratch)

@@ -229,14 +229,14 @@ type Named struct {
 const (
 	// Accumulates is in the hash of the form of a resource that has parts.
 	Accumulates = 1 << 63
-	// Optional is the hash of an Also that a world may lack; others have 0.
+	// Optional is the hash of an Extra that a world may lack; others have 0.
 	Optional = 1
 )
 
 // Catalogue lists everything that a snapshot has.
 type Catalogue struct {
-	Components, Messages, Resources, Kinds, Hooks, Extensions, Also, Systems, Balancers []Named
-	Scheduler                                                                           bool
+	Components, Messages, Resources, Kinds, Hooks, Extensions, Extras, Systems, Balancers []Named
+	Scheduler                                                                             bool
 }
 
 // Listed is the order of the lists in a snapshot, by the names that errors use.
@@ -244,7 +244,7 @@ var Listed = [...]string{"component", "message", "resource", "request", "hook", 
 
 // Lists returns the lists in the order of Listed.
 func (c *Catalogue) Lists() [len(Listed)]*[]Named {
-	return [...]*[]Named{&c.Components, &c.Messages, &c.Resources, &c.Kinds, &c.Hooks, &c.Extensions, &c.Also, &c.Systems, &c.Balancers}
+	return [...]*[]Named{&c.Components, &c.Messages, &c.Resources, &c.Kinds, &c.Hooks, &c.Extensions, &c.Extras, &c.Systems, &c.Balancers}
 }
 
 // List returns a list by its name in Listed, or nil.

@@ -52,14 +52,14 @@ const (
 	ResourceSection  = 'V'
 	ExtensionSection = 'X'
 	SchedulerSection = 'P'
-	AlsoSection      = 'A'
+	ExtraSection     = 'A'
 	EndSection       = 'E'
 )
 
 // Rank returns the place of a kind of section among all, or -1.
 func Rank(kind byte) int {
 	return slices.Index([]byte{
-		HeaderSection, NamesSection, WorldSection, ShardSection, RowsSection, MailSection, ResourceSection, ExtensionSection, SchedulerSection, AlsoSection}, kind)
+		HeaderSection, NamesSection, WorldSection, ShardSection, RowsSection, MailSection, ResourceSection, ExtensionSection, SchedulerSection, ExtraSection}, kind)
 }
 
 // Section is one section, packed or not.

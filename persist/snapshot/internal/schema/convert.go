@@ -28,7 +28,7 @@ type Side struct {
 // Note says what becomes of a field, or of all of them.
 type Note struct {
 	Field, Was, Is, Text string
-	Refused              bool
+	Blocks               bool
 }
 
 // Convert returns a form that reads values of the saved form as values of own, which form reads. It
