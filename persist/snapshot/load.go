@@ -28,7 +28,7 @@ import (
 // snapshot must be registered under the same name, and its values are read by the names of their
 // fields. Options.Changes declare exceptions, and PlanLoad lists them beforehand. What the snapshot
 // lacks stays as it is. Relations and names must have the options that they were saved with, except
-// the limits Refusals, PlacesMax and LengthMax: lists and names beyond them stay. If the world has
+// the limits ConflictsMax, PlacesMax and LengthMax: lists and names beyond them stay. If the world has
 // the same options and registrations in the same order, with the same types, Load compares its hash
 // with that of the saved one.
 //
