@@ -324,7 +324,9 @@ func (w *World) closeFill() {
 	w.closeLoop()
 }
 
-// panicForeign panics because something of this world was used with another world.
+// panicForeign panics because something of this world was used by an actor of another world, or by
+// none. If that is a port, the request does not stay half made: its Completion and batch are given
+// up first.
 func (w *World) panicForeign(by Self, call, what, name string) {
 	mustActor(by, fmt.Sprintf("%s of %s %q", call, what, name))
 	turnDownBy(by)

@@ -92,8 +92,9 @@ func catalogueOf(w *world.World, v *engine.Survey, o *Options) (x *catalogue, er
 	return x, err
 }
 
-// keep removes all kinds of requests from the list but those under way and those with the same
-// names.
+// keep removes all kinds of requests from the list but those that are under way in the world, and
+// those with the same names. It sets the form of each that stays; the error is about the first of
+// them whose payload has none. The world is idle, and stays as it is.
 func (c *catalogue) keep(w *world.World, v *engine.Survey, codecs *state.Codecs) (err error) {
 	used := map[string]bool{}
 	for from := range w.Shards() + 1 {

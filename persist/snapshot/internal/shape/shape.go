@@ -336,7 +336,8 @@ func (s *Skipper) Fixed() bool { return s.fixed }
 // ByCodec reports false: nothing is called.
 func (s *Skipper) ByCodec() bool { return false }
 
-// Read passes over a value.
+// Read passes over a value at the beginning of src, and returns what follows it, or an error if src
+// ends before it does. It stores nothing.
 func (s *Skipper) Read(src []byte, _ mem.Cells) (rest []byte, err error) {
 	for i := range s.parts {
 		if _, src, err = Cut(src, &s.parts[i]); err != nil {
