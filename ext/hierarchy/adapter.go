@@ -33,7 +33,7 @@ func (a adapter) Follows() bool { return a.options.OnParentDeath != Destroy }
 // Spare spares entities that have living children, if that is the policy. It also spares their
 // ancestors among the dying, because these have a living child then.
 func (a adapter) Spare(d *extend.DyingSet) bool {
-	if a.options.OnParentDeath != Refuse {
+	if a.options.OnParentDeath != SpareParent {
 		return false
 	}
 	a.forget()
@@ -57,7 +57,7 @@ func (a adapter) Spare(d *extend.DyingSet) bool {
 func (a adapter) spare(d *extend.DyingSet, h handle.Handle) {
 	for ; h != handle.None && d.Has(h); h = a.tree.parent(h) {
 		d.Spare(h)
-		a.refuse(Refusal{Change: "Destroy", Entity: h, Err: ErrChildren})
+		a.note(Conflict{Change: "Destroy", Entity: h, Err: ErrChildren})
 	}
 }
 
@@ -118,17 +118,17 @@ func (a adapter) Children(h handle.Handle) ([]handle.Handle, bool) {
 func (a adapter) Parent(h handle.Handle) handle.Handle { return a.tree.parent(h) }
 
 // Fix is SetPlaces without the limit.
-func (a adapter) Fix(by any, parent handle.Handle, places int) error {
+func (a adapter) Fix(by engine.Actor, parent handle.Handle, places int) error {
 	c := change{op: opSetPlaces, place: clamp(places)}
-	if _, ok := engine.Is(by.(world.Actor)).(*engine.World); ok {
+	if _, ok := engine.Is(by).(*engine.World); ok {
 		return a.early(parent, &c)
 	}
-	return a.do(by.(world.Actor), parent, c)
+	return a.do(by, parent, c)
 }
 
 // Place is Put without the limit.
-func (a adapter) Place(by any, child, parent handle.Handle, place int) error {
-	return a.do(by.(world.Actor), child, change{op: opPut, to: parent, place: clamp(place)})
+func (a adapter) Place(by engine.Actor, child, parent handle.Handle, place int) error {
+	return a.do(by, child, change{op: opPut, to: parent, place: clamp(place)})
 }
 
 // Link is Put without the limit, or with a negative place AddChild, of an entity that the idle world
@@ -151,15 +151,15 @@ func (a adapter) early(h handle.Handle, c *change) error {
 func (a adapter) Unlink(h handle.Handle) { _ = a.tree.RemoveBranch(h, Hole) }
 
 // AppendState appends all that decides what the relation does next, for a hash of
-// the world's state: the options, what was refused, and the children of each parent with
+// the world's state: the options, the conflicts, and the children of each parent with
 // their places. How the memory is laid out is not a part of it, other than in an image.
 // (So with ManualGrowth it does not say when the relation runs out of room.)
 func (a adapter) AppendState(dst []byte) []byte {
 	o := a.options
-	for _, v := range []int{int(o.OnParentDeath), int(o.OnChildDeath), o.Places, o.PlacesMax, o.Refusals, o.StepsMax, len(a.refused)} {
+	for _, v := range []int{int(o.OnParentDeath), int(o.OnChildDeath), o.Places, o.PlacesMax, o.ConflictsMax, o.StepsMax, len(a.conflicts)} {
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(v))
 	}
-	for _, f := range a.refused {
+	for _, f := range a.conflicts {
 		dst = append(dst, f.Change+"\n"+f.Err.Error()+"\n"...)
 		dst = appendWords(dst, []word{f.Entity, f.Other, word(len(f.Path)) | word(f.Omitted)<<32})
 		dst = appendWords(dst, f.Path)
@@ -208,10 +208,10 @@ func (a adapter) Copy(old extend.Copy) (extend.Copy, int, int) {
 	x.times.follow(c)
 	x.at = c.now
 	c.now++
-	clear(x.refused)
-	x.refused, x.paths = append(x.refused[:0], a.refused...), x.paths[:0]
-	for i := range x.refused {
-		if f := &x.refused[i]; f.Path != nil {
+	clear(x.conflicts)
+	x.conflicts, x.paths = append(x.conflicts[:0], a.conflicts...), x.paths[:0]
+	for i := range x.conflicts {
+		if f := &x.conflicts[i]; f.Path != nil {
 			from := len(x.paths)
 			x.paths = append(x.paths, f.Path...)
 			f.Path = x.paths[from:len(x.paths):len(x.paths)]
@@ -225,11 +225,11 @@ func (a adapter) Copy(old extend.Copy) (extend.Copy, int, int) {
 // Forget stops noting what changes.
 func (a adapter) Forget() { a.tree.changes = nil }
 
-// AppendSaved appends the refusals and an image of the tree, for LoadSaved.
+// AppendSaved appends the conflicts and an image of the tree, for LoadSaved.
 func (a adapter) AppendSaved(dst []byte) []byte {
 	dst = extend.AppendNumbers(dst, a.policies())
-	dst = extend.AppendNumber(dst, len(a.refused))
-	for _, f := range a.refused {
+	dst = extend.AppendNumber(dst, len(a.conflicts))
+	for _, f := range a.conflicts {
 		dst = extend.AppendText(extend.AppendText(dst, f.Change), f.Err.Error())
 		dst = extend.AppendNumber(extend.AppendNumber(dst, uint64(f.Entity)), uint64(f.Other))
 		path := f.Path
@@ -242,10 +242,10 @@ func (a adapter) AppendSaved(dst []byte) []byte {
 	return a.tree.Save(extend.AppendNumbers(dst, a.tree.room()))
 }
 
-// told are the errors that a Refusal can have. They are saved by their texts.
+// told are the errors that a Conflict can have. They are saved by their texts.
 var told = []error{
 	ErrCycle, ErrParent, ErrChildren, ErrAbsent, ErrPlace, ErrTaken, ErrNoPlace, ErrFixed, ErrElsewhere, ErrRoom, ErrLimit,
-	ErrVersion, ErrPort, ErrSteps, world.ErrStale,
+	errVersion, ErrPort, ErrSteps, world.ErrStale,
 }
 
 // roomMost bounds the unused room that is restored with a saved tree, beyond the room of the new
@@ -253,7 +253,7 @@ var told = []error{
 const roomMost = 64 << 20
 
 // policyNames are their names.
-var policyNames = []string{"OnParentDeath", "OnChildDeath", "Places", "PlacesMax", "Refusals", "StepsMax"}
+var policyNames = []string{"OnParentDeath", "OnChildDeath", "Places", "PlacesMax", "ConflictsMax", "StepsMax"}
 
 // kept is how many of the policies must be the same in the world that loads the relation.
 const kept = 3
@@ -286,15 +286,15 @@ func (a adapter) LoadSaved(src []byte) error {
 			return fmt.Errorf("hierarchy: relation %q has %s %d, and was saved with %d", a.name, policyNames[i], own[i], n)
 		}
 	}
-	var refused []Refusal
+	var conflicts []Conflict
 	a.paths = a.paths[:0]
 	for range c.Count(5) {
-		f := Refusal{Change: c.Text(), Err: errorOf(c.Text()), Entity: c.Handle(), Other: c.Handle(), Path: extend.WordsOf[handle.Handle](&c)}
+		f := Conflict{Change: c.Text(), Err: errorOf(c.Text()), Entity: c.Handle(), Other: c.Handle(), Path: extend.WordsOf[handle.Handle](&c)}
 		if n := len(f.Path) - 1; n >= 0 && f.Path[n].Version() == 0 {
 			f.Path, f.Omitted = f.Path[:n], int(f.Path[n]>>handle.VersionBits)
 		}
-		if len(refused) < a.options.Refusals {
-			refused = append(refused, f)
+		if len(conflicts) < a.options.ConflictsMax {
+			conflicts = append(conflicts, f)
 		}
 	}
 	room, here := c.Numbers(), 0
@@ -315,7 +315,7 @@ func (a adapter) LoadSaved(src []byte) error {
 	if len(room) > 0 {
 		a.tree.restoreRoom(room)
 	}
-	a.refused, a.stale, a.retold = refused, true, true
+	a.conflicts, a.stale, a.retold = conflicts, true, true
 	return nil
 }
 
@@ -374,7 +374,7 @@ func (a adapter) PlanInsert(from any) (insert func(), err error) {
 	}
 	own := a.policies()
 	for i, name := range policyNames {
-		if name != "Refusals" && own[i] != x.policies[i] {
+		if name != "ConflictsMax" && own[i] != x.policies[i] {
 			return nil, fmt.Errorf("hierarchy: relation %q has %s %d, and that of the other world %d", a.name, name, own[i], x.policies[i])
 		}
 	}

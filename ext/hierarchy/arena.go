@@ -111,7 +111,7 @@ var defaultClasses = func() classes {
 }()
 
 // classes returns the sizes of buckets. It panics if they are not ascending.
-func (t *TreeOptions) classes() classes {
+func (t *Memory) classes() classes {
 	if t.Buckets == nil {
 		return defaultClasses
 	}

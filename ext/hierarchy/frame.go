@@ -14,13 +14,13 @@ import (
 //
 // Ownership: as for extend.Copy.
 type frozen struct {
-	tree    tree
-	refused []Refusal
-	paths   []handle.Handle // of the refusals
-	of      *changes        // from which it is updated
-	at      uint64          // which copy of the tree it is
-	times   changes         // when pages and runs had changed, for Reader.Diff
-	runs    extend.Runs[word]
+	tree      tree
+	conflicts []Conflict
+	paths     []handle.Handle // of the conflicts
+	of        *changes        // from which it is updated
+	at        uint64          // which copy of the tree it is
+	times     changes         // when pages and runs had changed, for Reader.Diff
+	runs      extend.Runs[word]
 }
 
 // copyNodes finds the pages of nodes that must be copied.

@@ -133,7 +133,7 @@ func (t *tree) node(h handle.Handle) (*word, error) {
 		at = t.dir.At(h)
 	}
 	if n := node(*at); n != 0 && n>>versionShift != node(h&handle.VersionMax) {
-		return nil, ErrVersion
+		return nil, errVersion
 	}
 	return at, nil
 }

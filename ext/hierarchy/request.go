@@ -101,15 +101,10 @@ func (r *Relation) MoveAt(by world.Actor, child, parent handle.Handle, place int
 	return r.do(by, child, change{op: opMoveAt, to: parent, place: clamp(place)})
 }
 
-// MoveBefore is Move to the place of another child, which moves back by one with those after it. It
-// is refused with ErrAbsent if that child has no parent.
+// MoveBefore is Move to the place of another child, whatever that place is by then; it moves back by
+// one with the children after it. It is refused with ErrAbsent if that child has no parent.
 func (r *Relation) MoveBefore(by world.Actor, child, sibling handle.Handle) error {
 	return r.do(by, child, change{op: opMoveBefore, to: sibling})
-}
-
-// MoveAfter is Move to the place after another child.
-func (r *Relation) MoveAfter(by world.Actor, child, sibling handle.Handle) error {
-	return r.do(by, child, change{op: opMoveAfter, to: sibling})
 }
 
 // Swap exchanges the places of two children, of one parent or of two: a trade, in
@@ -117,12 +112,6 @@ func (r *Relation) MoveAfter(by world.Actor, child, sibling handle.Handle) error
 // if one is an ancestor of the other.
 func (r *Relation) Swap(by world.Actor, a, b handle.Handle) error {
 	return r.do(by, a, change{op: opSwap, to: b})
-}
-
-// SwapPlaces exchanges the contents of two places of an entity's list: children or
-// nothing.
-func (r *Relation) SwapPlaces(by world.Actor, parent handle.Handle, i, j int) error {
-	return r.do(by, parent, change{op: opSwapPlaces, place: clamp(i), from: handle.Handle(clamp(j))})
 }
 
 // Sort sorts the children of an entity, holes last. With an idle *World, compare
@@ -171,26 +160,22 @@ func (r *Relation) SetPlaces(by world.Actor, parent handle.Handle, n int) error 
 	return r.do(by, parent, change{op: opSetPlaces, place: r.limit(n)})
 }
 
-// Put moves an entity to a free place of a parent, whatever its parent is, in one step:
-// at no time is it in two places, or in none. A list that is not fixed grows as far as
-// needed. It is refused with ErrTaken, or with ErrPlace for a place that does not
-// exist or exceeds Options.PlacesMax.
+// Put moves an entity to a free place of a parent, whatever its parent is, in one step: at no time
+// is it in two places, or in none. No other child moves. A list that is not fixed grows as far as
+// needed. It is refused with ErrTaken, or with ErrPlace for a place that does not exist or exceeds
+// Options.PlacesMax.
+//
+// With Free it is the first free place: in a list that is not fixed a hole or the end. An entity
+// that is in this list already stays at its place if no other is free. It is refused with ErrNoPlace
+// if a fixed list is full.
 func (r *Relation) Put(by world.Actor, child, parent handle.Handle, place int) error {
 	return r.do(by, child, change{op: opPut, to: parent, place: r.limit(place)})
 }
 
-// PutFree is Put into the first free place: in a list that is not fixed a hole or the
-// end. An entity that is in this list already stays at its place if no other is free. It is refused
-// with ErrNoPlace if a fixed list is full.
-func (r *Relation) PutFree(by world.Actor, child, parent handle.Handle) error {
-	return r.do(by, child, change{op: opPutFree, to: parent})
-}
-
-// Transfer is Put, or with a negative place PutFree, of an entity that must be a
-// child of from, or a root if from is None. Of two requests for the same item the first is
-// done; the other is refused with ErrElsewhere.
-func (r *Relation) Transfer(by world.Actor, child, from, to handle.Handle, place int) error {
-	return r.do(by, child, change{op: opTransfer, to: to, from: from, place: r.limit(place)})
+// PutFrom is Put of an entity that must be a child of from, or a root if from is None. Of two
+// requests for the same item the first is done; the other is refused with ErrElsewhere.
+func (r *Relation) PutFrom(by world.Actor, child, from, to handle.Handle, place int) error {
+	return r.do(by, child, change{op: opPutFrom, to: to, from: from, place: r.limit(place)})
 }
 
 // mayAtOnce reports whether by is the idle world. Then the usual case of a change
@@ -201,7 +186,7 @@ func (r *Relation) mayAtOnce(by world.Actor) bool {
 }
 
 // do makes a change: at once with an idle world, otherwise by a request.
-func (r *Relation) do(by world.Actor, h handle.Handle, c change) error {
+func (r *Relation) do(by engine.Actor, h handle.Handle, c change) error {
 	w, ok := r.requests.Check(by).(*engine.World)
 	if !ok {
 		return r.requests.Send(by, h, c)
@@ -248,7 +233,7 @@ func (r *Relation) apply(h handle.Handle, c *change) engine.Outcome {
 	case ErrAbsent:
 		return engine.Missing
 	default:
-		r.refuse(Refusal{Change: c.op.String(), Entity: h, Other: c.to, Err: err})
+		r.note(Conflict{Change: c.op.String(), Entity: h, Other: c.to, Err: err})
 		return engine.Refused
 	}
 }
@@ -279,7 +264,7 @@ func (r *Relation) change(h handle.Handle, c *change) error {
 	switch c.op {
 	case opAdd:
 		parent = h
-	case opSwap, opMoveBefore, opMoveAfter:
+	case opSwap, opMoveBefore:
 		parent = handle.None
 	case opRemove:
 		return r.removeOne(h, c)
@@ -319,7 +304,7 @@ func (r *Relation) leaveChildren(h handle.Handle) error {
 		return nil
 	}
 	switch r.options.OnParentDeath {
-	case Destroy, Refuse:
+	case Destroy, SpareParent:
 		return ErrChildren
 	case Grandparent:
 		r.passOn(h, func(handle.Handle) bool { return false })
@@ -340,9 +325,9 @@ func (r *Relation) limit(place int) int32 {
 	return clamp(place)
 }
 
-// refuse remembers a refused request.
-func (r *Relation) refuse(f Refusal) {
-	if len(r.refused) == r.options.Refusals {
+// note remembers a conflict.
+func (r *Relation) note(f Conflict) {
+	if len(r.conflicts) == r.options.ConflictsMax {
 		return
 	}
 	if f.Err == ErrCycle {
@@ -350,15 +335,15 @@ func (r *Relation) refuse(f Refusal) {
 		r.paths = append(r.paths, r.tree.path...)
 		f.Path, f.Omitted = r.paths[from:len(r.paths):len(r.paths)], r.tree.omitted
 	}
-	r.refused, r.retold = append(r.refused, f), true
+	r.conflicts, r.retold = append(r.conflicts, f), true
 }
 
-// forget drops what earlier refreshes refused.
+// forget drops the conflicts of earlier refreshes.
 func (r *Relation) forget() {
 	if r.stale {
-		r.retold = r.retold || len(r.refused) > 0
-		clear(r.refused)
-		r.refused, r.paths, r.stale = r.refused[:0], r.paths[:0], false
+		r.retold = r.retold || len(r.conflicts) > 0
+		clear(r.conflicts)
+		r.conflicts, r.paths, r.stale = r.conflicts[:0], r.paths[:0], false
 	}
 }
 

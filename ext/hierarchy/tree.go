@@ -50,8 +50,8 @@ type tree struct {
 	changes  *changes // nil unless there are copies of the tree
 }
 
-// TreeOptions shape the memory of a relation. The zero value means the defaults.
-type TreeOptions struct {
+// Memory shape the memory of a relation. The zero value means the defaults.
+type Memory struct {
 	// Buckets are the sizes of buckets, ascending: how many children one holds.
 	// Beyond the largest, each size is twice the one
 	// before. The default goes up by halves from 4.
@@ -67,7 +67,7 @@ type TreeOptions struct {
 
 // newTree makes an empty tree. It panics if the sizes of buckets are not
 // ascending or less than 1.
-func newTree(o TreeOptions) *tree {
+func newTree(o Memory) *tree {
 	c := o.classes()
 	t := &tree{
 		split: splitFor(1), records: []word{0, 0, noBucket}, owners: []handle.Handle{handle.None},
@@ -80,7 +80,7 @@ func newTree(o TreeOptions) *tree {
 
 // SizeNeeded returns how many bytes a relation with these options takes for that much
 // room.
-func (t TreeOptions) SizeNeeded(r Room) int {
+func (t Memory) SizeNeeded(r Room) int {
 	return (r.pages()*pageSize + max(r.Parents, 0)*(listWords+1) + r.bucketWords(t.classes())) * wordBytes
 }
 
@@ -89,7 +89,7 @@ type Room struct {
 	Entities int // entities that are parents or children, with handles in a row
 	Parents  int // of these, the ones that have children or were added
 	// Buckets is how many buckets of each size there are to be, in the order of
-	// TreeOptions.Buckets. While a list grows, it keeps its bucket until it
+	// Memory.Buckets. While a list grows, it keeps its bucket until it
 	// has the next.
 	Buckets []int
 	// Homes is over how many homes the entities are evenly spread, from 0 on. Default:

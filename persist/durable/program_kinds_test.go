@@ -152,10 +152,10 @@ var programs = []another{
 	{name: "limit of outboxes", listed: true, options: func(o *world.Options, _ *scheduler.Options) { o.OutboxRequests = 1 << 17 }},
 	{name: "rows of chunks", listed: true, options: func(o *world.Options, _ *scheduler.Options) { o.ChunkRowsMax = 1 << 9 }},
 	{name: "interval", listed: true, options: func(o *world.Options, _ *scheduler.Options) { o.TickInterval = time.Second }},
-	{name: "limits of a relation", listed: true, add: func(x *bank) { hierarchy.New(x.World, "crew", hierarchy.Options{Refusals: 9, PlacesMax: 9}) }, had: func(x *bank) {
+	{name: "limits of a relation", listed: true, add: func(x *bank) { hierarchy.New(x.World, "crew", hierarchy.Options{ConflictsMax: 9, PlacesMax: 9}) }, had: func(x *bank) {
 		hierarchy.New(x.World, "crew", hierarchy.Options{})
 	}},
-	{name: "limits of names", listed: true, add: func(x *bank) { names.New[string](x.World, "names", names.Options{LengthMax: 9, Refusals: 9}) }, had: func(x *bank) {
+	{name: "limits of names", listed: true, add: func(x *bank) { names.New[string](x.World, "names", names.Options{LengthMax: 9, ConflictsMax: 9}) }, had: func(x *bank) {
 		names.New[string](x.World, "names", names.Options{})
 	}},
 	{name: "limit of timers", listed: true, add: timers(timer.Options{Max: 9}), had: timers(timer.Options{})},

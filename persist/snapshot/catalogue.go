@@ -8,6 +8,7 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/form"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/schema"
@@ -58,7 +59,7 @@ func catalogueOf(w *world.World, v *engine.Survey, o *Options) (x *catalogue, er
 		x.Hooks = append(x.Hooks, format.Named{Name: h.Name(), At: i})
 	}
 	for i, e := range v.Extensions() {
-		shown, wrong := extend.StateOf(e, o.Codecs, true)
+		shown, wrong := form.StateOf(e, (*form.Codecs)(o.Codecs), true)
 		if wrong != nil {
 			return nil, fmt.Errorf("snapshot: extension %q: %w", extend.NameOf(e, i), wrong)
 		}
@@ -91,8 +92,9 @@ func catalogueOf(w *world.World, v *engine.Survey, o *Options) (x *catalogue, er
 	return x, err
 }
 
-// keep removes all kinds of requests from the list but those under way and those with the same
-// names.
+// keep removes all kinds of requests from the list but those that are under way in the world, and
+// those with the same names. It sets the form of each that stays; the error is about the first of
+// them whose payload has none. The world is idle, and stays as it is.
 func (c *catalogue) keep(w *world.World, v *engine.Survey, codecs *state.Codecs) (err error) {
 	used := map[string]bool{}
 	for from := range w.Shards() + 1 {
@@ -123,7 +125,7 @@ func findForm(n *format.Named, codecs *state.Codecs) (err error) {
 	if n.Of == nil || n.Form != nil {
 		return nil
 	}
-	if n.Form, err = extend.FormOf(codecs, n.Of, true); err == nil {
+	if n.Form, err = (*form.Codecs)(codecs).Form(n.Of, true); err == nil {
 		n.Type, n.Hash, n.Parts = n.Of.String(), shape.HashOf(n.Form), n.Form.Parts()
 	}
 	return err

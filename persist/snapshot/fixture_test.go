@@ -139,7 +139,7 @@ func newSea(t testing.TB, o world.Options, workers int) *sea {
 	x.plain = world.NewBundle[Plain](w).PlaceBy(func(p Plain) int { return int(p.Small) % w.Shards() })
 	x.order = world.RegisterFunc(w, "order", x.obey)
 	x.kin = hierarchy.New(w, "kin", hierarchy.Options{})
-	x.refs = hierarchy.New(w, "refs", hierarchy.Options{OnParentDeath: hierarchy.Refuse})
+	x.refs = hierarchy.New(w, "refs", hierarchy.Options{OnParentDeath: hierarchy.SpareParent})
 	x.names = names.New[string](w, "names", names.Options{})
 	x.observe("all", world.OnCreate|world.OnDestroy)
 	x.observe("changes", world.OnAdd|world.OnRemove|world.OnSet, x.extra)

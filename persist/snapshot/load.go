@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
@@ -26,7 +28,7 @@ import (
 // snapshot must be registered under the same name, and its values are read by the names of their
 // fields. Options.Changes declare exceptions, and PlanLoad lists them beforehand. What the snapshot
 // lacks stays as it is. Relations and names must have the options that they were saved with, except
-// the limits Refusals, PlacesMax and LengthMax: lists and names beyond them stay. If the world has
+// the limits ConflictsMax, PlacesMax and LengthMax: lists and names beyond them stay. If the world has
 // the same options and registrations in the same order, with the same types, Load compares its hash
 // with that of the saved one.
 //
@@ -355,7 +357,7 @@ func (l *loading) pass(c *extend.Cursor, n *format.Named, values int) {
 }
 
 // values reads values by a method of their form. After an error it reads nothing.
-func (l *loading) values(c *extend.Cursor, form extend.Form, read func([]byte, mem.Cells) ([]byte, error), values mem.Cells) {
+func (l *loading) values(c *extend.Cursor, form form.Form, read func([]byte, mem.Cells) ([]byte, error), values mem.Cells) {
 	if c.Err != nil {
 		return
 	}

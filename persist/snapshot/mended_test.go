@@ -141,7 +141,7 @@ func TestBytesMaxOfLists(t *testing.T) {
 		return append(binary.LittleEndian.AppendUint64(b, 1<<20), make([]byte, 24<<20)...)
 	}
 	err := snapshot.Load(bytes.NewReader(snapshot.Exchange(image, 'X', many)), mk(), snapshot.Options{})
-	require.ErrorContains(t, err, "1048576 refusals, more than 1024")
+	require.ErrorContains(t, err, "1048576 conflicts, more than 1024")
 }
 
 // TestWithinInit refuses to show entities that are not alive yet.
@@ -358,10 +358,10 @@ func TestSchedulerOfAnotherWorld(t *testing.T) {
 // TestRoomOfRelations gives a relation the room that it had: the loaded world refuses what the
 // saved one refuses, and is saved as the same bytes when both have done the same.
 func TestRoomOfRelations(t *testing.T) {
-	for _, tree := range []hierarchy.TreeOptions{{}, {ManualGrowth: true, Reserve: hierarchy.Room{Entities: 1000, Parents: 15, Buckets: []int{30, 10, 10}}}} {
+	for _, tree := range []hierarchy.Memory{{}, {ManualGrowth: true, Reserve: hierarchy.Room{Entities: 1000, Parents: 15, Buckets: []int{30, 10, 10}}}} {
 		mk := func() (*world.World, *hierarchy.Relation, *world.Bundle[Small]) {
 			w, b := bowl(world.Options{})
-			return w, hierarchy.New(w, "kin", hierarchy.Options{Tree: tree}), b
+			return w, hierarchy.New(w, "kin", hierarchy.Options{Memory: tree}), b
 		}
 		w, kin, b := mk()
 		hs, err := b.AppendN(nil, w, 200, nil)

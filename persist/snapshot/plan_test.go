@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/state"
@@ -24,7 +25,7 @@ type plannedType struct {
 	reflect.Type
 	values any // a slice
 	image  []byte
-	read   func(form extend.Form, image []byte, n int) (any, error)
+	read   func(form form.Form, image []byte, n int) (any, error)
 }
 
 func planned[T any](t *testing.T, dice *rand.Rand) plannedType {
@@ -34,9 +35,9 @@ func planned[T any](t *testing.T, dice *rand.Rand) plannedType {
 			fill(reflect.ValueOf(&values[i]).Elem(), dice)
 		}
 	}
-	f, err := extend.FormOf(new(state.Codecs), reflect.TypeFor[T](), true)
+	f, err := (*form.Codecs)(new(state.Codecs)).Form(reflect.TypeFor[T](), true)
 	require.NoError(t, err)
-	return plannedType{reflect.TypeFor[T](), values, f.AppendAll(nil, mem.CellsOf(values)), func(form extend.Form, image []byte, n int) (any, error) {
+	return plannedType{reflect.TypeFor[T](), values, f.AppendAll(nil, mem.CellsOf(values)), func(form form.Form, image []byte, n int) (any, error) {
 		read := make([]T, n)
 		rest, err := form.ReadAll(image, mem.CellsOf(read))
 		if err == nil && len(rest) > 0 {

@@ -6,11 +6,14 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/persist/internal/hash"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
@@ -183,7 +186,7 @@ func (s *saving) appendRows(dst []byte, shard int, chunks []format.Place, cuts *
 }
 
 // appendCells appends values.
-func (s *saving) appendCells(dst []byte, form extend.Form, values mem.Cells) []byte {
+func (s *saving) appendCells(dst []byte, form form.Form, values mem.Cells) []byte {
 	if form.ByCodec() {
 		s.codecs.Lock()
 		defer s.codecs.Unlock()
@@ -238,7 +241,7 @@ type Captured struct {
 	parts   []format.Part
 	bytes   [][]byte // by part: what it appends; nil for rows
 	frozen  *engine.Frozen
-	hashing extend.Hashing
+	hashing *hash.Later
 
 	mu   sync.Mutex // guards the rest, which is computed once
 	sure bool       // the hash is known
@@ -274,7 +277,7 @@ func Capture(w *world.World, o Options) (c *Captured, err error) {
 		}
 	}()
 	c.take()
-	c.hashing, err = extend.HashLater(w, s.o.Codecs, c.frozen.Has)
+	c.hashing, err = hash.NewLater(w, (*form.Codecs)(s.o.Codecs), c.frozen.Has)
 	if err != nil {
 		return nil, err
 	}

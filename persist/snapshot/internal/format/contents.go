@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/slots"
@@ -215,11 +217,11 @@ type Named struct {
 	Name  string
 	Type  string // empty if there are no values; of an extension its options
 	Hash  uint64 // of the form, or of the options that must be the same
-	Parts []extend.Part
+	Parts []form.Part
 
 	// What is not in the file, for package snapshot, which finds it in a world.
 	Of    reflect.Type // of the values, or nil
-	Form  extend.Form  // reads or writes the values
+	Form  form.Form    // reads or writes the values
 	At    int          // the number in the world that loads, or -1 if dropped
 	Saved extend.Saved // of an extension
 }
@@ -279,9 +281,9 @@ const namesMost = 64 << 20
 func ReadCatalogue(body []byte) (x *Catalogue, err error) {
 	x = new(Catalogue)
 	c := extend.Cursor{Rest: body, Most: namesMost}
-	field := func() extend.Field { return extend.Field{Path: c.Text(), Type: c.Text(), Offset: c.Int()} }
-	part := func() extend.Part {
-		return extend.Part{ByCodec: c.Flags(1) != 0, Offset: c.Int(), Size: c.Int(), Fields: listOf(&c, 3, field)}
+	field := func() form.Field { return form.Field{Path: c.Text(), Type: c.Text(), Offset: c.Int()} }
+	part := func() form.Part {
+		return form.Part{ByCodec: c.Flags(1) != 0, Offset: c.Int(), Size: c.Int(), Fields: listOf(&c, 3, field)}
 	}
 	for _, to := range x.Lists() {
 		*to = listOf(&c, 4, func() Named {

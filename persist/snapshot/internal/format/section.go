@@ -12,6 +12,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 	"github.com/zeebo/xxh3"
@@ -432,7 +434,7 @@ func CodecError(recovered any) error {
 	if recovered == nil {
 		return nil
 	}
-	var failed *extend.CodecError
+	var failed *form.CodecError
 	if err, ok := recovered.(error); ok && errors.As(err, &failed) {
 		return err
 	}
