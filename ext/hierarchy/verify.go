@@ -2,13 +2,15 @@ package hierarchy
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// verify looks at every word of a tree and returns what is wrong, if anything: all
-// that the invariants of tree, of buckets and of list promise. O(n).
-func (t *tree) verify() error {
+// verify looks at every word of a tree and returns what is wrong, if anything: all that the
+// invariants of tree, of buckets and of list promise. Of a tree that was loaded it counts the words
+// in buckets of lists. O(n).
+func (t *tree) verify(loaded bool) error {
 	if t.owners[0] != handle.None || t.list(0).link() != 0 {
 		return fmt.Errorf("list 0 is %#x, of %v", *t.list(0), t.owners[0])
 	}
@@ -16,9 +18,9 @@ func (t *tree) verify() error {
 	if err != nil {
 		return err
 	}
-	buckets := &buckets{tree: t, class: make([][]uint8, len(t.sectors)), live: make([]int, len(t.sectors))}
+	buckets := &buckets{tree: t, taken: make([][]bool, len(t.sectors)), live: make([]int, len(t.sectors))}
 	for first, s := range t.eachArena {
-		buckets.class[first] = make([]uint8, len(s.words))
+		buckets.taken[first] = make([]bool, len(s.words))
 	}
 	children, free, open := 0, 0, 0
 	for n := range uint32(len(t.owners)) {
@@ -47,7 +49,7 @@ func (t *tree) verify() error {
 	if free != 1 { // list 0
 		return fmt.Errorf("%d free records are lost", free-1)
 	}
-	if err := buckets.verify(); err != nil {
+	if err := buckets.verify(loaded); err != nil {
 		return err
 	}
 	return t.verifyRoots()
@@ -141,32 +143,35 @@ func (t *tree) verifyRoots() error {
 // buckets are those of lists and of the chains of free ones.
 type buckets struct {
 	tree  *tree
-	class [][]uint8 // by arena and word: 1 more than the class of the bucket that begins there, or 0
-	live  []int     // by arena
-	n     int
+	taken [][]bool // by arena and word: whether a bucket has it
+	live  []int    // by arena: words in buckets of lists
 }
 
-// add notes a bucket, and reports whether it is within the words and new.
+// add notes a bucket, and reports whether it is within the words and no other has them.
 func (b *buckets) add(at, class int) bool {
 	t, sector := b.tree, at>>sectorBits
 	if sector >= len(t.sectors) || class >= len(t.free) {
 		return false
 	}
 	first := int(t.sectors[sector].head)
-	of, p := b.class[first], at-first<<sectorBits
-	if t.classes.size(class) > len(of)-p || of[p] != 0 {
+	size, words := t.classes.size(class), b.taken[first]
+	if at -= first << sectorBits; size > len(words)-at || slices.Contains(words[at:at+size], true) {
 		return false
 	}
-	of[p] = uint8(class) + 1
-	b.live[first] += t.classes.size(class)
-	b.n++
+	for i := range words[at : at+size] {
+		words[at+i] = true
+	}
+	b.live[first] += size
 	return true
 }
 
 // verify adds the free buckets, and checks that each word is in one bucket.
-func (b *buckets) verify() error {
+func (b *buckets) verify(loaded bool) error {
 	t, live := b.tree, 0
 	for first, s := range t.eachArena {
+		if loaded {
+			s.live, t.live = b.live[first], t.live+b.live[first]
+		}
 		if live += s.live; b.live[first] != s.live || s.old && (t.sweep == 0 || s.live == 0) {
 			return fmt.Errorf("the arena of sector %d says that lists have %d words of it, and they have %d", first, s.live, b.live[first])
 		}
@@ -181,21 +186,10 @@ func (b *buckets) verify() error {
 			}
 		}
 	}
-	for first, of := range b.class {
-		for at := 0; at < len(of); {
-			if of[at] == 0 {
-				if t.sectors[first].old {
-					at++
-					continue
-				}
-				return fmt.Errorf("no bucket has the word %d of sector %d", at, first)
-			}
-			at += t.classes.size(int(of[at]) - 1)
-			b.n--
+	for first, words := range b.taken {
+		if at := slices.Index(words, false); at >= 0 && !t.sectors[first].old {
+			return fmt.Errorf("no bucket has the word %d of sector %d", at, first)
 		}
-	}
-	if b.n != 0 {
-		return fmt.Errorf("buckets overlap")
 	}
 	return nil
 }
