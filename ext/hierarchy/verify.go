@@ -2,7 +2,6 @@ package hierarchy
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 )
@@ -18,9 +17,9 @@ func (t *tree) verify(loaded bool) error {
 	if err != nil {
 		return err
 	}
-	buckets := &buckets{tree: t, taken: make([][]bool, len(t.sectors)), live: make([]int, len(t.sectors))}
+	buckets := &buckets{tree: t, class: make([][]uint8, len(t.sectors)), live: make([]int, len(t.sectors))}
 	for first, s := range t.eachArena {
-		buckets.taken[first] = make([]bool, len(s.words))
+		buckets.class[first] = make([]uint8, len(s.words))
 	}
 	children, free, open := 0, 0, 0
 	for n := range uint32(len(t.owners)) {
@@ -143,25 +142,25 @@ func (t *tree) verifyRoots() error {
 // buckets are those of lists and of the chains of free ones.
 type buckets struct {
 	tree  *tree
-	taken [][]bool // by arena and word: whether a bucket has it
-	live  []int    // by arena: words in buckets of lists
+	class [][]uint8 // by arena and word: 1 more than the class of the bucket that begins there, or 0
+	live  []int     // by arena
+	n     int
 }
 
-// add notes a bucket, and reports whether it is within the words and no other has them.
+// add notes a bucket, and reports whether it is within the words and new.
 func (b *buckets) add(at, class int) bool {
 	t, sector := b.tree, at>>sectorBits
 	if sector >= len(t.sectors) || class >= len(t.free) {
 		return false
 	}
 	first := int(t.sectors[sector].head)
-	size, words := t.classes.size(class), b.taken[first]
-	if at -= first << sectorBits; size > len(words)-at || slices.Contains(words[at:at+size], true) {
+	of, p := b.class[first], at-first<<sectorBits
+	if t.classes.size(class) > len(of)-p || of[p] != 0 {
 		return false
 	}
-	for i := range words[at : at+size] {
-		words[at+i] = true
-	}
-	b.live[first] += size
+	of[p] = uint8(class) + 1
+	b.live[first] += t.classes.size(class)
+	b.n++
 	return true
 }
 
@@ -186,10 +185,21 @@ func (b *buckets) verify(loaded bool) error {
 			}
 		}
 	}
-	for first, words := range b.taken {
-		if at := slices.Index(words, false); at >= 0 && !t.sectors[first].old {
-			return fmt.Errorf("no bucket has the word %d of sector %d", at, first)
+	for first, of := range b.class {
+		for at := 0; at < len(of); {
+			if of[at] == 0 {
+				if t.sectors[first].old {
+					at++
+					continue
+				}
+				return fmt.Errorf("no bucket has the word %d of sector %d", at, first)
+			}
+			at += t.classes.size(int(of[at]) - 1)
+			b.n--
 		}
+	}
+	if b.n != 0 {
+		return fmt.Errorf("buckets overlap")
 	}
 	return nil
 }
