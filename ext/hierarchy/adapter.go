@@ -34,17 +34,17 @@ func (a adapter) Children(h handle.Handle) ([]handle.Handle, bool) {
 func (a adapter) Parent(h handle.Handle) handle.Handle { return a.tree.parent(h) }
 
 // Fix is SetPlaces without the limit.
-func (a adapter) Fix(by any, parent handle.Handle, places int) error {
+func (a adapter) Fix(by engine.Actor, parent handle.Handle, places int) error {
 	c := change{op: opSetPlaces, place: clamp(places)}
-	if _, ok := engine.Is(by.(world.Actor)).(*engine.World); ok {
+	if _, ok := engine.Is(by).(*engine.World); ok {
 		return a.early(parent, &c)
 	}
-	return a.do(by.(world.Actor), parent, c)
+	return a.do(by, parent, c)
 }
 
 // Place is Put without the limit.
-func (a adapter) Place(by any, child, parent handle.Handle, place int) error {
-	return a.do(by.(world.Actor), child, change{op: opPut, to: parent, place: clamp(place)})
+func (a adapter) Place(by engine.Actor, child, parent handle.Handle, place int) error {
+	return a.do(by, child, change{op: opPut, to: parent, place: clamp(place)})
 }
 
 // Link is Put without the limit, or with a negative place AddChild, of an entity that the idle world

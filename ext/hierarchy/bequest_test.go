@@ -65,7 +65,7 @@ func bequeath(t *testing.T, rnd *rand.Rand) {
 		w.Refresh()
 		require.NoError(t, r.Verify())
 		var saved bytes.Buffer
-		require.NoError(t, snapshot.Save(&saved, w, snapshot.Options{}))
+		require.NoError(t, snapshot.Write(&saved, w, snapshot.Options{}))
 		to, _, _ := newWorld()
 		require.NoError(t, snapshot.Load(&saved, to, snapshot.Options{}))
 		to.Close()
@@ -84,6 +84,6 @@ func TestNumberMax(t *testing.T) {
 		return w
 	}
 	var saved bytes.Buffer
-	require.NoError(t, snapshot.Save(&saved, newWorld(), snapshot.Options{}))
+	require.NoError(t, snapshot.Write(&saved, newWorld(), snapshot.Options{}))
 	require.NoError(t, snapshot.Load(&saved, newWorld(), snapshot.Options{}))
 }

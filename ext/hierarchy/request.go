@@ -186,7 +186,7 @@ func (r *Relation) mayAtOnce(by world.Actor) bool {
 }
 
 // do makes a change: at once with an idle world, otherwise by a request.
-func (r *Relation) do(by world.Actor, h handle.Handle, c change) error {
+func (r *Relation) do(by engine.Actor, h handle.Handle, c change) error {
 	w, ok := r.requests.Check(by).(*engine.World)
 	if !ok {
 		return r.requests.Send(by, h, c)

@@ -26,7 +26,7 @@ func ExampleStore() {
 	ctx, stop := context.WithCancel(context.Background())
 
 	w, s, ships := newSea()
-	store, err := durable.Open(ctx, path, w, s, durable.Options{Every: time.Minute, Keep: 5})
+	store, err := durable.Open(ctx, path, w, s, durable.Options{Interval: time.Minute, Keep: 5})
 	fmt.Println(err)
 	ended := make(chan error)
 	go func() { ended <- s.Run(ctx) }()

@@ -91,7 +91,7 @@ var programs = []another{
 		x.s.MustAdd("more", func(*world.Build) func(*world.Context) { return func(*world.Context) {} }, scheduler.Global())
 	}},
 	{name: "also", listed: true, alone: true, add: func(x *bank) {
-		x.options.Snapshot.Also = append(x.options.Snapshot.Also, snapshot.Also{Name: "more", Save: func(dst []byte) []byte { return dst }, Load: func([]byte) error { return nil }})
+		x.options.Snapshot.Extras = append(x.options.Snapshot.Extras, snapshot.Extra{Name: "more", Append: func(dst []byte) []byte { return dst }, Read: func([]byte) error { return nil }})
 	}},
 	{name: "tag and its pin", listed: true, alone: true, add: func(x *bank) { x.Pin(world.Register[Knot](x.World, "knot")) }},
 	{name: "pin", add: func(x *bank) { x.Pin(x.shipOf) }},

@@ -48,7 +48,7 @@ func savedBay(t *testing.T) (image []byte, hs []handle.Handle) {
 	}
 	x.Refresh()
 	var saved bytes.Buffer
-	require.NoError(t, snapshot.Save(&saved, x.World, snapshot.Options{}))
+	require.NoError(t, snapshot.Write(&saved, x.World, snapshot.Options{}))
 	return saved.Bytes(), hs
 }
 
@@ -77,7 +77,7 @@ func TestExtensionOptions(t *testing.T) {
 	} {
 		plan, err := snapshot.PlanLoad(bytes.NewReader(image), w, snapshot.Options{})
 		require.NoError(t, err)
-		require.Len(t, plan.Refused(), 1)
+		require.Len(t, plan.Blocking(), 1)
 		require.Contains(t, plan.String(), want)
 		err = snapshot.Load(bytes.NewReader(image), w, snapshot.Options{})
 		require.ErrorIs(t, err, snapshot.ErrOtherWorld)
@@ -85,7 +85,7 @@ func TestExtensionOptions(t *testing.T) {
 		require.NoError(t, w.Err(), "the world is as it was")
 		require.False(t, w.Alive(hs[0]))
 		var now bytes.Buffer
-		require.NoError(t, snapshot.Save(&now, w, snapshot.Options{}))
+		require.NoError(t, snapshot.Write(&now, w, snapshot.Options{}))
 		plan, err = snapshot.PlanFiles(bytes.NewReader(image), &now, snapshot.Options{})
 		require.NoError(t, err)
 		require.Contains(t, plan.String(), want)
@@ -112,7 +112,7 @@ func TestExtensionLimits(t *testing.T) {
 		x := newBay(r, n)
 		plan, err := snapshot.PlanLoad(bytes.NewReader(image), x.World, snapshot.Options{})
 		require.NoError(t, err)
-		require.Empty(t, plan.Refused())
+		require.Empty(t, plan.Blocking())
 		require.Equal(t, r.ConflictsMax+r.PlacesMax+n.LengthMax+n.ConflictsMax > 0, strings.Contains(plan.String(), "has other limits, which count from now on: what is beyond them stays"))
 		require.NoError(t, snapshot.Load(bytes.NewReader(image), x.World, snapshot.Options{}))
 
@@ -131,7 +131,7 @@ func TestExtensionLimits(t *testing.T) {
 			require.ErrorIs(t, x.in.SetPlaces(x.World, hs[2], 10), hierarchy.ErrPlace)
 		}
 		var again bytes.Buffer
-		require.NoError(t, snapshot.Save(&again, x.World, snapshot.Options{}))
+		require.NoError(t, snapshot.Write(&again, x.World, snapshot.Options{}))
 		y := newBay(r, n)
 		require.NoError(t, snapshot.Load(&again, y.World, snapshot.Options{}))
 		was, err := state.StateHash(x.World, nil)

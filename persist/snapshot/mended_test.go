@@ -44,7 +44,7 @@ func bowl(o world.Options) (*world.World, *world.Bundle[Small]) {
 func saved(t testing.TB, w *world.World, o snapshot.Options) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, snapshot.Save(&b, w, o))
+	require.NoError(t, snapshot.Write(&b, w, o))
 	return b.Bytes()
 }
 
@@ -158,7 +158,7 @@ func TestWithinInit(t *testing.T) {
 		view, err := w.NewView()
 		require.NoError(t, err)
 		calls := []func(){
-			func() { _ = snapshot.Save(io.Discard, w, snapshot.Options{}) },
+			func() { _ = snapshot.Write(io.Discard, w, snapshot.Options{}) },
 			func() { _, _ = snapshot.Capture(w, snapshot.Options{}) },
 			func() { _, _ = view.Now() },
 		}
@@ -243,10 +243,10 @@ func TestGoexit(t *testing.T) {
 				require.NoError(t, x.Err())
 			}
 			x, o := mk(9, workers, 10) // of a hash, and then of a section
-			require.ErrorContains(t, snapshot.Save(io.Discard, x, o), "runtime.Goexit")
+			require.ErrorContains(t, snapshot.Write(io.Discard, x, o), "runtime.Goexit")
 			for _, end := range []func(){runtime.Goexit, func() { panic("ends") }} {
 				x, o = mk(9, workers, 0)
-				apart(func() { _ = snapshot.Save(&ends{left: 4, end: end}, x, o) })
+				apart(func() { _ = snapshot.Write(&ends{left: 4, end: end}, x, o) })
 				x, o = mk(0, workers, 0)
 				apart(func() { _ = snapshot.Load(&ends{left: 20, from: bytes.NewReader(image), end: end}, x, o) })
 				require.ErrorIs(t, x.Err(), world.ErrBroken)
@@ -344,7 +344,7 @@ func TestSchedulerOfAnotherWorld(t *testing.T) {
 	other, _ := crew("move")
 	const want = "Options.Scheduler of another world"
 	for _, call := range []func(){
-		func() { _ = snapshot.Save(io.Discard, other, snapshot.Options{Scheduler: s}) },
+		func() { _ = snapshot.Write(io.Discard, other, snapshot.Options{Scheduler: s}) },
 		func() { _ = snapshot.Load(bytes.NewReader(image), other, snapshot.Options{Scheduler: s}) },
 	} {
 		func() {

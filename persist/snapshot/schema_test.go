@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/state"
@@ -27,7 +28,7 @@ type valuesOf struct {
 // type of component that a world has.
 func packed[T any](t testing.TB, values ...T) valuesOf {
 	t.Helper()
-	f, err := extend.FormOf(codecs(), reflect.TypeFor[T](), true)
+	f, err := (*form.Codecs)(codecs()).Form(reflect.TypeFor[T](), true)
 	require.NoError(t, err)
 	return valuesOf{reflect.TypeFor[T](), f.AppendAll(nil, mem.CellsOf(values)), len(values)}
 }
@@ -39,7 +40,7 @@ func loadAs[T any](t testing.TB, from valuesOf, changes ...snapshot.Change) (val
 	if err != nil {
 		return nil, err
 	}
-	if refused := plan.Refused(); len(refused) > 0 {
+	if refused := plan.Blocking(); len(refused) > 0 {
 		return nil, fmt.Errorf("%w: %d differences: %v", snapshot.ErrOtherWorld, len(refused), refused)
 	}
 	values = make([]T, from.n)

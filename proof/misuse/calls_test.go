@@ -315,8 +315,8 @@ var misuseSections = []struct {
 			}
 			return err
 		}},
-		{call: "snapshot.Save", why: doneInLoop, do: func(x *misuseScene) error {
-			return snapshot.Save(io.Discard, x.w, snapshot.Options{Codecs: misuseCodecs(), Compression: snapshot.None})
+		{call: "snapshot.Write", why: doneInLoop, do: func(x *misuseScene) error {
+			return snapshot.Write(io.Discard, x.w, snapshot.Options{Codecs: misuseCodecs(), Compression: snapshot.None})
 		}},
 		{call: "snapshot.Capture", why: doneInLoop, do: func(x *misuseScene) error {
 			c, err := snapshot.Capture(x.w, snapshot.Options{Codecs: misuseCodecs()})
@@ -405,7 +405,7 @@ var misuseState = newMisuseScene(new(testing.T)).s.AppendState(nil)
 var misuseSnapshot = func() []byte {
 	var image bytes.Buffer
 	x := newMisuseScene(new(testing.T))
-	if err := snapshot.Save(&image, x.w, snapshot.Options{Codecs: misuseCodecs()}); err != nil {
+	if err := snapshot.Write(&image, x.w, snapshot.Options{Codecs: misuseCodecs()}); err != nil {
 		panic(err)
 	}
 	return image.Bytes()

@@ -354,7 +354,7 @@ func TestErrorOfAnImageChangesNothing(t *testing.T) {
 	}
 	x, y := newStill(t), newStill(t)
 	var whole bytes.Buffer
-	require.NoError(t, snapshot.Save(&whole, x.w, snapshot.Options{}))
+	require.NoError(t, snapshot.Write(&whole, x.w, snapshot.Options{}))
 	require.Error(t, same(y, "Load", func() error { return snapshot.Load(&whole, y.w, snapshot.Options{}) }))
 	kin := x.kin["orphan"].Save(nil)
 	for n := range kin {

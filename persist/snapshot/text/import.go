@@ -461,7 +461,7 @@ func (b *builder) parts() (parts []format.Part, err error) {
 	if b.names.Scheduler {
 		add(format.SchedulerSection, 0, b.body(sectionKey{format.SchedulerSection, 0}))
 	}
-	all(format.AlsoSection, "also", b.names.Also)
+	all(format.ExtraSection, "also", b.names.Extras)
 	return parts, err
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/slots"
@@ -215,11 +217,11 @@ type Named struct {
 	Name  string
 	Type  string // empty if there are no values; of an extension its options
 	Hash  uint64 // of the form, or of the options that must be the same
-	Parts []extend.Part
+	Parts []form.Part
 
 	// What is not in the file, for package snapshot, which finds it in a world.
 	Of    reflect.Type // of the values, or nil
-	Form  extend.Form  // reads or writes the values
+	Form  form.Form    // reads or writes the values
 	At    int          // the number in the world that loads, or -1 if dropped
 	Saved extend.Saved // of an extension
 }
@@ -227,14 +229,14 @@ type Named struct {
 const (
 	// Accumulates is in the hash of the form of a resource that has parts.
 	Accumulates = 1 << 63
-	// Optional is the hash of an Also that a world may lack; others have 0.
+	// Optional is the hash of an Extra that a world may lack; others have 0.
 	Optional = 1
 )
 
 // Catalogue lists everything that a snapshot has.
 type Catalogue struct {
-	Components, Messages, Resources, Kinds, Hooks, Extensions, Also, Systems, Balancers []Named
-	Scheduler                                                                           bool
+	Components, Messages, Resources, Kinds, Hooks, Extensions, Extras, Systems, Balancers []Named
+	Scheduler                                                                             bool
 }
 
 // Listed is the order of the lists in a snapshot, by the names that errors use.
@@ -242,7 +244,7 @@ var Listed = [...]string{"component", "message", "resource", "request", "hook", 
 
 // Lists returns the lists in the order of Listed.
 func (c *Catalogue) Lists() [len(Listed)]*[]Named {
-	return [...]*[]Named{&c.Components, &c.Messages, &c.Resources, &c.Kinds, &c.Hooks, &c.Extensions, &c.Also, &c.Systems, &c.Balancers}
+	return [...]*[]Named{&c.Components, &c.Messages, &c.Resources, &c.Kinds, &c.Hooks, &c.Extensions, &c.Extras, &c.Systems, &c.Balancers}
 }
 
 // List returns a list by its name in Listed, or nil.
@@ -282,11 +284,11 @@ func ReadCatalogue(body []byte) (x *Catalogue, err error) {
 	for _, to := range x.Lists() {
 		list := extend.ListOf[Named](&c, 4)
 		for i := range list {
-			n := Named{Name: c.Text(), Type: c.Text(), Hash: c.Number(), Parts: extend.ListOf[extend.Part](&c, 4)}
+			n := Named{Name: c.Text(), Type: c.Text(), Hash: c.Number(), Parts: extend.ListOf[form.Part](&c, 4)}
 			for k := range n.Parts {
-				p := extend.Part{ByCodec: c.Flags(1) != 0, Offset: c.Int(), Size: c.Int(), Fields: extend.ListOf[extend.Field](&c, 3)}
+				p := form.Part{ByCodec: c.Flags(1) != 0, Offset: c.Int(), Size: c.Int(), Fields: extend.ListOf[form.Field](&c, 3)}
 				for m := range p.Fields {
-					p.Fields[m] = extend.Field{Path: c.Text(), Type: c.Text(), Offset: c.Int()}
+					p.Fields[m] = form.Field{Path: c.Text(), Type: c.Text(), Offset: c.Int()}
 				}
 				n.Parts[k] = p
 			}

@@ -10,7 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/cbor"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/shape"
@@ -20,19 +21,19 @@ import (
 type Side struct {
 	Name   string // by which Changes call what has the type
 	Type   string
-	Parts  []extend.Part
+	Parts  []form.Part
 	Leaves []shape.Leaf // the fields in the parts
 }
 
 // Note says what becomes of a field, or of all of them.
 type Note struct {
 	Field, Was, Is, Text string
-	Refused              bool
+	Blocks               bool
 }
 
 // Convert returns a form that reads values of the saved form as values of own, which form reads. It
 // is nil for the notes alone. Some of them may say that this must not be.
-func Convert(changes Changes, saved, own Side, form extend.Form) (extend.Form, []Note) {
+func Convert(changes Changes, saved, own Side, form form.Form) (form.Form, []Note) {
 	p := &pairing{rules: changes.rulesOf(saved.Name, own.Name, paths(saved.Leaves), paths(own.Leaves))}
 	return p.convert(saved, own, form), p.notes
 }
@@ -55,7 +56,7 @@ func (p *pairing) say(how, path string, more ...string) string {
 }
 
 // convert returns a converter that reads values of one form as values of another.
-func (p *pairing) convert(saved, own Side, form extend.Form) *converter {
+func (p *pairing) convert(saved, own Side, form form.Form) *converter {
 	c := newConverter(saved.Parts, own.Parts, form)
 	p.match(saved.Leaves, own.Leaves, func(s, o *shape.Leaf) {
 		x := &c.parts[s.Part]
@@ -314,19 +315,19 @@ func paths(all []shape.Leaf) (list []string) {
 
 // What follows converts values, as the comparison has found.
 
-// converter is a extend.Form that reads values written by another form of the type. Each component
+// converter is a form.Form that reads values written by another form of the type. Each component
 // has one. Immutable.
 type converter struct {
-	extend.Form               // of the world's type
-	own         []extend.Part // of it
-	parts       []savedPart
-	least       int
-	flat        bool // values were saved as memory alone, and are only memory now
+	form.Form             // of the world's type
+	own       []form.Part // of it
+	parts     []savedPart
+	least     int
+	flat      bool // values were saved as memory alone, and are only memory now
 }
 
 // savedPart is a part of the saved form, and where it goes.
 type savedPart struct {
-	extend.Part
+	form.Part
 	to      int // of a codec's bytes: the part of the world's form, or -1
 	rewrite *rewriting
 	steps   []step // of the bytes that are memory
@@ -344,7 +345,7 @@ type step struct {
 }
 
 // newConverter returns a converter that reads values of the saved parts, and keeps nothing of them.
-func newConverter(saved, own []extend.Part, form extend.Form) *converter {
+func newConverter(saved, own []form.Part, form form.Form) *converter {
 	bytes := shape.Skip(saved)
 	c := &converter{Form: form, own: own, least: bytes.Least()}
 	for _, p := range saved {
