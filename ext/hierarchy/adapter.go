@@ -4,7 +4,6 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
-	"github.com/atoll-sim/atoll/world"
 )
 
 // adapter is a relation as the world sees it. It keeps its methods out of the
