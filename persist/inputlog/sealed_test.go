@@ -85,7 +85,7 @@ func newHarbor(workers int) *harbor {
 		}
 	})
 	x.hasher = state.NewHasher(w, tagCodecs())
-	x.hasher.Also("systems", x.s.AppendState)
+	x.hasher.Add("systems", x.s.AppendState)
 	return x
 }
 

@@ -64,7 +64,7 @@ func newSwitcher(t testing.TB) *switcher {
 		require.NoError(t, err)
 	}
 	x.hasher = state.NewHasher(w, nil)
-	x.hasher.Also("systems", x.s.AppendState)
+	x.hasher.Add("systems", x.s.AppendState)
 	return x
 }
 
