@@ -295,6 +295,32 @@ func savingCallbacks() []callbackRow {
 			x.newUnit(x.w)
 			return x.must(x.s.Step(x.t.Context()))
 		}},
+		{of: "inputlog.Options.Commit", on: onOther, do: func(x *callbackScene) string {
+			p := newPond(1, scheduler.Options{})
+			r := must(inputlog.NewRecorder(p.World, io.Discard, inputlog.Options{Codecs: plain(), Commit: func() error { x.fail(); return nil }}))
+			p.World.Refresh()
+			require.ErrorIs(x.t, p.World.Err(), world.ErrClosed, "nobody has seen what the log may lack")
+			require.Error(x.t, r.Close())
+			return x.told(p.World.Err(), "World.Err, the error of Step")
+		}},
+		{of: "inputlog.Options.OnFailed", on: onOther, do: func(x *callbackScene) string {
+			p, begun := newPond(1, scheduler.Options{}), false
+			r := must(inputlog.NewRecorder(p.World, io.Discard, inputlog.Options{
+				Codecs: codecs(func() {
+					if begun {
+						panic("misuse: the codec")
+					}
+				}, nothing),
+				Commit: func() error { return nil }, OnFailed: func(error) { x.fail() },
+			}))
+			port := must(p.World.OpenPort())
+			require.NoError(x.t, p.saved.CreateN(port, 1, nil))
+			begun = true
+			p.World.Refresh()
+			require.ErrorIs(x.t, p.World.Err(), world.ErrClosed)
+			require.Error(x.t, r.Close())
+			return x.told(p.World.Err(), "World.Err, the error of Step")
+		}},
 		{of: "inputlog.Open in", on: onCaller, twice: true, do: func(x *callbackScene) string {
 			_, err := inputlog.Open(failingReader{x, bytes.NewReader(misuseLog)})
 			return x.must(err)
