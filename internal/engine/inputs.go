@@ -24,12 +24,9 @@ func (w *World) RecordInputs(to extend.Recorder, changed func()) error {
 		return errors.New("world: the world's inputs are recorded already, by another Recorder or a durable.Store; close that first")
 	}
 	w.engine.Record(to)
-	if _, w.seals = to.(extend.Sealer); w.seals {
+	_, seals := to.(extend.Sealer)
+	if w.refuseChanges(seals); seals {
 		changed = w.changedSealed
-	}
-	w.space.Refuse = nil
-	if w.seals {
-		w.space.Refuse = w.refuseSealed
 	}
 	w.logged.Store(to != nil || w.engine.Replay != nil)
 	w.changed = nil
@@ -38,6 +35,14 @@ func (w *World) RecordInputs(to extend.Recorder, changed func()) error {
 		w.leave()
 	}
 	return nil
+}
+
+// refuseChanges makes changes of the idle world panic, or ends that.
+func (w *World) refuseChanges(on bool) {
+	w.seals, w.space.Refuse = on, nil
+	if on {
+		w.space.Refuse = w.refuseSealed
+	}
 }
 
 // changedSealed closes a world that was changed although its ticks are sealed: no log has it.
@@ -114,6 +119,7 @@ func (r *Replayer) Close() {
 		return
 	}
 	r.w.engine.Replay = nil
+	r.w.refuseChanges(r.w.engine.Sealing())
 	r.w.logged.Store(r.w.engine.Recorded())
 	r.w.engine.Ports.Reopen()
 }
@@ -178,8 +184,13 @@ func (r *Replayer) Transfer(transfers []extend.Transfer) error {
 // Rung sets the rung of the next tick.
 func (r *Replayer) Rung(n uint8) { r.Replay.Rung = n }
 
-// Seal says whether the next tick was sealed.
-func (r *Replayer) Seal(sealed bool) { r.Sealed = sealed }
+// Seal says whether the next tick was sealed. If so, OnTick is refused what it was refused then.
+func (r *Replayer) Seal(sealed bool) {
+	r.Sealed = sealed
+	if sealed != r.w.seals {
+		r.w.refuseChanges(sealed)
+	}
+}
 
 // Switch sets which systems are switched before the next tick. They are good until then.
 func (r *Replayer) Switch(switches []extend.Switch) { r.Switches = switches }

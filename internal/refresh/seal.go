@@ -46,7 +46,7 @@ func (e *Engine) Seal() {
 	case f != nil:
 		x.on, f.Sealed = f.Sealed, false
 	default:
-		x.on = r != nil && r.sealer != nil
+		x.on = e.Sealing()
 	}
 	if !x.on {
 		return
@@ -69,6 +69,9 @@ func (e *Engine) Seal() {
 		r.finish()
 	}
 }
+
+// Sealing reports whether ticks that are recorded are sealed.
+func (e *Engine) Sealing() bool { return e.recording != nil && e.recording.sealer != nil }
 
 // Sealed reports whether Seal has fixed what the next refresh applies, and the Recorder has it.
 func (e *Engine) Sealed() bool { return e.seal.on && e.recording != nil }
@@ -141,7 +144,7 @@ func (e *Engine) fail(p queue.PendingRequest) {
 // must not be refreshed.
 func (e *Engine) Commit() error {
 	r := e.recording
-	if !e.seal.on || r == nil || r.sealer == nil {
+	if !e.seal.on || !e.Sealing() {
 		return nil
 	}
 	if e.seal.done {

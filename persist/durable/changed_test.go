@@ -86,6 +86,7 @@ func (x *harbour) hash(t *testing.T) state.Hash {
 // TestIdleChanges changes the idle world in each way that there is, and cuts the power when Wait
 // says that it is on disk: the world that comes back is as if nothing had happened.
 func TestIdleChanges(t *testing.T) {
+	notSealed(t)
 	for _, x := range []struct {
 		name   string
 		change func(x *harbour) error
@@ -165,6 +166,7 @@ func TestIdleChanges(t *testing.T) {
 
 // TestIdleOnTick does in OnTick what a replay does too, or cannot.
 func TestIdleOnTick(t *testing.T) {
+	notSealed(t)
 	for _, x := range []struct {
 		name   string
 		change func(x *harbour) error
@@ -208,6 +210,7 @@ func TestIdleOnTick(t *testing.T) {
 // TestSwitchedWhenever has another goroutine switch a system off while a tick goes on: the switch
 // counts from the next tick on, and the Store knows it.
 func TestSwitchedWhenever(t *testing.T) {
+	notSealed(t)
 	for _, when := range []string{"system", "condition", "OnTick", "Between"} {
 		for _, more := range []int{0, 1, 30} {
 			t.Run(fmt.Sprint(when, ", ticks behind: ", more), func(t *testing.T) {
@@ -259,6 +262,7 @@ func TestSwitchedWhenever(t *testing.T) {
 
 // TestIdleLooks looks at the idle world, and changes it in OnTick: nothing needs a snapshot.
 func TestIdleLooks(t *testing.T) {
+	notSealed(t)
 	path, disk := useDisk(t)
 	x, st := newHarbour(t, path, durable.Options{})
 	before, err := disk.List()
@@ -285,6 +289,7 @@ func TestIdleLooks(t *testing.T) {
 // TestIdleChangesFail lets each call of the disk fail, or the power go, around a change: the world
 // that comes back has it if Wait has said so, and is damaged never.
 func TestIdleChangesFail(t *testing.T) {
+	notSealed(t)
 	first, stride := 1, 1
 	switch {
 	case check.Enabled: // other calls with another seed
@@ -330,6 +335,7 @@ func TestIdleChangesFail(t *testing.T) {
 // TestIdleChangesNotSaved makes a change that cannot be captured: Wait says so, until a snapshot
 // has it.
 func TestIdleChangesNotSaved(t *testing.T) {
+	notSealed(t)
 	path, _ := useDisk(t)
 	x, st := newHarbour(t, path, durable.Options{})
 	view, err := x.NewView(x.ship)
@@ -352,6 +358,7 @@ func TestIdleChangesNotSaved(t *testing.T) {
 
 // TestIdleChangesAtOnce changes and saves from many goroutines while the scheduler runs.
 func TestIdleChangesAtOnce(t *testing.T) {
+	notSealed(t)
 	path, disk := useDisk(t)
 	x, st := newHarbour(t, path, durable.Options{})
 	ctx, stop := context.WithCancel(t.Context())
@@ -391,6 +398,7 @@ func TestIdleChangesAtOnce(t *testing.T) {
 
 // TestWaitBesideClose waits for a change that Close saves.
 func TestWaitBesideClose(t *testing.T) {
+	notSealed(t)
 	for range 20 {
 		path, _ := useDisk(t)
 		x := newBank(1)
@@ -454,6 +462,7 @@ func TestWorldClosedFirstNoLog(t *testing.T) {
 
 // TestWorldClosedFirst has what was done to the idle world before World.Close.
 func TestWorldClosedFirst(t *testing.T) {
+	notSealed(t)
 	for _, between := range []bool{true, false} {
 		path, _ := useDisk(t)
 		x := newBank(1)

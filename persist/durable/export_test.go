@@ -1,6 +1,16 @@
 package durable
 
-import "github.com/atoll-sim/atoll/internal/engine"
+import (
+	"os"
+
+	"github.com/atoll-sim/atoll/internal/engine"
+)
+
+// Sealed says that each Open has Options.Sync, so that each test runs in that way too:
+// ATOLL_SEALED=1 go test ./persist/durable.
+var Sealed = os.Getenv("ATOLL_SEALED") != ""
+
+func init() { syncAlways = Sealed }
 
 // Crash ends a Store as the death of its process would: nothing is written any more.
 func (s *Store) Crash() {

@@ -123,6 +123,15 @@ func useAs(t *testing.T, path string, disk func() files.Files) {
 	t.Cleanup(func() { files.Of = old })
 }
 
+// notSealed skips a test that changes the idle world, or lets the log fail or stand still, where all
+// ticks are sealed: sync_test.go has what happens there.
+func notSealed(t *testing.T) {
+	t.Helper()
+	if durable.Sealed {
+		t.Skip("ticks are sealed")
+	}
+}
+
 // observe returns all that can be seen of the entities.
 func (x *bank) observe() string {
 	var all []string

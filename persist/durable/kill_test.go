@@ -207,6 +207,7 @@ func (b *teller) read(in *bufio.Scanner, until string) (rest string, ok bool) {
 // TestKill kills a server in the middle of what it does, again and again: nothing that it told its
 // clients to be on disk is lost, or done twice, and no handle names two ships.
 func TestKill(t *testing.T) {
+	notSealed(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("a process is killed otherwise there")
 	}

@@ -30,7 +30,7 @@ type log struct {
 
 	mu struct {
 		sync.Mutex
-		more, room sync.Cond
+		more, room sync.Cond // something is to be written; something was
 		to         target // the present segment
 		begun      bool   // its head is in the queue, or was
 		queue      []piece
@@ -343,6 +343,16 @@ func (l *log) wait(ctx context.Context) error {
 		l.mu.waiting = slices.DeleteFunc(l.mu.waiting, func(y waiter) bool { return y.done == x.done })
 		return ctx.Err()
 	}
+}
+
+// commit waits until all ticks that are recorded now are on disk.
+func (l *log) commit() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.mu.err == nil && l.mu.synced < l.mu.recorded {
+		l.mu.room.Wait()
+	}
+	return l.mu.err
 }
 
 // end answers present and later waiters with what is on disk, now that nothing more is written.

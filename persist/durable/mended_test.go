@@ -73,6 +73,7 @@ func TestHeader(t *testing.T) {
 // TestAcrossClose plays the log of a process that was closed, and of the next, if the snapshot
 // between them is damaged. What the idle world was changed by between them is missed there.
 func TestAcrossClose(t *testing.T) {
+	notSealed(t)
 	for _, changed := range []bool{false, true} {
 		path, disk := useDisk(t)
 		x := newBank(1)
@@ -113,6 +114,7 @@ func TestAcrossClose(t *testing.T) {
 // TestPlayedIsSynced goes on behind a tick that was written and not synced when its process died:
 // it is on disk by then.
 func TestPlayedIsSynced(t *testing.T) {
+	notSealed(t)
 	path, disk := useDisk(t)
 	x := newBank(1)
 	st, err := x.open(path)

@@ -208,6 +208,7 @@ func TestOtherFiles(t *testing.T) {
 // TestSnapshotRemoved loses all snapshots but the first. If the log leads to its state, that makes
 // up for it. If not, because the idle world was changed, it is missed.
 func TestSnapshotRemoved(t *testing.T) {
+	notSealed(t)
 	for _, changed := range []bool{false, true} {
 		for _, closes := range []bool{false, true} {
 			path, disk := useDisk(t)
@@ -358,6 +359,7 @@ var waitNoMore = make(chan struct{})
 // TestSyncedIsTold records ticks while others are synced: what is told durable is what the sync
 // covers, and not what is recorded by now.
 func TestSyncedIsTold(t *testing.T) {
+	notSealed(t)
 	path, disk := t.TempDir(), &blocked{Disk: faulty.New()}
 	useAs(t, path, func() files.Files { return *disk })
 	x := newBank(1)

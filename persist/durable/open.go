@@ -40,6 +40,9 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	if o.LogBytes < 0 || o.Keep < 0 || o.Increments < 0 {
 		panic(fmt.Sprintf("durable: Open with LogBytes = %d, Keep = %d and Increments = %d; want more than 0, or 0 for the default", o.LogBytes, o.Keep, o.Increments))
 	}
+	if o.Sync = o.Sync || syncAlways && !o.NoLog; o.Sync && o.NoLog {
+		panic("durable: Open with Sync and NoLog; what a snapshot has is on disk long after it is seen, so leave one of them out")
+	}
 	if path == "" {
 		return nil, errNoPath
 	}
@@ -109,6 +112,9 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	opened = true
 	return store, nil
 }
+
+// syncAlways sets Options.Sync in each Open, for tests.
+var syncAlways bool
 
 // upgrade calls Options.Upgrade, which may create entities of this incarnation, and saves the
 // result. No log has it: if the process dies during the call, the next one calls it again.

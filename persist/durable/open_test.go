@@ -203,6 +203,7 @@ func TestDamaged(t *testing.T) {
 
 // TestSyncFails tells that inputs are not written any more, while the world goes on.
 func TestSyncFails(t *testing.T) {
+	notSealed(t)
 	path, disk := useDisk(t)
 	x := newBank(1)
 	var told []error
@@ -252,6 +253,7 @@ func (x *whisper) UnmarshalBinary(data []byte) error {
 // TestNotRecorded tells when something can be sent, or is sent, that cannot be recorded: nothing
 // after it is durable.
 func TestNotRecorded(t *testing.T) {
+	notSealed(t)
 	path, _ := useDisk(t)
 	x := newBank(1)
 	world.RegisterFunc(x.World, "closure", func(*world.EntityContext, func()) {})
@@ -360,6 +362,7 @@ func (f slowFile) Sync() error {
 
 // TestLogBytes lets ticks wait for a disk that is slower than they are, and no request be lost.
 func TestLogBytes(t *testing.T) {
+	notSealed(t)
 	path, disk := t.TempDir(), slow{faulty.New(), make(chan struct{}, 1000)}
 	useAs(t, path, func() files.Files { return disk })
 	for range 10 {

@@ -20,6 +20,7 @@ var errUser = errors.New("on purpose")
 // because the idle world was changed. That is told, the next snapshot has the change, and nothing
 // hangs or is lost.
 func TestSavePanics(t *testing.T) {
+	notSealed(t)
 	for name, fail := range map[string]func(){"panics": func() { panic(errUser) }, "exits": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
 			path, disk := useDisk(t)

@@ -26,6 +26,7 @@ import (
 // kind of thing: by Load, as a fork, from a Dir and by Open after Close. PlanLoad tells each
 // difference on which the hash depends. Where it tells none, the hash is the same.
 func TestPrograms(t *testing.T) {
+	notSealed(t)
 	turn := int(seed.Of(t) % 4)
 	for i, p := range programs {
 		base := another{name: "nothing", add: p.had}

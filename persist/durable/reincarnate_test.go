@@ -17,6 +17,7 @@ import (
 // TestReincarnateKept raises the number of the incarnation while a Store keeps the world. All that
 // is written later is lost.
 func TestReincarnateKept(t *testing.T) {
+	notSealed(t)
 	path, disk := useDisk(t)
 	x := newBank(1)
 	st, err := x.open(path)
@@ -33,6 +34,7 @@ func TestReincarnateKept(t *testing.T) {
 
 // TestReincarnateUnkept lets the disk fail: the number is not taken.
 func TestReincarnateUnkept(t *testing.T) {
+	notSealed(t)
 	path, disk := useDisk(t)
 	x := newBank(1)
 	st, err := x.open(path)

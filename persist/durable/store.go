@@ -56,6 +56,15 @@ type Options struct {
 	// one before, as snapshot.Dir says. The first of a process is whole. If one of them is damaged,
 	// the log since the last intact one makes up for it. Default: 0.
 	Increments int
+	// Sync makes an outcome, an answer, a frame or a message be on disk when anybody sees it, so that
+	// nobody calls Wait. Ticks are sealed: what a tick will apply is written to the log when it
+	// begins, while its systems run, and its refresh waits until that is on disk. A tick takes
+	// longer only where the disk takes longer than the systems, and scheduler.Stats.Commit says by
+	// how much. inputlog.Options.Commit says what else changes: the idle world cannot be changed by
+	// the program, except in New and Upgrade. If the log cannot be written, the world is closed
+	// before anybody sees what may be lost; requests whose outcome is then world.Unknown may be in
+	// the log or not, and those with world.Closed are not. It needs a log.
+	Sync bool
 	// NoLog keeps only snapshots: after a crash the world is that of the last one. It is for
 	// systems that are not deterministic, because they read a socket, say.
 	NoLog bool
@@ -223,7 +232,8 @@ func (s *Store) Durable() uint64 {
 	return s.log.durable()
 }
 
-// Wait waits until everything that has been applied by now is on disk. If a goroutine learns an
+// Wait waits until everything that has been applied by now is on disk: with Options.Sync that is so
+// already. If a goroutine learns an
 // outcome before it calls Wait, that is not lost once Wait has returned nil. Wait takes as long as
 // one or two syncs of the disk, or as a snapshot if the idle world was changed outside of ticks.
 // Such a change counts from the end of its function of Scheduler.Between, any other from the next
@@ -234,8 +244,11 @@ func (s *Store) Wait(ctx context.Context) error {
 	if s.o.NoLog {
 		return s.Save(ctx)
 	}
-	if s.closed.Load() {
+	switch {
+	case s.closed.Load():
 		return ErrClosed
+	case s.o.Sync: // nobody knows of what is not on disk
+		return s.Err()
 	}
 	return s.log.wait(ctx)
 }
@@ -463,9 +476,11 @@ func (s *Store) create(n uint64) (files.File, error) {
 // state.
 func (s *Store) record(n note, hash bool) error {
 	return aside.Do("a function that hashes the state", func() error {
-		r, err := inputlog.NewRecorder(s.w, s.log, inputlog.Options{
-			Codecs: s.o.Snapshot.Codecs, Note: n.append(nil), NoHash: !hash, OnEnd: s.log.stop, OnChange: s.changed,
-		})
+		o := inputlog.Options{Codecs: s.o.Snapshot.Codecs, Note: n.append(nil), NoHash: !hash, OnEnd: s.log.stop, OnChange: s.changed}
+		if s.o.Sync {
+			o.Commit, o.OnFailed = s.log.commit, func(err error) { s.warn("request failed", "because", err) }
+		}
+		r, err := inputlog.NewRecorder(s.w, s.log, o)
 		if err == nil {
 			s.recorder = r
 		}

@@ -171,6 +171,7 @@ func TestUpgradeWithoutLog(t *testing.T) {
 
 // TestUpgradeGives handles of its own incarnation, whatever the process before it gave.
 func TestUpgradeGives(t *testing.T) {
+	notSealed(t)
 	for _, noLog := range []bool{true, false} {
 		path, disk := useDisk(t)
 		x := newBank(1)

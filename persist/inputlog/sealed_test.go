@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -317,6 +318,27 @@ func TestSealedIdle(t *testing.T) {
 	require.NotZero(t, before)
 	_, err = x.all.Create(x.World, tagged{}) // nothing is sealed any more
 	require.NoError(t, err)
+}
+
+// TestSealedWaits lets Commit take its time: that is neither in the duration of the tick nor an
+// overrun, and the statistics have it.
+func TestSealedWaits(t *testing.T) {
+	const wait = 20 * time.Millisecond
+	x := newHarbor(2)
+	var log bytes.Buffer
+	r := x.record(t, &log, func() error { time.Sleep(wait); return nil }, nil)
+	for range 3 {
+		require.NoError(t, x.s.Step(t.Context()))
+	}
+	var stats scheduler.Stats
+	x.s.Stats(&stats)
+	require.EqualValues(t, 3, stats.Commit.Count())
+	require.GreaterOrEqual(t, stats.Commit.Sum(), 3*wait)
+	require.Less(t, stats.Time.Sum(), stats.Commit.Sum())
+	require.NoError(t, r.Close())
+	require.NoError(t, x.s.Step(t.Context()))
+	x.s.Stats(&stats)
+	require.EqualValues(t, 3, stats.Commit.Count(), "of sealed ticks alone")
 }
 
 // TestSealedAllocates makes sealed ticks with requests: they allocate nothing.
