@@ -34,7 +34,7 @@ func Example_interest() {
 	if err != nil {
 		fmt.Println(err)
 	}
-	anna := set.Open(interest.Viewer{Entity: hs[0], Radius: 50, Margin: 5, Client: "anna"})
+	anna := set.Open(interest.ClientOptions{Entity: hs[0], Radius: 50, Margin: 5, User: "anna"})
 	step := func() {
 		if err := update(view, set); err != nil {
 			fmt.Println(err)
@@ -42,7 +42,7 @@ func Example_interest() {
 	}
 	step()
 	_ = hull.Set(w, hs[1], Hull{8})
-	_ = world.Flag(w, hs[2], cloaked)
+	_ = world.AddFlags(w, hs[2], cloaked)
 	w.Refresh()
 	step()
 	anna.Close()
@@ -88,13 +88,13 @@ func Example_interestRun() {
 	// [1 0 1 6 1 0 0 0 0 0 0 0 232 3 0 0 0 0 0 0 9]
 }
 
-func connect(set *interest.Set, ship handle.Handle, conn io.Writer) *interest.View {
-	return set.Open(interest.Viewer{Entity: ship, Radius: 50, Write: func(packet []byte) {
+func connect(set *interest.Clients, ship handle.Handle, conn io.Writer) *interest.Client {
+	return set.Open(interest.ClientOptions{Entity: ship, Radius: 50, Write: func(packet []byte) {
 		_, _ = conn.Write(packet)
 	}})
 }
 
-func tell(ctx context.Context, view *world.View, set *interest.Set) error {
+func tell(ctx context.Context, view *world.View, set *interest.Clients) error {
 	return set.Run(ctx, view, 0, 2, nil)
 }
 
@@ -105,7 +105,7 @@ func appendPosition(dst []byte, p *Position) []byte {
 
 func appendHull(dst []byte, h *Hull) []byte { return binary.AppendUvarint(dst, uint64(h.Points)) }
 
-func update(view *world.View, set *interest.Set) error {
+func update(view *world.View, set *interest.Clients) error {
 	frame, err := view.Now() // View.Capture, while the world ticks
 	if err != nil {
 		return err
@@ -115,24 +115,24 @@ func update(view *world.View, set *interest.Set) error {
 	return nil
 }
 
-func send(v *interest.View, p *interest.Packet) {
+func send(v *interest.Client, p *interest.Packet) {
 	for _, l := range p.Leaves {
-		fmt.Printf("%v: %d goes, gone %v\n", v.Client(), l.Slot, l.Gone)
+		fmt.Printf("%v: %d goes, gone %v\n", v.User(), l.Slot, l.Gone)
 	}
 	for _, r := range p.Rows {
 		does := "changes"
 		if r.Enter {
 			does = "comes"
 		}
-		fmt.Printf("%v: %d %s, columns %b, %d bytes\n", v.Client(), r.Slot, does, r.Columns, len(r.Bytes))
+		fmt.Printf("%v: %d %s, columns %b, %d bytes\n", v.User(), r.Slot, does, r.Columns, len(r.Bytes))
 	}
 }
 
 const cloaked = world.Flags(1)
 
 // cloaks hides ships with a cloak from all but themselves.
-func cloaks(f *world.Frame) func(*interest.View, handle.Handle) bool {
-	return func(v *interest.View, h handle.Handle) bool {
-		return f.Flags(h)&cloaked != 0 && v.Viewer().Entity != h
+func cloaks(f *world.Frame) func(*interest.Client, handle.Handle) bool {
+	return func(v *interest.Client, h handle.Handle) bool {
+		return f.Flags(h)&cloaked != 0 && v.Options().Entity != h
 	}
 }

@@ -80,7 +80,7 @@ type zone struct {
 	player   *world.Component[Player]
 	login    *world.Func[string]
 	view     *world.View
-	views    *interest.Set
+	views    *interest.Clients
 	db       *sql.DB
 	online   sync.Map     // the names of clients
 	clients  sync.RWMutex // each holds it for reading
@@ -189,7 +189,7 @@ func (z *zone) session(conn *websocket.Conn, name string) error {
 	}
 	defer func() { _ = port.Within(ctx).Destroy(me) }() // it waits if the queue is full
 	_ = z.login.Call(port, me, name)                    // it has room for that
-	view := z.views.Open(interest.Viewer{Entity: me, Radius: sight, Margin: 5, Bytes: packetMax, Write: func(packet []byte) {
+	view := z.views.Open(interest.ClientOptions{Entity: me, Radius: sight, Margin: 5, Bytes: packetMax, Write: func(packet []byte) {
 		late, done := context.WithTimeout(ctx, patience)
 		defer done()
 		_ = conn.Write(late, websocket.MessageBinary, packet) // if it fails, it closes the connection
@@ -234,7 +234,7 @@ func newZone() (*zone, error) {
 		err = z.db.QueryRowContext(ctx, `INSERT INTO players VALUES (?, ?) ON CONFLICT DO
 			UPDATE SET score = max(score, excluded.score) RETURNING score`, p.Name, p.Score).Scan(&score)
 		return score, err
-	}, async.Options{Again: true}) // it may run twice without harm
+	}, async.Options{Rerun: true}) // it may run twice without harm
 	z.login = world.RegisterFunc(w, "login", func(self *world.EntityContext, name string) {
 		_, _ = best.Go(self, self.Handle(), Player{Name: name})
 	})
@@ -248,7 +248,7 @@ func newZone() (*zone, error) {
 	hit := world.RegisterFunc(w, "hit", func(self *world.EntityContext, by Hit) {
 		h := health.Write(self)
 		if h.Points > 0 && h.Points <= by.Points {
-			_ = world.Flag(self, self.Handle(), dead)
+			_ = world.AddFlags(self, self.Handle(), dead)
 			_, _ = rise.After(self, self.Handle(), int(5*time.Second/tick), Rise{})
 			_ = killed.Call(self, by.By, self.Handle())
 		}
@@ -282,7 +282,7 @@ func live(b *world.Build) func(*world.Context) {
 	return func(c *world.Context) {
 		for _, m := range rises.All() {
 			health.Get(m.To).Points = health.Get(m.To).Max
-			_ = world.Unflag(c, m.To, dead)
+			_ = world.RemoveFlags(c, m.To, dead)
 		}
 		for _, m := range scores.All() { // also those of victims
 			if p := players.Get(m.To); p != nil {
