@@ -38,7 +38,7 @@
 //	divide a world by space                   package ext/region
 //	compare worlds, tick by tick              package persist/state
 //	record a world's inputs, replay them      package persist/inputlog
-//	save a world, go on from it               snapshot.Save, Load, of package persist/snapshot
+//	save a world, go on from it               snapshot.Write, Load, of package persist/snapshot
 //	save only what has changed                snapshot.Chain, snapshot.Merge, Dir.Increments
 //	survive the death of the process          package persist/durable
 //	try something out, or go back in time     snapshot.Capture, Captured.Load

@@ -142,7 +142,7 @@ func useNothing(x *featured, fill func(*world.World) error) (after, end func()) 
 
 func useDurable(x *featured, fill func(*world.World) error) (after, end func()) {
 	dir := must(os.MkdirTemp("", "compare"))
-	store := must(durable.Open(context.Background(), dir, x.World, x.s, durable.Options{New: fill, Every: -1}))
+	store := must(durable.Open(context.Background(), dir, x.World, x.s, durable.Options{New: fill, Interval: -1}))
 	return func() {}, func() {
 		check(store.Close())
 		check(os.RemoveAll(dir))

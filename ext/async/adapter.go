@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
@@ -173,12 +175,12 @@ func (a adapter[A, R]) Measure(add func(extend.Measured)) {
 // coded shows the state of a Call.
 type coded[A, R any] struct {
 	*Call[A, R]
-	form extend.Form // of the arguments
+	form form.Form // of the arguments
 }
 
-// Coded returns what shows the state, with the arguments by a *state.Codecs.
-func (a adapter[A, R]) Coded(codecs any, toRead bool) (any, error) {
-	form, err := extend.FormOf(codecs, reflect.TypeFor[A](), toRead)
+// Coded returns what shows the state, with the arguments by codecs.
+func (a adapter[A, R]) Coded(codecs *form.Codecs, toRead bool) (any, error) {
+	form, err := codecs.Form(reflect.TypeFor[A](), toRead)
 	return coded[A, R]{a.Call, form}, err
 }
 

@@ -72,7 +72,7 @@ func openBank(t *testing.T, path string, again, gate bool, f func(ctx context.Co
 		}
 	})
 	var err error
-	x.store, err = durable.Open(t.Context(), path, w, x.s, durable.Options{Every: -1, New: func(w *world.World) error {
+	x.store, err = durable.Open(t.Context(), path, w, x.s, durable.Options{Interval: -1, New: func(w *world.World) error {
 		return holders.CreateN(w, 4, nil)
 	}})
 	require.NoError(t, err)

@@ -81,12 +81,12 @@ func (a adapter[K]) Forget() {}
 // AppendState appends all that decides what the names do next, for a hash of the
 // world's state.
 func (a adapter[K]) AppendState(dst []byte) []byte {
-	for _, v := range []int{a.options.LengthMax, a.options.Refusals, a.Len(), len(a.refused)} {
+	for _, v := range []int{a.options.LengthMax, a.options.ConflictsMax, a.Len(), len(a.conflicts)} {
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(v))
 	}
 	dst = append(dst, a.bindings()...)
-	for i := range a.refused {
-		f := &a.refused[i]
+	for i := range a.conflicts {
+		f := &a.conflicts[i]
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(f.Entity))
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(f.Holder))
 		dst = appendName(dst, &f.Name)
@@ -115,7 +115,7 @@ func (a adapter[K]) AppendSaved(dst []byte) []byte { return a.AppendState(dst) }
 // SavedOptions describes the options, and the kind of names, which must be the same.
 func (a adapter[K]) SavedOptions() (all, same string) {
 	same = "names of " + reflect.TypeFor[K]().Kind().String()
-	return fmt.Sprintf("%s, LengthMax %d, Refusals %d", same, a.options.LengthMax, a.options.Refusals), same
+	return fmt.Sprintf("%s, LengthMax %d, ConflictsMax %d", same, a.options.LengthMax, a.options.ConflictsMax), same
 }
 
 // LoadSaved gives names the bindings that AppendSaved wrote, and no others.
@@ -125,7 +125,7 @@ func (a adapter[K]) LoadSaved(src []byte) error {
 	a.count.Store(0)
 	c := extend.Cursor{Rest: src}
 	c.Take(8) // LengthMax: this world's limit applies from now on
-	most, bound, refused := c.Word64(), c.Word64(), c.Word64()
+	most, bound, conflicts := c.Word64(), c.Word64(), c.Word64()
 	for range min(bound, uint64(len(c.Rest))) {
 		h := handle.Handle(c.Word64())
 		name := readName[K](&c)
@@ -137,15 +137,15 @@ func (a adapter[K]) LoadSaved(src []byte) error {
 		a.byHandle.put(b)
 		a.count.Add(1)
 	}
-	a.refused = a.refused[:0]
-	if most = min(most, uint64(len(c.Rest))); refused > most {
-		return fmt.Errorf("names: %q has %d refusals, more than %d (%w)", a.name, refused, most, extend.ErrBody)
+	a.conflicts = a.conflicts[:0]
+	if most = min(most, uint64(len(c.Rest))); conflicts > most {
+		return fmt.Errorf("names: %q has %d conflicts, more than %d (%w)", a.name, conflicts, most, extend.ErrBody)
 	}
-	for range refused {
-		x := Refusal[K]{Entity: handle.Handle(c.Word64()), Holder: handle.Handle(c.Word64())}
+	for range conflicts {
+		x := Conflict[K]{Entity: handle.Handle(c.Word64()), Holder: handle.Handle(c.Word64())}
 		x.Name = readName[K](&c)
-		if len(a.refused) < a.options.Refusals {
-			a.refused = append(a.refused, x)
+		if len(a.conflicts) < a.options.ConflictsMax {
+			a.conflicts = append(a.conflicts, x)
 		}
 	}
 	a.stale = true

@@ -266,7 +266,7 @@ func TestRestored(t *testing.T) {
 			all = append(all, found[:]...)
 			if restore && tick == 3 {
 				var b bytes.Buffer
-				require.NoError(t, snapshot.Save(&b, g.World, snapshot.Options{Scheduler: g.s}))
+				require.NoError(t, snapshot.Write(&b, g.World, snapshot.Options{Scheduler: g.s}))
 				g = newGame(t, o, workers, space, nil)
 				require.NoError(t, snapshot.Load(&b, g.World, snapshot.Options{Scheduler: g.s}))
 				g.systems = systems

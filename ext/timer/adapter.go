@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/wheel"
@@ -113,12 +115,12 @@ func (a adapter[M]) Measure(add func(extend.Measured)) {
 // coded shows the state of Timers.
 type coded[M any] struct {
 	*Timers[M]
-	form extend.Form // of the messages
+	form form.Form // of the messages
 }
 
-// Coded returns what shows the state, with the messages by a *state.Codecs.
-func (a adapter[M]) Coded(codecs any, toRead bool) (any, error) {
-	form, err := extend.FormOf(codecs, reflect.TypeFor[M](), toRead)
+// Coded returns what shows the state, with the messages by codecs.
+func (a adapter[M]) Coded(codecs *form.Codecs, toRead bool) (any, error) {
+	form, err := codecs.Form(reflect.TypeFor[M](), toRead)
 	return coded[M]{a.Timers, form}, err
 }
 

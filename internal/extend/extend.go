@@ -5,8 +5,8 @@
 //
 // What an extension implements, in the order in which a refresh comes to it:
 //
-//	extension.go  Extension, which relations and names are; DyingSet; Family, Naming, Insertable
-//	late.go       Late: work when the rows are where they stay, such as timers; Coded
+//	extension.go  Extension, which relations and names are; DyingSet; Naming, Insertable
+//	late.go       Late: work when the rows are where they stay, such as timers
 //	derived.go    Derived: an index, which can be computed again
 //	framed.go     Framed: what frames can have a copy of; Runs copies memory in parts
 //	saved.go      Saved: what snapshots and hashes have

@@ -66,7 +66,7 @@ func newHarbourOf(t *testing.T, path string, o durable.Options, before func(*har
 		score := world.WriteResource[int](b)
 		return func(*world.Context) { *score++ }
 	}, scheduler.Global())
-	o.Every, o.New = -1, func(w *world.World) error { return x.ships.CreateN(w, 200, nil) }
+	o.Interval, o.New = -1, func(w *world.World) error { return x.ships.CreateN(w, 200, nil) }
 	o.Snapshot = snapshot.Options{Compression: snapshot.None}
 	before(x)
 	st, err := durable.Open(t.Context(), path, w, x.s, o)

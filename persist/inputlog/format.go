@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/zeebo/xxh3"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -292,10 +294,10 @@ func unexplained(drawn, before uint32, bytes int) int {
 // kind is how requests of one kind are recorded.
 type kind struct {
 	store.Description
-	form  extend.Form // of its value; nil: it has none, or is not recorded
-	of    *mem.Type   // of the payload, if all of it is the value; nil otherwise
-	whole bool        // the form is the memory of the payload
-	shape string      // compared to find out whether two worlds have the same
+	form  form.Form // of its value; nil: it has none, or is not recorded
+	of    *mem.Type // of the payload, if all of it is the value; nil otherwise
+	whole bool      // the form is the memory of the payload
+	shape string    // compared to find out whether two worlds have the same
 }
 
 // learn appends the kinds of the world that all does not have. If some cannot be recorded,
@@ -306,7 +308,7 @@ func learn(all []kind, kinds store.Kinds, codecs *state.Codecs) ([]kind, error) 
 		d, t := kinds.Describe(i)
 		k := kind{Description: d, shape: d.Name}
 		if t != nil && !d.Asks {
-			form, err := extend.FormOf(codecs, t, true)
+			form, err := (*form.Codecs)(codecs).Form(t, true)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("inputlog: %s cannot be recorded: %w", d.Name, err))
 				continue

@@ -317,7 +317,7 @@ func part(n uint64) func(*fixture) {
 }
 
 func weather(text string) func(*fixture) {
-	return func(f *fixture) { f.hasher.Also("weather", func(dst []byte) []byte { return append(dst, text...) }) }
+	return func(f *fixture) { f.hasher.Add("weather", func(dst []byte) []byte { return append(dst, text...) }) }
 }
 
 // TestSame checks that worlds that were made alike have the same hash, and that

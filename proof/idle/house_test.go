@@ -144,7 +144,7 @@ func newHouse(seed uint64, s shape) *house {
 	h.era = world.RegisterResource(w, "era", Era(0))
 	world.RegisterAccumulator(w, "sum", func(total, part *Sum) { *total += *part })
 	h.repair = world.RegisterFunc(w, "repair", h.repairs)
-	h.crews = hierarchy.New(w, "crew", hierarchy.Options{Tree: limits.crews})
+	h.crews = hierarchy.New(w, "crew", hierarchy.Options{Memory: limits.crews})
 	h.holds = hierarchy.New(w, "hold", hierarchy.Options{Places: 3, PlacesMax: limits.places, OnParentDeath: hierarchy.Orphan, OnChildDeath: hierarchy.Hole})
 	h.labels = names.New[string](w, "label", names.Options{LengthMax: limits.label})
 	h.fuses = timer.New(w, "fuse", h.hits, timer.Options{Max: limits.fuses})
@@ -180,7 +180,7 @@ func newHouse(seed uint64, s shape) *house {
 type limits struct {
 	indexes                      uint32
 	outbox, places, label, fuses int
-	crews                        hierarchy.TreeOptions
+	crews                        hierarchy.Memory
 }
 
 // draw makes some of the limits low.
@@ -352,7 +352,7 @@ func (h *house) fights(b *world.Build) func(*world.Context) {
 			case 12:
 				_ = h.repair.Call(c, before, int32(dice.IntN(9)))
 			case 13:
-				_ = h.holds.PutFree(c, e, before)
+				_ = h.holds.Put(c, e, before, hierarchy.Free)
 			}
 			before = e
 		}

@@ -49,7 +49,7 @@ func TestFaultyDisk(t *testing.T) {
 				}
 				what := fmt.Sprintf("life %d, %s at call %d", life, fault.Name, at)
 				x := newTown(1+dice.IntN(3), dice.IntN(3))
-				x.options.Every = -1
+				x.options.Interval = -1
 				st, err := durable.Open(context.Background(), path, x.World, x.s, x.options)
 				if err != nil {
 					require.True(t, life == 1 && (errors.Is(err, faulty.ErrDisk) || errors.Is(err, durable.ErrDamaged)), "%s: %v", what, err)
