@@ -480,52 +480,6 @@ func (t *tree) enter(number uint32, child handle.Handle, where insertMode, place
 	t.link(child, number, place)
 }
 
-// bequest is what an entity leaves that dies or is removed: the children that live on, at the
-// beginning of its list's bucket, and to whom. The bucket is taken from the list, so that children
-// are neither copied nor noted, and each is linked once, to its new parent.
-//
-//	passOn   while all links are there: who lives on, and the heir
-//	take     the bucket; the children that die are unlinked. The link of the others is out of date
-//	adopt    when all who die are gone: the children go behind the heir's own
-type bequest struct {
-	to    handle.Handle
-	list  uint32
-	class int // of the bucket
-	start int
-	n     int // children
-}
-
-// adopt gives the children to a parent whose list has, or gets, room for all of them. It reports
-// false if it has done nothing. An empty list gets the bucket, unless a sweep empties its arena.
-func (t *tree) adopt(b *bequest) bool {
-	number, err := t.listOf(b.to)
-	if err != nil {
-		return false
-	}
-	l := t.list(number)
-	place, children := l.places(), t.bucket(b.start, b.n)
-	switch {
-	case l.is(fixed):
-		return false
-	case place == 0 && !t.shrinks(b.class, b.n) && !t.arenaAt(b.start).old:
-		t.freeBucket(l)
-		l.setBucket(b.start, b.class)
-		b.class = noBucket
-	case t.makeRoom(number, place+b.n) != nil:
-		return false
-	default:
-		copy(t.bucket(l.start(), place+b.n)[place:], children)
-	}
-	t.touchPlaces(number, place, place+b.n)
-	for i, child := range children {
-		t.link(child, number, place+i)
-	}
-	l.setPlaces(place + b.n)
-	l[listState] += word(b.n) * childOne
-	t.links += b.n
-	return true
-}
-
 // unlinkChildren makes the children of a list roots, and appends those that have children
 // to parents, unless that is nil.
 func (t *tree) unlinkChildren(number uint32, parents *[]handle.Handle) {
@@ -533,14 +487,8 @@ func (t *tree) unlinkChildren(number uint32, parents *[]handle.Handle) {
 		if child == handle.None {
 			continue
 		}
-		at := t.dir.At(child)
-		if n := node(*at); !n.hasList() {
-			t.touchNode(child)
-			*at = 0
-			continue
-		}
 		t.unlink(child)
-		if parents != nil {
+		if parents != nil && t.look(child) != 0 {
 			*parents = append(*parents, child)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // Verify checks a tree's invariants.
-func (t *tree) Verify() error { return t.verify() }
+func (t *tree) Verify() error { return t.verify(false) }
 
 // OpenLists returns how many lists are noted to have gaps.
 func (t *tree) OpenLists() int { return len(t.open) }
@@ -36,7 +36,7 @@ func (r *Relation) Verify() error {
 			return errVersion
 		}
 	}
-	return r.tree.verify()
+	return r.tree.verify(false)
 }
 
 // Clone returns a conflict, with paths that stay.

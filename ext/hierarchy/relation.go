@@ -9,35 +9,6 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// OnParentDeath is what becomes of the children when an entity dies.
-type OnParentDeath uint8
-
-// The policies for children.
-const (
-	// Destroy destroys them too, and their descendants, in the same refresh, whatever their
-	// shards.
-	Destroy OnParentDeath = iota
-	// Orphan leaves them without a parent.
-	Orphan
-	// Grandparent gives them to the nearest living ancestor, after its other children. If there is
-	// none, or its list is fixed and full, they become orphans.
-	Grandparent
-	// SpareParent spares the parent instead: an entity that has a living child is not destroyed, and
-	// the outcome of the request is Refused. Later requests on it in the same refresh are Gone all
-	// the same. If the entity dies with a parent in another relation, its children become orphans.
-	// An entity that its last reference.Owner released is spared as well. It has no owner then; a
-	// system that finds it in Reader.Conflicts may destroy it later.
-	SpareParent
-)
-
-// String returns the policy as a lower-case word.
-func (o OnParentDeath) String() string {
-	if o > SpareParent {
-		return "unknown"
-	}
-	return [...]string{"destroy", "orphan", "grandparent", "spare"}[o]
-}
-
 // Options shape a relation. The zero value means the defaults.
 type Options struct {
 	// OnParentDeath is what becomes of the children when an entity dies. Default:
@@ -253,10 +224,4 @@ func (r *Relation) mustIdle(call string) {
 func (r *Relation) forCall(call string) *tree {
 	r.mustIdle(call)
 	return r.tree
-}
-
-// policies are the options that decide what the relation does.
-func (r *Relation) policies() []int {
-	o := r.options
-	return []int{int(o.OnParentDeath), int(o.OnChildDeath), o.Places, o.PlacesMax, o.ConflictsMax, o.StepsMax}
 }
