@@ -26,7 +26,7 @@ type Optioned interface {
 // ErrImage is wrapped by errors about a state that no world can have.
 var ErrImage = slots.ErrImage
 
-// ReadAlso returns what the Also of a name has saved in a snapshot, or nil if it has none. It reads
-// the whole snapshot, without a world. Package snapshot sets it when the program starts. The error
-// is that of snapshot.Verify.
-var ReadAlso func(src io.Reader, name string) ([]byte, error)
+// ReadExtra returns what the Extra of a name has appended in a snapshot, or nil if it has none. It
+// reads the whole snapshot, without a world. Package snapshot sets it when the program starts. The
+// error is that of snapshot.Verify.
+var ReadExtra func(src io.Reader, name string) ([]byte, error)

@@ -185,7 +185,7 @@ func logSince(dir *snapshot.Dir, found snapshot.Found) (bool, error) {
 	}
 	defer in.Close()
 	var m mark
-	body, err := extend.ReadAlso(in, markName)
+	body, err := extend.ReadExtra(in, markName)
 	if err == nil && body != nil {
 		extra := m.extra()
 		err = extra.Read(body)

@@ -49,13 +49,6 @@ func ExampleDropped() {
 	// Output: [{Points:7}] <nil>
 }
 
-// A number becomes the nearest that there is.
-func ExampleNarrowed() {
-	file := exampleSaved("health", struct{ Points float64 }{7.9})
-	exampleLoad[exampleHealth](file, "health", snapshot.Narrowed("health", "Points"))
-	// Output: [{Points:7}] <nil>
-}
-
 // A function makes new values of old ones.
 func ExampleMigrated() {
 	type oldHealth struct{ Whole, Tenths int64 }

@@ -39,7 +39,6 @@ func TestForgedNames(t *testing.T) {
 		world.Register[mixed](w, "it")
 		o := snapshot.Options{Codecs: codecs(), Changes: []snapshot.Change{
 			snapshot.Dropped("it", "A", "Label", "Items", "B"), snapshot.RenamedField("it", "Items.Name", "Items.X"), snapshot.RenamedField("it", "B", "C"),
-			snapshot.Narrowed("it", "A", "B"),
 		}}
 		_, planned := snapshot.PlanLoad(bytes.NewReader(image), w, o)
 		err := snapshot.Load(bytes.NewReader(image), w, o)

@@ -202,7 +202,7 @@ func (l *loading) parts() error {
 		last = at
 		counts[s.Kind]++
 		if err := inOrder(l.part, l.c.End); err != nil {
-			return l.within(s, err)
+			return format.Within(s, err)
 		}
 		if err := l.next(); err != nil {
 			return err
@@ -368,16 +368,6 @@ func (l *loading) values(c *extend.Cursor, form form.Form, read func([]byte, mem
 	c.Rest, c.Err = read(c.Rest, values)
 }
 
-// within adds the section to an error.
-func (l *loading) within(s *format.Section, err error) error {
-	for _, own := range []error{ErrAltered, ErrOtherWorld, ErrTooLarge} {
-		if errors.Is(err, own) {
-			return fmt.Errorf("%w (%v)", err, s)
-		}
-	}
-	return format.Altered("%v: %w", s, err)
-}
-
 // What follows loads what is not in the rows.
 
 // world loads what shapes the world as a whole.
@@ -388,7 +378,7 @@ func (l *loading) world() error {
 	}
 	x := format.ReadState(&l.c)
 	if err := l.c.End(); err != nil {
-		return l.within(s, err)
+		return format.Within(s, err)
 	}
 	own := l.v.State()
 	if len(x.Hooks) != len(l.names.Hooks) || x.Tick != l.head.Tick {
@@ -405,7 +395,7 @@ func (l *loading) world() error {
 	})...)
 	slices.Sort(x.Pinned)
 	if err := inOrder(func() error { return l.c.Err }, func() error { return l.into.World(x) }); err != nil {
-		return l.within(s, err)
+		return format.Within(s, err)
 	}
 	return nil
 }
@@ -435,7 +425,7 @@ func (l *loading) part() error {
 		if body, n := body(), list[s.Number]; n.At >= 0 {
 			l.also = append(l.also, func() error {
 				if err := l.o.Extras[n.At].Read(body); err != nil {
-					return fmt.Errorf("snapshot: also %q: %w", n.Name, err)
+					return fmt.Errorf("snapshot: Extra %q: %w", n.Name, err)
 				}
 				return nil
 			})
@@ -549,7 +539,7 @@ func (l *loading) loadSystems(state []byte) error {
 	return l.o.Scheduler.LoadState(state)
 }
 
-func init() { extend.ReadAlso = readAlso }
+func init() { extend.ReadExtra = readExtra }
 
 // Info is the head of a snapshot.
 type Info struct {
@@ -599,8 +589,8 @@ func Verify(src io.Reader) (Info, error) {
 	return Info(x.Info), err
 }
 
-// readAlso is extend.ReadAlso.
-func readAlso(src io.Reader, name string) ([]byte, error) {
+// readExtra is extend.ReadExtra.
+func readExtra(src io.Reader, name string) ([]byte, error) {
 	r := format.SourceOf(src)
 	_, names, err := format.ReadHead(r)
 	if err != nil {

@@ -140,14 +140,6 @@ func Dropped(name string, fields ...string) Change {
 	return Change{schema.Change{Kind: schema.Dropped, In: name, Fields: fields}}
 }
 
-// Narrowed says that fields now have a type that does not hold each value of the old one. Integers
-// and floats become the nearest value of the new type, and complex128 the nearest complex64. Floats
-// that become integers lose their fraction, and NaN becomes 0. Arrays lose the
-// elements at their end.
-func Narrowed(of string, fields ...string) Change {
-	return Change{schema.Change{Kind: schema.Narrowed, In: of, Fields: fields}}
-}
-
 // Migrated converts values of a component, message, resource or function's argument to type New by
 // a function. Old is a type that has the fields of the saved one, with their names, types and
 // order: what New was. Other saved forms are read without the function. One goroutine at a time

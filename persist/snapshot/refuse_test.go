@@ -98,7 +98,7 @@ func TestOtherWorld(t *testing.T) {
 	type Fish struct{ Age int8 }
 	for want, x := range map[string]*lake{
 		`component "depth": is not in this world`: newLake(world.Options{}, steps[2:5]...),
-		`component "depth", field Metres (float64 → float32): does not hold each of its values: say Narrowed("depth", "Metres")`:      newLake(world.Options{}, other(0, func(l *lake) { world.Register[Depth](l.World, "depth") })[:1]...),
+		`component "depth", field Metres (float64 → float32): does not hold each of its values: say Dropped("depth", "Metres")`:       newLake(world.Options{}, other(0, func(l *lake) { world.Register[Depth](l.World, "depth") })[:1]...),
 		`component "fish", field Name (string): is not in this world: say Dropped("fish", "Name") or RenamedField("fish", "Name", …)`: newLake(world.Options{}, steps[0], func(l *lake) { world.Register[Fish](l.World, "fish") }),
 		`message "wave": is not in this world: say Renamed("wave", …) or Dropped("wave"), or register it`:                             newLake(world.Options{}, other(2, nil)...),
 		`resource "sky": is not in this world: say Renamed("sky", …) or Dropped("sky"), or register it`:                               newLake(world.Options{}, other(3, nil)...),

@@ -177,13 +177,8 @@ func (h *Hasher) sections(call string, which func(section int) bool, done func(s
 func (h *Hasher) world(v *engine.Survey) {
 	o := h.w.Options()
 	h.sum.text("atoll state 8")
-	for _, n := range []uint64{
-		uint64(o.Shards), uint64(o.IndexMax), uint64(o.VersionMax), uint64(o.VersionsEach), uint64(h.w.Incarnation()), uint64(o.TickInterval), o.Seed,
-		uint64(o.OutboxRequests), uint64(o.OutboxBytes), h.w.Tick(),
-		uint64(o.ChunkRowsFirst), uint64(o.ChunkRowsFactor), uint64(o.ChunkRowsMax),
-	} {
-		h.sum.number(n)
-	}
+	h.sum.numbers(uint64(o.Shards), uint64(o.IndexMax), uint64(o.VersionMax), uint64(o.VersionsEach), uint64(h.w.Incarnation()), uint64(o.TickInterval),
+		o.Seed, uint64(o.OutboxRequests), uint64(o.OutboxBytes), h.w.Tick(), uint64(o.ChunkRowsFirst), uint64(o.ChunkRowsFactor), uint64(o.ChunkRowsMax))
 	h.sum.flag(o.KeepOrder)
 	for _, list := range v.Registered() {
 		h.sum.number(uint64(len(list.Names)))
@@ -192,14 +187,9 @@ func (h *Hasher) world(v *engine.Survey) {
 		}
 	}
 	cursor, run := v.Placement()
-	h.sum.number(uint64(cursor))
-	h.sum.number(uint64(run))
+	h.sum.numbers(uint64(cursor), uint64(run))
 	h.sum.flag(v.Misrouted())
-	pinned := v.Pinned()
-	h.sum.number(uint64(len(pinned)))
-	for _, c := range pinned {
-		h.sum.number(uint64(c))
-	}
+	h.ids(v.Pinned())
 	for _, hook := range v.Hooks() {
 		for i := range o.Shards {
 			h.sum.flag(hook.Enabled(i))
@@ -309,10 +299,7 @@ func (h *Hasher) slots(words, free []uint32) {
 
 // table hashes a table without its chunks, and of what is behind its rows when it was last used.
 func (h *Hasher) table(t *store.TableImage) {
-	h.sum.number(uint64(len(t.Components)))
-	for _, id := range t.Components {
-		h.sum.number(uint64(id))
-	}
+	h.ids(t.Components)
 	h.scratch = h.scratch[:0]
 	h.words(extend.FlagsOf(t.Listed), extend.FlagsOf(t.Fragmented), t.Current+1)
 	used := max(t.Current, 0) // chunks
@@ -362,8 +349,14 @@ func (h *Hasher) bits(words []uint64) {
 		}
 	}
 	h.sum.number(uint64(n))
-	for _, w := range words[:n] {
-		h.sum.number(w)
+	h.sum.numbers(words[:n]...)
+}
+
+// ids hashes numbers of components.
+func (h *Hasher) ids(all []int) {
+	h.sum.number(uint64(len(all)))
+	for _, id := range all {
+		h.sum.number(uint64(id))
 	}
 }
 
@@ -451,9 +444,7 @@ func (h *Hasher) requests(v *engine.Survey, from int) (err error) {
 		h.learnKinds(kinds)
 		k := &h.kinds[r.Kind()]
 		h.sum.text(k.name)
-		h.sum.number(uint64(k.alike))
-		h.sum.number(uint64(r.Flags()))
-		h.sum.number(uint64(r.Handle))
+		h.sum.numbers(uint64(k.alike), uint64(r.Flags()), uint64(r.Handle))
 		value := kinds.Payload(r)
 		if value.Type == nil || err != nil {
 			return
@@ -521,13 +512,13 @@ func (s *sum) number(v uint64) {
 	_, _ = s.Write(s.word[:])
 }
 
-func (s *sum) flag(v bool) {
-	if v {
-		s.number(1)
-	} else {
-		s.number(0)
+func (s *sum) numbers(all ...uint64) {
+	for _, v := range all {
+		s.number(v)
 	}
 }
+
+func (s *sum) flag(v bool) { s.number(uint64(extend.FlagsOf(v))) }
 
 func (s *sum) text(v string) {
 	s.number(uint64(len(v)))

@@ -68,9 +68,7 @@ func (t *Turns) Sum() (sum uint64) {
 	turn := func(n, of int) bool { return (tick+uint64(n))%uint64(of) == 0 }
 	h.sum.Reset()
 	cursor, run := t.v.Placement()
-	for _, n := range [...]uint64{tick, uint64(cursor), uint64(run)} {
-		h.sum.number(n)
-	}
+	h.sum.numbers(tick, uint64(cursor), uint64(run))
 	rows := 0
 	for i := range shards {
 		rows += t.v.Shard(i).Alive()
@@ -158,9 +156,7 @@ func (t *Turns) walkTo(from, to int) {
 			for _, c := range table.Chunks() {
 				parts := (len(c.Handles()) + walkRows - 1) / walkRows
 				for k := max(0, from-at); k < min(parts, to-at) && t.credit > 0; k++ {
-					size := t.h.sum.size
-					t.someRows(table, c, k*walkRows)
-					t.spend(size, at+k)
+					t.spend(at+k, func() { t.someRows(table, c, k*walkRows) })
 				}
 				at += parts
 			}
@@ -168,17 +164,13 @@ func (t *Turns) walkTo(from, to int) {
 	}
 	for i, r := range t.resources {
 		if r != nil && at >= from && at < to && t.credit > 0 {
-			size := t.h.sum.size
-			t.resource(i)
-			t.spend(size, at)
+			t.spend(at, func() { t.resource(i) })
 		}
 		at++
 	}
 	for i := range t.extensions {
 		if at >= from && at < to && t.credit > 0 {
-			size := t.h.sum.size
-			t.extension(i)
-			t.spend(size, at)
+			t.spend(at, func() { t.extension(i) })
 		}
 		at++
 	}
@@ -205,8 +197,10 @@ func (t *Turns) someRows(table *store.Table, c *store.Chunk, row int) {
 	}
 }
 
-// spend counts what a part has cost, since the sum had a size.
-func (t *Turns) spend(size, part int) {
+// spend hashes a part, and counts what it costs.
+func (t *Turns) spend(part int, hash func()) {
+	size := t.h.sum.size
+	hash()
 	t.credit -= t.h.sum.size - size + walkPart
 	t.next = part + 1
 }

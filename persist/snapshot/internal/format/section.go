@@ -452,6 +452,16 @@ func Altered(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrAltered, err)
 }
 
+// Within adds to an error the part of a snapshot that it is about.
+func Within(part fmt.Stringer, err error) error {
+	for _, own := range []error{ErrNoSnapshot, ErrVersion, ErrAltered, ErrOtherWorld, ErrTooLarge} {
+		if errors.Is(err, own) {
+			return fmt.Errorf("%w (%v)", err, part)
+		}
+	}
+	return Altered("%v: %w", part, err)
+}
+
 // OtherWorld returns an error about something that the new world lacks.
 func OtherWorld(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrOtherWorld, fmt.Sprintf(format, args...))

@@ -33,7 +33,6 @@ const (
 	Renamed ChangeKind = iota
 	RenamedField
 	Dropped
-	Narrowed
 	Migrated
 )
 
@@ -192,11 +191,10 @@ func (f *fieldRules) path(saved string) string {
 	return saved
 }
 
-// allow reports whether a change says that a field, by its saved or its present path, is dropped or
-// narrowed.
-func (f *fieldRules) allow(how ChangeKind, saved, now string) bool {
+// drop reports whether a change says that a field, by its saved or its present path, is dropped.
+func (f *fieldRules) drop(saved, now string) bool {
 	return slices.ContainsFunc(f.changes, func(c Change) bool {
-		return c.Kind == how && slices.Contains(f.subjects, c.In) && (slices.ContainsFunc(c.Fields, func(field string) bool {
+		return c.Kind == Dropped && slices.Contains(f.subjects, c.In) && (slices.ContainsFunc(c.Fields, func(field string) bool {
 			return within(saved, field) || within(now, field)
 		}))
 	})
