@@ -85,10 +85,19 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
+// crowdSize is the number of entities of a benchmark. With -short, when it only runs once, a tenth
+// does.
+func crowdSize() int {
+	if testing.Short() {
+		return 10_000
+	}
+	return 100_000
+}
+
 // BenchmarkUpdate tells 10,000 clients what they see of 100,000 entities that all move: 50 each.
 // cores is what that takes at 10 Hz, with the wire.
 func BenchmarkUpdate(b *testing.B) {
-	c := newCrowd(b, 100_000, 46, interest.Options{})
+	c := newCrowd(b, crowdSize(), 46, interest.Options{})
 	for _, h := range c.viewers() {
 		c.set.Open(interest.ClientOptions{Entity: h, Radius: 10, Margin: 1})
 	}
@@ -100,7 +109,7 @@ func BenchmarkUpdate(b *testing.B) {
 // BenchmarkByHand does the same without Clients: each client finds who is near, encodes them, and
 // compares that with what it was told last.
 func BenchmarkByHand(b *testing.B) {
-	c := newCrowd(b, 100_000, 46, interest.Options{})
+	c := newCrowd(b, crowdSize(), 46, interest.Options{})
 	var to wire
 	var clients []*byHand
 	for _, h := range c.viewers() {
