@@ -110,7 +110,7 @@ func emptySea(t testing.TB, o world.Options, s scheduler.Options) *sea {
 	x.scheduler.MustAdd("live", x.live)
 	x.scheduler.MustAdd("read", x.read)
 	x.hasher = state.NewHasher(w, codecs())
-	x.hasher.Also("systems", x.scheduler.AppendState)
+	x.hasher.Add("systems", x.scheduler.AppendState)
 	return x
 }
 
