@@ -123,11 +123,11 @@ func ExampleIfPanics() {
 }
 
 // Who waits for whom, and why.
-func ExamplePlan() {
+func ExampleSchedule() {
 	s := scheduler.New(newRocks(), scheduler.Options{})
 	addRockSystems(s)
-	plan, _ := s.Plan()
-	for _, f := range plan.Fences {
+	schedule, _ := s.Schedule()
+	for _, f := range schedule.Fences {
 		fmt.Println(f.System, "waits for", f.After, f.Reasons)
 	}
 	// Output:

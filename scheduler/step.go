@@ -191,15 +191,15 @@ func (s *Scheduler) balance(w *engine.Tick) {
 		b.shifts = b.shifts[:0]
 		b.err = &world.PanicError{In: inBalancer, Shard: world.AllShards, Tick: w.Number(), Value: v, Stack: debug.Stack()}
 	}()
-	for i := range b.loads {
-		b.loads[i] = Load{Entities: w.Entities(i), Cost: s.tick.scale.Duration(s.tick.programs[i].cost)}
+	for i := range b.costs {
+		b.costs[i] = ShardCost{Entities: w.Entities(i), Time: s.tick.scale.Duration(s.tick.programs[i].cost)}
 	}
-	b.shifts = b.by.Balance(w.Number(), b.loads, b.shifts)
+	b.shifts = b.by.Balance(w.Number(), b.costs, b.shifts)
 	b.passed = b.passed[:0]
 	for _, x := range b.shifts {
-		b.passed = append(b.passed, extend.Transfer(x))
+		b.passed = append(b.passed, extend.Shift(x))
 	}
-	w.Transfer(b.passed)
+	w.Shift(b.passed)
 	returned = true
 	if len(b.shifts) == 0 {
 		return
@@ -215,8 +215,8 @@ func (s *Scheduler) balance(w *engine.Tick) {
 	}
 }
 
-// refresh makes the refresh and settles the tick. The world is idle only when it is settled, so that
-// nobody closes the world beside that. If the world breaks, the tick is over, too.
+// refresh makes the refresh and settles the tick. The world is idle only when it is settled, so
+// that nobody closes the world beside that. If the world breaks, the tick is over, too.
 func (s *Scheduler) refresh(ctx context.Context, early []failure) (err error) {
 	t := &s.tick
 	done := false

@@ -40,7 +40,7 @@ func TestHostile(t *testing.T) {
 	}
 	whole, image := g.saved().AppendSaved(nil), g.save()
 	try := func(body []byte) {
-		x := newGame(t, 1, 1, async.Options{Ticks: 50, Again: true}, o.run)
+		x := newGame(t, 1, 1, async.Options{Ticks: 50, Rerun: true}, o.run)
 		if x.saved().LoadSaved(body) == nil {
 			x.saved().AppendSaved(nil)
 			_ = x.hash()
@@ -94,7 +94,7 @@ func TestNotTheSame(t *testing.T) {
 // TestFork goes on without what is outside, until the fork is given a Pool of its own.
 func TestFork(t *testing.T) {
 	var o outside
-	options := async.Options{Ticks: 20, Again: true}
+	options := async.Options{Ticks: 20, Rerun: true}
 	g := newGame(t, 3, 2, options, o.run)
 	p := g.attach(async.PoolOptions{})
 	h := g.create(1)

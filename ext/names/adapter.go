@@ -38,7 +38,7 @@ func (a adapter[K]) Settle() {
 
 // Measure reports how many names there are.
 func (a adapter[K]) Measure(add func(extend.Measured)) {
-	add(extend.Measured{Name: "atoll_names", Help: "Names that entities have.", Of: a.label, Value: float64(a.Len())})
+	add(extend.Measured{Name: "atoll_names", Help: "Names that entities have.", Of: a.name, Value: float64(a.Len())})
 }
 
 // TextOf returns the name of an entity as text; 16 bytes in hexadecimal, unless their type has a
@@ -131,7 +131,7 @@ func (a adapter[K]) LoadSaved(src []byte) error {
 		name := readName[K](&c)
 		b := &binding[K]{hash: maphash.Comparable(a.seed, name), name: name, handle: h}
 		if c.Err != nil || !a.w.Alive(h) || a.byHandle.of(h) != nil || a.byName.named(b.hash, name) != nil {
-			return fmt.Errorf("names: %q: entity %v is dead or has two names, or the name %v has two entities (%w)", a.label, h, name, extend.ErrImage)
+			return fmt.Errorf("names: %q: entity %v is dead or has two names, or the name %v has two entities (%w)", a.name, h, name, extend.ErrImage)
 		}
 		a.byName.put(b)
 		a.byHandle.put(b)
@@ -139,7 +139,7 @@ func (a adapter[K]) LoadSaved(src []byte) error {
 	}
 	a.conflicts = a.conflicts[:0]
 	if most = min(most, uint64(len(c.Rest))); conflicts > most {
-		return fmt.Errorf("names: %q has %d conflicts, more than %d (%w)", a.label, conflicts, most, extend.ErrBody)
+		return fmt.Errorf("names: %q has %d conflicts, more than %d (%w)", a.name, conflicts, most, extend.ErrBody)
 	}
 	for range conflicts {
 		x := Conflict[K]{Entity: handle.Handle(c.Word64()), Holder: handle.Handle(c.Word64())}
@@ -150,7 +150,7 @@ func (a adapter[K]) LoadSaved(src []byte) error {
 	}
 	a.stale = true
 	if err := c.End(); err != nil || uint64(a.Len()) != bound {
-		return fmt.Errorf("names: %q has %d names, want %d (%w)", a.label, a.Len(), bound, extend.ErrBody)
+		return fmt.Errorf("names: %q has %d names, want %d (%w)", a.name, a.Len(), bound, extend.ErrBody)
 	}
 	return nil
 }
@@ -200,16 +200,16 @@ func (a adapter[K]) Excerpt(to map[handle.Handle]handle.Handle) any {
 func (a adapter[K]) PlanInsert(from any) (insert func(), err error) {
 	all, ok := from.([]named[K])
 	if !ok {
-		return nil, fmt.Errorf("names: %q has names of another type in one of both worlds", a.label)
+		return nil, fmt.Errorf("names: %q has names of another type in one of both worlds", a.name)
 	}
 	for i := range all {
 		name := all[i].name
 		holder, found := a.Lookup(name)
 		switch {
 		case found && !a.engine.IsDying(holder):
-			return nil, fmt.Errorf("%w: %v is the name of %v in %q", ErrTaken, name, holder, a.label)
+			return nil, fmt.Errorf("%w: %v is the name of %v in %q", ErrTaken, name, holder, a.name)
 		case length(&name) > a.options.LengthMax:
-			return nil, fmt.Errorf("%w, which is %d of %q: %v", ErrLength, a.options.LengthMax, a.label, name)
+			return nil, fmt.Errorf("%w, which is %d of %q: %v", ErrLength, a.options.LengthMax, a.name, name)
 		}
 	}
 	return func() {

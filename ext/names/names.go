@@ -79,7 +79,7 @@ type Names[K Name] struct {
 	part
 	w         *world.World
 	engine    *engine.World
-	label     string
+	name      string
 	options   Options
 	seed      maphash.Seed
 	byName    *index[K]
@@ -94,13 +94,13 @@ type Names[K Name] struct {
 // part makes Names something that a view can have.
 type part = world.Viewable
 
-// New makes names for entities of a world. Errors and snapshots use the label. The world must be
-// idle. New panics for a label that is empty or taken, and for options out of range.
-func New[K Name](w *world.World, label string, o Options) *Names[K] {
+// New makes names for entities of a world. Errors and snapshots use the name. The world must be
+// idle. New panics for a name that is empty or taken, and for options out of range.
+func New[K Name](w *world.World, name string, o Options) *Names[K] {
 	d := engine.Of(w)
-	d.MustName("names.New", label)
+	d.MustName("names.New", name)
 	if o.LengthMax < 0 || o.ConflictsMax < 0 {
-		panic(fmt.Sprintf("names: options of %q have a negative number: %+v", label, o))
+		panic(fmt.Sprintf("names: options of %q have a negative number: %+v", name, o))
 	}
 	if o.LengthMax == 0 {
 		o.LengthMax = defaultLengthMax
@@ -109,17 +109,17 @@ func New[K Name](w *world.World, label string, o Options) *Names[K] {
 		o.ConflictsMax = defaultConflicts
 	}
 	n := &Names[K]{
-		w: w, engine: d, label: label, options: o, seed: maphash.MakeSeed(),
+		w: w, engine: d, name: name, options: o, seed: maphash.MakeSeed(),
 		byName:   newIndex(func(b *binding[K]) uint64 { return b.hash }),
 		byHandle: newIndex(func(b *binding[K]) uint64 { return hashHandle(b.handle) }),
 	}
-	n.requests = engine.NewRequests(d, label, n.apply)
+	n.requests = engine.NewRequests(d, name, n.apply)
 	n.part = d.Extend(adapter[K]{n})
 	return n
 }
 
-// Label returns the label that the names were made with.
-func (n *Names[K]) Label() string { return n.label }
+// Name returns the name that the names were made with.
+func (n *Names[K]) Name() string { return n.name }
 
 // Options returns the options with the defaults filled in.
 func (n *Names[K]) Options() Options { return n.options }
@@ -146,7 +146,7 @@ func (n *Names[K]) Len() int { return int(n.count.Load()) }
 func (n *Names[K]) Read(a world.Binder) *Reader[K] {
 	of, _, c := n.engine.Binds(a, n.part, "Names.Read")
 	if !of {
-		panic(fmt.Sprintf("names: Names.Read of %q, which belong to another world than the reader; use that world's own", n.label))
+		panic(fmt.Sprintf("names: Names.Read of %q, which belong to another world than the reader; use that world's own", n.name))
 	}
 	if x, ok := c.(*frozen[K]); ok {
 		return &Reader[K]{names: n, frozen: x, frame: a}
@@ -160,7 +160,7 @@ func (n *Names[K]) Read(a world.Binder) *Reader[K] {
 // world.ErrFull if the request was not accepted.
 func (n *Names[K]) Bind(by world.Actor, h handle.Handle, name K) error {
 	if length(&name) > n.options.LengthMax {
-		return n.requests.Refuse(by, fmt.Errorf("%w, which is %d of %q", ErrLength, n.options.LengthMax, n.label))
+		return n.requests.Refuse(by, fmt.Errorf("%w, which is %d of %q", ErrLength, n.options.LengthMax, n.name))
 	}
 	return n.do(by, h, change[K]{name: name, bind: true})
 }
@@ -197,10 +197,10 @@ func (n *Names[K]) Conflicts() []Conflict[K] { return n.conflicts }
 // mustIdle panics while a tick runs, and in a closed world.
 func (n *Names[K]) mustIdle(call string) {
 	if err := n.w.Err(); err != nil {
-		panic(fmt.Sprintf("names: %s of %q in a world that is closed (%v); make another with world.New", call, n.label, err))
+		panic(fmt.Sprintf("names: %s of %q in a world that is closed (%v); make another with world.New", call, n.name, err))
 	}
 	if !n.engine.Idle() {
-		panic(fmt.Sprintf("names: %s of %q by the World while a tick runs; within a system use its Context, elsewhere a Port", call, n.label))
+		panic(fmt.Sprintf("names: %s of %q by the World while a tick runs; within a system use its Context, elsewhere a Port", call, n.name))
 	}
 }
 

@@ -27,7 +27,7 @@ func TestCopy(t *testing.T) {
 			other, err := orc.Create(f.w)
 			require.NoError(t, err)
 			axe := f.holds.Read(f.w).At(h, 0)
-			require.NoError(t, world.Flag(f.w, axe, 5))
+			require.NoError(t, world.AddFlags(f.w, axe, 5))
 			var slot notes
 			slot.Of = []handle.Handle{other, axe}
 			world.Write[notes](f.w).Get(h).Of = slot.Of

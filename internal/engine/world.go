@@ -187,7 +187,7 @@ func (w *World) Destroy(h handle.Handle) bool {
 // The occupants of a shard, in the check build.
 var creating, destroying = store.Occupant{What: "Bundle.Create by the World"}, store.Occupant{What: "World.Destroy"}
 
-// Count returns the number of entities, marked ones included.
+// Count returns the number of entities, dying ones included.
 func (w *World) Count() int {
 	w.mustIdle("World.Count")
 	return w.entities()

@@ -84,11 +84,8 @@ func Mention(x any) string {
 }
 
 func nameOf(x any) (name string, ok bool) {
-	switch x := x.(type) {
-	case interface{ Name() string }:
+	if x, ok := x.(interface{ Name() string }); ok {
 		return x.Name(), true
-	case interface{ Label() string }:
-		return x.Label(), true
 	}
 	return "", false
 }

@@ -71,7 +71,7 @@ type Engine struct {
 	Extensions Extensions
 	Liveness   atomic.Pointer[extend.Liveness] // made when first asked for
 	Hooked     bool                            // there are hooks
-	Pinned     store.Set                       // entities with any of these are not moved by Transfer
+	Pinned     store.Set                       // entities with any of these are not moved by Shift
 	Rung       uint8                           // of the scheduler's ladder, in this tick
 	Switches   []extend.Switch                 // of systems, before this tick
 	Replay     *Replay                         // nil: no log is replayed
@@ -83,24 +83,24 @@ type Engine struct {
 		Read func(i int) // when the i-th queue of a partition was read
 	}
 
-	owner       Owner
-	recording   *recording // nil: there is no Recorder
-	seal        seal
-	senders     []*Endpoint // ports that have sent something
-	producers   []producer
-	partitions  []*partition // made when first needed
-	active      []*partition // those of partitions that are in use
-	cut         uint32
-	staged      bool            // created entities become alive only when it is known that they stay
-	calls       bool            // functions will run
-	clear       bool            // all entities will die
-	appliers    []applier       // by shard
-	releases    extend.Releases // by references
-	incoming    store.Incoming
-	remoteDead  store.RemoteDead
-	transfers   []extend.Transfer // decided for this tick; its refresh carries them out
-	transferred int               // how many are to migrate by them
-	moving      bool              // entities migrate in this refresh
+	owner      Owner
+	recording  *recording // nil: there is no Recorder
+	seal       seal
+	senders    []*Endpoint // ports that have sent something
+	producers  []producer
+	partitions []*partition // made when first needed
+	active     []*partition // those of partitions that are in use
+	cut        uint32
+	staged     bool            // created entities become alive only when it is known that they stay
+	calls      bool            // functions will run
+	clear      bool            // all entities will die
+	appliers   []applier       // by shard
+	releases   extend.Releases // by references
+	incoming   store.Incoming
+	remoteDead store.RemoteDead
+	shifts     []extend.Shift // decided for this tick; its refresh carries them out
+	shifted    int            // how many are to migrate by them
+	moving     bool           // entities migrate in this refresh
 
 	part      func(int)             // the step that runs in parallel
 	parallel  extend.Parallel       // of the step derive
@@ -115,15 +115,15 @@ type Engine struct {
 // Replay takes the place of ports while a log is replayed.
 //
 // Ownership: the world's goroutine, while the world is idle; a refresh takes from Queue, Begins
-// and Transfers, and a tick from Switches.
+// and Shifts, and a tick from Switches.
 type Replay struct {
-	Queue     *queue.Queue
-	Begins    []uint32          // the counters of Queue at which the requests of each port begin
-	Settled   func()            // called in each refresh when a Recorder's Settled would be, or nil
-	Transfers []extend.Transfer // of the next refresh
-	Rung      uint8             // of the next tick
-	Switches  []extend.Switch   // before the next tick
-	Sealed    bool              // the next tick is
+	Queue    *queue.Queue
+	Begins   []uint32        // the counters of Queue at which the requests of each port begin
+	Settled  func()          // called in each refresh when a Recorder's Settled would be, or nil
+	Shifts   []extend.Shift  // of the next refresh
+	Rung     uint8           // of the next tick
+	Switches []extend.Switch // before the next tick
+	Sealed   bool            // the next tick is
 }
 
 // Init makes an Engine for a world. Space, Shards, PortSlots and Outboxes are set.

@@ -84,7 +84,7 @@ func (r *recording) refreshed() {
 func (r *recording) finish() {
 	e := r.e
 	r.Tick, r.Released, r.Rung = e.Tick.Load(), e.releases.Due, e.Rung
-	r.Transfers, r.Switches = e.transfers, e.Switches
+	r.Shifts, r.Switches = e.shifts, e.Switches
 	r.end.call()
 	r.check()
 }

@@ -27,9 +27,9 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 		e.recording.begin.call()
 	}
 	if f := e.Replay; f != nil {
-		e.transfers, f.Transfers = append(e.transfers[:0], f.Transfers...), f.Transfers[:0]
+		e.shifts, f.Shifts = append(e.shifts[:0], f.Shifts...), f.Shifts[:0]
 	}
-	e.transfer()
+	e.shift()
 	e.Times.start()
 	ports := false
 	if !e.seal.on {
@@ -40,7 +40,7 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 		f()
 	}
 	sent, moves := e.gather(ports), 0
-	if sent > 0 || e.transferred > 0 {
+	if sent > 0 || e.shifted > 0 {
 		moves = e.requests(parallel, sent)
 	} else if e.clear {
 		e.MarkAll()
@@ -85,7 +85,7 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 	if e.records() {
 		e.recording.refreshed()
 	}
-	e.transfers, e.Switches, e.seal.on = e.transfers[:0], nil, false
+	e.shifts, e.Switches, e.seal.on = e.shifts[:0], nil, false
 	if check.Enabled {
 		e.Space.Shift()
 	}
@@ -133,7 +133,7 @@ func (e *Engine) requests(parallel extend.Parallel, sent int) (moves int) {
 		moves += x.Moves
 		e.staged, e.calls = e.staged || x.Cancels || x.Calls, e.calls || x.Calls // functions may destroy, too
 	}
-	moves, e.transferred = moves+e.transferred, 0
+	moves, e.shifted = moves+e.shifted, 0
 	for _, s := range e.Shards {
 		s.BeginRequests(moves > 0)
 	}

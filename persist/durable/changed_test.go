@@ -115,7 +115,7 @@ func TestIdleChanges(t *testing.T) {
 		{"message to shards", func(x *harbour) error { return x.hail.Broadcast(x.World, 5) }},
 		{"relation", func(x *harbour) error { return x.in.AddChild(x.World, x.all[0], x.all[1]) }},
 		{"name", func(x *harbour) error { return x.called.Bind(x.World, x.all[6], "Aurora") }},
-		{"flag", func(x *harbour) error { return world.Flag(x.World, x.all[8], 1<<3) }},
+		{"flag", func(x *harbour) error { return world.AddFlags(x.World, x.all[8], 1<<3) }},
 		{"hook", func(x *harbour) error { x.hook.SetEnabled(false); return nil }},
 		{"pin", func(x *harbour) error { x.Pin(x.account); return nil }},
 		{"disable", func(x *harbour) error { return x.s.Disable("count") }},

@@ -71,8 +71,9 @@ func (b *book) see(x *bank) { b.seen[x.Tick()] = append(b.seen[x.Tick()], x.obse
 func (b *book) change(x *bank, ships []handle.Handle) []handle.Handle {
 	t := b.t
 	if durable.Sealed { // only ticks change it
-		x.Refresh()
-		b.see(x)
+		if x.Refresh(); x.Err() == nil {
+			b.see(x)
+		}
 		return ships
 	}
 	switch f := func(*world.World) {

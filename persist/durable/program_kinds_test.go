@@ -190,6 +190,6 @@ func calls(o async.Options) func(x *bank) {
 // still is a Balancer that does nothing.
 type still struct{}
 
-func (still) Balance(_ uint64, _ []scheduler.Load, dst []scheduler.Transfer) []scheduler.Transfer {
+func (still) Balance(_ uint64, _ []scheduler.ShardCost, dst []scheduler.Shift) []scheduler.Shift {
 	return dst
 }

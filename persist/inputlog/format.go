@@ -241,8 +241,8 @@ func appendTick(dst []byte, in *extend.Inputs) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, in.Sum)
 	dst = appendHandles(dst, in.Recalled)
 	dst = appendHandles(dst, in.Released)
-	dst = binary.AppendUvarint(dst, uint64(len(in.Transfers)))
-	for _, x := range in.Transfers {
+	dst = binary.AppendUvarint(dst, uint64(len(in.Shifts)))
+	for _, x := range in.Shifts {
 		for _, n := range [...]int{x.From, x.To, x.Entities} {
 			dst = binary.AppendUvarint(dst, uint64(n))
 		}
@@ -281,10 +281,10 @@ func (c *cursor) readTick(in *extend.Inputs) {
 	in.Sum = c.word()
 	in.Recalled = c.handles(in.Recalled[:0])
 	in.Released = c.handles(in.Released[:0])
-	in.Transfers = in.Transfers[:0]
+	in.Shifts = in.Shifts[:0]
 	for range c.times {
 		from, to, n := c.below(handle.HomeMax), c.below(handle.HomeMax), c.below(1<<31)
-		in.Transfers = append(in.Transfers, extend.Transfer{From: int(from), To: int(to), Entities: int(n)})
+		in.Shifts = append(in.Shifts, extend.Shift{From: int(from), To: int(to), Entities: int(n)})
 	}
 	in.Switches = in.Switches[:0]
 	for range c.times {

@@ -310,7 +310,7 @@ func (p *Player) tick(body []byte) error {
 	}
 	err := p.replayer.Draw(p.in.Drawn)
 	if err == nil {
-		err = p.replayer.Transfer(p.in.Transfers)
+		err = p.replayer.Shift(p.in.Shifts)
 		p.replayer.Rung(p.in.Rung)
 		p.replayer.Switch(p.in.Switches)
 		p.replayer.Seal(p.in.Sealed)

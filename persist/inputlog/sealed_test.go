@@ -297,7 +297,7 @@ func TestSealedIdle(t *testing.T) {
 		"all":     func(w *world.World) { _ = x.all.Set(w, h, tagged{}) },
 		"remove":  func(w *world.World) { _ = x.tag.Remove(w, h) },
 		"write":   func(w *world.World) { world.Write[Body](w).Get(h).Sum = 7 },
-		"flag":    func(w *world.World) { _ = world.Flag(w, h, 1) },
+		"flag":    func(w *world.World) { _ = world.AddFlags(w, h, 1) },
 		"move":    func(w *world.World) { owner, _ := w.Owner(h); _ = world.Move(w, h, 1-owner) },
 		"pin":     func(w *world.World) { w.Pin(x.tag) },
 		"reserve": func(w *world.World) { _ = x.all.Reserve(w, 100) },

@@ -64,7 +64,7 @@ func (x *pond) live() *pond {
 		case 0:
 			x.Destroy(h)
 		case 1:
-			err = errors.Join(err, world.Flag(x.World, h, 1), x.extra.Remove(x.World, h), x.poke.Call(x.World, h, Order{h, 1}))
+			err = errors.Join(err, world.AddFlags(x.World, h, 1), x.extra.Remove(x.World, h), x.poke.Call(x.World, h, Order{h, 1}))
 		}
 		if i == 4 {
 			x.Refresh()

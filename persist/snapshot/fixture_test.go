@@ -244,7 +244,7 @@ func (x *sea) live(b *world.Build) func(*world.Context) {
 				case 2:
 					_ = world.Move(c, hs[i], int(p.Sum%3))
 				case 3:
-					_ = world.Flag(c, hs[i], world.Flags(1<<(p.Sum%8)))
+					_ = world.AddFlags(c, hs[i], world.Flags(1<<(p.Sum%8)))
 				case 4:
 					_ = x.tag.Add(c, hs[i], Tag{})
 				case 5:
@@ -360,9 +360,9 @@ func (x *sea) meddle(dice *rand.Rand, n int) {
 		case 1:
 			x.Destroy(h)
 		case 2:
-			_ = world.Flag(x.World, h, world.Flags(k))
+			_ = world.AddFlags(x.World, h, world.Flags(k))
 		case 3:
-			_ = world.Unflag(x.World, h, world.Flags(k))
+			_ = world.RemoveFlags(x.World, h, world.Flags(k))
 		case 4:
 			_ = x.extra.Add(x.World, h, Extra{int32(k)})
 		case 5:

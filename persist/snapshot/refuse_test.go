@@ -129,7 +129,7 @@ func TestOtherWorld(t *testing.T) {
 	})...)
 	err = snapshot.Load(bytes.NewReader(image.Bytes()), x.World, x.o)
 	require.ErrorIs(t, err, errFull)
-	require.ErrorContains(t, err, `also "moon"`)
+	require.ErrorContains(t, err, `Extra "moon"`)
 
 	x = newLake(world.Options{Seed: 1, KeepOrder: true, ChunkRowsFirst: 2}, steps...)
 	x.o.OtherOptions = true

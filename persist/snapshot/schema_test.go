@@ -185,7 +185,10 @@ func TestFields(t *testing.T) {
 		Titles map[string]int
 	}{struct{ Most, Points int64 }{2, 1}, "a", nil})
 	mustBecome(t, named{"a", health{1, 2}}, points{1}, snapshot.RenamedField("it", "Health.Points", "Points"), snapshot.Dropped("it", "Name", "Health.Most"))
-	mustBecome(t, points{1}, named{"", health{Points: 1}}, snapshot.RenamedField("it", "Points", "Health.Points"))
+	mustBecome(t, points{1}, struct {
+		Name   string
+		Health points
+	}{"", points{1}}, snapshot.RenamedField("it", "Points", "Health.Points"))
 }
 
 // TestFieldsOfCBOR loads values in which something within slices, maps and pointers has changed.
@@ -212,9 +215,9 @@ func TestFieldsOfCBOR(t *testing.T) {
 	mustBecome(t, []uint32{1, math.MaxUint32}, []float64{1, math.MaxUint32})
 	mustBecome(t, []float32{1.5, math.MaxFloat32}, []float64{1.5, math.MaxFloat32})
 	mustBecome(t, [][2]string{{"a", "b"}}, [][3]string{{"a", "b", ""}})
-	mustRefuseAs[[]int8](t, []int16{1}, "does not become that by itself")
-	mustRefuseAs[[]float32](t, []float64{1}, "does not become that by itself")
-	mustRefuseAs[[][1]string](t, [][2]string{{"a", "b"}}, "does not become that by itself")
+	mustRefuseAs[[]int8](t, []int16{1}, "does not hold each of its values")
+	mustRefuseAs[[]float32](t, []float64{1}, "does not hold each of its values")
+	mustRefuseAs[[][1]string](t, [][2]string{{"a", "b"}}, "does not hold each of its values")
 	mustRefuseAs[[]string](t, map[string]int{}, "does not become that by itself")
 	type numbered struct {
 		A int8 `cbor:"1,keyasint"`

@@ -82,7 +82,7 @@ func oldHarbour(t *testing.T) (*harbour, []handle.Handle) {
 			require.NoError(t, flags.Add(w, h, ensign{}))
 		}
 		if dice.IntN(3) == 0 {
-			require.NoError(t, world.Flag(w, h, world.Flags(1<<dice.IntN(8))))
+			require.NoError(t, world.AddFlags(w, h, world.Flags(1<<dice.IntN(8))))
 		}
 		if i == 70 {
 			w.Refresh()

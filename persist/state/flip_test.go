@@ -52,8 +52,8 @@ var flips = []struct {
 		f.Refresh()
 		world.Write[Body](f.World).Get(f.unitAt(0))
 	}},
-	{"flag", entities, nil, func(f *fixture) { require.NoError(f.t, world.Flag(f.World, f.unitAt(0), 1)) }},
-	{"other flag", entities, nil, func(f *fixture) { require.NoError(f.t, world.Flag(f.World, f.unitAt(0), 4)) }},
+	{"flag", entities, nil, func(f *fixture) { require.NoError(f.t, world.AddFlags(f.World, f.unitAt(0), 1)) }},
+	{"other flag", entities, nil, func(f *fixture) { require.NoError(f.t, world.AddFlags(f.World, f.unitAt(0), 4)) }},
 	{"marked", entities, nil, func(f *fixture) { f.World.Destroy(f.unitAt(0)) }},
 	{"which is marked", entities, destroy(0), destroy(1)},
 	{"which table is marked first", entities, destroyBoth(false), destroyBoth(true)},

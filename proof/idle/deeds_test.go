@@ -185,10 +185,10 @@ func init() {
 			return nil, world.Move(by, d.one(), d.IntN(h.Shards()))
 		}, either},
 		{"flag", func(_ *house, by world.Actor, d *drawing) (any, error) {
-			return nil, world.Flag(by, d.one(), d.flags())
+			return nil, world.AddFlags(by, d.one(), d.flags())
 		}, either},
 		{"unflag", func(_ *house, by world.Actor, d *drawing) (any, error) {
-			return nil, world.Unflag(by, d.one(), d.flags())
+			return nil, world.RemoveFlags(by, d.one(), d.flags())
 		}, either},
 		{"write a position", func(h *house, _ world.Actor, d *drawing) (any, error) {
 			p := h.position.Get(d.one())

@@ -116,7 +116,7 @@ func (b *told) live(t *testing.T, x *town, st *durable.Store, dice *rand.Rand) {
 					c.List = append(c.List, n)
 				})
 			case 2:
-				x.s.Between(func(w *world.World) { _ = world.Flag(w, accounts[client], asleep) }) // it is alive
+				x.s.Between(func(w *world.World) { _ = world.AddFlags(w, accounts[client], asleep) }) // it is alive
 			default:
 				sent[client]++
 				require.NoError(t, x.pays.Call(port, accounts[client], pay{sent[client], amount(client, sent[client])}))

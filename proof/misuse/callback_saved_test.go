@@ -364,8 +364,8 @@ func (l listener) Accept() (net.Conn, error) { l.x.fail(); return l.Listener.Acc
 // watchingCallbacks are the functions that packages interest, inspect and reference call.
 func watchingCallbacks() []callbackRow {
 	const onUpdate = "a worker's of the Update"
-	none := func(*interest.View, *interest.Packet) {}
-	update := func(x *callbackScene, o interest.Options, encode func(), v interest.Viewer, sink func(*interest.View, *interest.Packet)) string {
+	none := func(*interest.Client, *interest.Packet) {}
+	update := func(x *callbackScene, o interest.Options, encode func(), v interest.ClientOptions, sink func(*interest.Client, *interest.Packet)) string {
 		v.Entity, v.Radius = x.hs[0], 1
 		s := interest.New(x.w, x.near, o, interest.Encode(func(dst []byte, h *misuseHealth) []byte { encode(); return append(dst, byte(h.Points)) }))
 		s.Open(v)
@@ -378,8 +378,8 @@ func watchingCallbacks() []callbackRow {
 		return inNothing
 	}
 	hides := func(x *callbackScene) interest.Options {
-		return interest.Options{Hide: func(*world.Frame) func(*interest.View, handle.Handle) bool {
-			return func(*interest.View, handle.Handle) bool { x.fail(); return false }
+		return interest.Options{Hide: func(*world.Frame) func(*interest.Client, handle.Handle) bool {
+			return func(*interest.Client, handle.Handle) bool { x.fail(); return false }
 		}}
 	}
 	inspector := func(x *callbackScene, o inspect.Options, limit time.Duration, l func(net.Listener) net.Listener) error {
@@ -391,27 +391,27 @@ func watchingCallbacks() []callbackRow {
 	}
 	return []callbackRow{
 		{of: "interest.Encode encode", on: onUpdate, do: func(x *callbackScene) string {
-			return update(x, interest.Options{}, x.fail, interest.Viewer{}, none)
+			return update(x, interest.Options{}, x.fail, interest.ClientOptions{}, none)
 		}},
 		{of: "interest.Options.Hide", on: onUpdate, do: func(x *callbackScene) string {
-			return update(x, hides(x), nothing, interest.Viewer{}, none)
+			return update(x, hides(x), nothing, interest.ClientOptions{}, none)
 		}},
-		{of: "interest.Options.Also", on: onUpdate, do: func(x *callbackScene) string {
-			return update(x, interest.Options{Also: func(*world.Frame) func([]handle.Handle, *interest.View) []handle.Handle {
-				return func(dst []handle.Handle, _ *interest.View) []handle.Handle { x.fail(); return dst }
-			}}, nothing, interest.Viewer{}, none)
+		{of: "interest.Options.Include", on: onUpdate, do: func(x *callbackScene) string {
+			return update(x, interest.Options{Include: func(*world.Frame) func([]handle.Handle, *interest.Client) []handle.Handle {
+				return func(dst []handle.Handle, _ *interest.Client) []handle.Handle { x.fail(); return dst }
+			}}, nothing, interest.ClientOptions{}, none)
 		}},
 		{of: "interest.Options.Weight", on: onUpdate, do: func(x *callbackScene) string {
 			return update(x, interest.Options{Weight: func(*world.Frame) func(handle.Handle) int {
 				return func(handle.Handle) int { x.fail(); return 1 }
-			}}, nothing, interest.Viewer{Bytes: 100}, none)
+			}}, nothing, interest.ClientOptions{Bytes: 100}, none)
 		}},
-		{of: "interest.Set.Update sink\ninterest.Set.Run sink", on: onUpdate, do: func(x *callbackScene) string {
-			return update(x, interest.Options{}, nothing, interest.Viewer{}, func(*interest.View, *interest.Packet) { x.fail() })
+		{of: "interest.Clients.Update sink\ninterest.Clients.Run sink", on: onUpdate, do: func(x *callbackScene) string {
+			return update(x, interest.Options{}, nothing, interest.ClientOptions{}, func(*interest.Client, *interest.Packet) { x.fail() })
 		}},
-		{of: "interest.Viewer.Write", on: onOther, do: func(x *callbackScene) string {
+		{of: "interest.ClientOptions.Write", on: onOther, do: func(x *callbackScene) string {
 			wrote := make(chan struct{}, 1)
-			update(x, interest.Options{}, nothing, interest.Viewer{Write: func([]byte) {
+			update(x, interest.Options{}, nothing, interest.ClientOptions{Write: func([]byte) {
 				defer func() { wrote <- struct{}{} }()
 				x.fail()
 			}}, none)

@@ -211,7 +211,7 @@ func (x *callbackScene) schedule(o scheduler.Options) {
 // balancer fails.
 type balancer struct{ x *callbackScene }
 
-func (b balancer) Balance(_ uint64, _ []scheduler.Load, dst []scheduler.Transfer) []scheduler.Transfer {
+func (b balancer) Balance(_ uint64, _ []scheduler.ShardCost, dst []scheduler.Shift) []scheduler.Shift {
 	b.x.fail()
 	return dst
 }

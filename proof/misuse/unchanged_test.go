@@ -154,8 +154,8 @@ func stillCalls() []stillCall {
 		{"Component.Remove", func(x *still, by world.Actor, a, _ H) error { return x.health.Remove(by, a) }},
 		{"Component.Remove of what it lacks", func(x *still, by world.Actor, a, _ H) error { return x.name.Remove(by, a) }},
 		{"Bundle.Add and remove", func(x *still, by world.Actor, a, _ H) error { return x.named.Add(by, a, misuseNamed{}, x.unit) }},
-		{"Flag", func(x *still, by world.Actor, a, _ H) error { return world.Flag(by, a, 1) }},
-		{"Unflag", func(x *still, by world.Actor, a, _ H) error { return world.Unflag(by, a, 1) }},
+		{"AddFlags", func(x *still, by world.Actor, a, _ H) error { return world.AddFlags(by, a, 1) }},
+		{"RemoveFlags", func(x *still, by world.Actor, a, _ H) error { return world.RemoveFlags(by, a, 1) }},
 		{"Move", func(x *still, by world.Actor, a, _ H) error { return world.Move(by, a, 1) }},
 		{"Copy", func(x *still, by world.Actor, a, _ H) error { _, err := world.Copy(by, a); return err }},
 		{"Func.Call", func(x *still, by world.Actor, a, _ H) error { return x.heal.Call(by, a, 1) }},
@@ -245,7 +245,7 @@ func (way stillWay) run(t testing.TB, call func(x *still, by world.Actor) error)
 	done := new(world.Completion)
 	did := func(by world.Actor) {
 		if way.full {
-			for world.Flag(by, x.hs["far"], 2) == nil {
+			for world.AddFlags(by, x.hs["far"], 2) == nil {
 			}
 		}
 		if call != nil {
