@@ -43,6 +43,7 @@ func Example_durable() {
 	w, s, savers, pay := newBank()
 	var player handle.Handle
 	store, err := durable.Open(ctx, path, w, s, durable.Options{
+		Sync: true, // what anybody sees is on disk
 		New: func(w *world.World) (err error) { // the first start
 			player, err = savers.Create(w, Saver{})
 			return err
@@ -55,8 +56,7 @@ func Example_durable() {
 	_ = pay.Call(port.Notify(&done), player, Pay{Number: 1, Coins: 50})
 	_ = s.Step(ctx) // or s.Run, on its own goroutine
 	outcome, _ := done.Wait(ctx)
-	err = store.Wait(ctx)
-	fmt.Println(outcome, err) // tell the client now
+	fmt.Println(outcome) // tell the client now
 
 	port.Close()
 	_ = s.Step(ctx)
@@ -68,7 +68,7 @@ func Example_durable() {
 	_ = store.Close()
 	// Output:
 	// <nil> true
-	// applied <nil>
+	// applied
 	// <nil> {50 1} true
 }
 

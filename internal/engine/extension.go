@@ -75,29 +75,6 @@ func (w *World) OnClose(f func()) {
 	f()
 }
 
-// Touched notes that the idle world was changed, or is about to be. An extension calls it for
-// whatever it changes by a *world.World, or when Acts returns ByWorld. It panics where ticks are
-// sealed.
-func (w *World) Touched() {
-	w.refuseSealed()
-	w.touched = true
-}
-
-// refuseSealed panics if the idle world is about to be changed, and its ticks are sealed: everybody
-// sees the idle world, and no log has the change.
-func (w *World) refuseSealed() {
-	if w.seals {
-		w.refuseChange()
-	}
-}
-
-// refuseChange is a function of its own so that refuseSealed inlines.
-func (w *World) refuseChange() {
-	if w.phase.Load() == phaseIdle {
-		panic("world: the idle World cannot be changed while ticks are sealed, because its log would lack that; use a transaction or a Port, or durable.Options.New")
-	}
-}
-
 // Hold makes calls that would move rows of the idle world panic, as in a query loop, until the
 // function that it returns is called. within is the name for messages.
 func (w *World) Hold(within string) (over func()) {

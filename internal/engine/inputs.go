@@ -25,7 +25,7 @@ func (w *World) RecordInputs(to extend.Recorder, changed func()) error {
 	}
 	w.engine.Record(to)
 	_, seals := to.(extend.Sealer)
-	if w.refuseChanges(seals); seals {
+	if w.refuseChanges(seals); seals && !w.lenient {
 		changed = w.changedSealed
 	}
 	w.logged.Store(to != nil || w.engine.Replay != nil)
@@ -35,19 +35,6 @@ func (w *World) RecordInputs(to extend.Recorder, changed func()) error {
 		w.leave()
 	}
 	return nil
-}
-
-// refuseChanges makes changes of the idle world panic, or ends that.
-func (w *World) refuseChanges(on bool) {
-	w.seals, w.space.Refuse = on, nil
-	if on {
-		w.space.Refuse = w.refuseSealed
-	}
-}
-
-// changedSealed closes a world that was changed although its ticks are sealed: no log has it.
-func (w *World) changedSealed() {
-	w.lose(errors.New("the idle world was changed while its ticks were sealed; use a transaction or a Port"))
 }
 
 // leave forgets the changes of the idle world until now, if a Recorder wants to know of changes.

@@ -19,6 +19,7 @@ var (
 	runs      = flag.Int("runs", 0, "runs to make beyond every pair once: sets of features in which any three are together")
 	pair      = flag.String("pair", "", "features to run together, by name, rather than every pair: \"flags,move\"")
 	firstSeed = flag.Uint64("seed", 1, "seed of the first run")
+	sealed    = flag.Bool("sealed", false, "seal the ticks of worlds whose inputs are recorded")
 	ticksOf   = flag.Int("ticks", 0, "ticks of a run; 0: 3, or 6 with -runs")
 )
 
