@@ -115,7 +115,11 @@ func (t *Tick) Number() uint64 { return t.engine.Tick.Load() }
 
 // Seal fixes what the refresh of this tick will apply, and has it recorded, if ticks are sealed. The
 // systems have not begun.
-func (t *Tick) Seal() { t.engine.Seal() }
+func (t *Tick) Seal() {
+	if t.seals {
+		t.engine.Seal()
+	}
+}
 
 // Commit waits until the log has what Seal has fixed. If it returns an error, the world is closed
 // and the tick is over; otherwise Refresh follows.
@@ -128,7 +132,7 @@ func (t *Tick) Commit() error {
 }
 
 // Sealed reports whether this tick is sealed.
-func (t *Tick) Sealed() bool { return t.engine.Sealed() }
+func (t *Tick) Sealed() bool { return t.seals && t.engine.Sealed() }
 
 // Entities returns the number of entities in a shard, dying ones included, while no system runs.
 func (t *Tick) Entities(shard int) int { return t.shards[shard].Alive() }

@@ -439,9 +439,7 @@ func (w *World) doRefresh(parallel extend.Parallel, all bool) {
 			c.failures, c.failedHooks, c.omitted = nil, nil, 0
 		}
 	}
-	w.engine.Seal() // unless the tick has
-	if err := w.engine.Commit(); err != nil {
-		w.lose(err)
+	if w.seals && !w.commit() {
 		done = true
 		return
 	}
@@ -675,6 +673,17 @@ func (w *World) Err() error {
 		return ErrClosed
 	}
 	return nil
+}
+
+// commit seals the refresh, unless its tick has, and waits for the log. It returns false if that
+// closes the world.
+func (w *World) commit() bool {
+	w.engine.Seal()
+	err := w.engine.Commit()
+	if err != nil {
+		w.lose(err)
+	}
+	return err == nil
 }
 
 // lose closes a world whose log does not have what the refresh would apply, without that refresh:

@@ -8,11 +8,12 @@ import "github.com/atoll-sim/atoll/internal/extend"
 func (e *Engine) gather(ports bool) (sent int) {
 	clear(e.producers)
 	e.producers, e.active = e.producers[:0], nil
-	if !e.seal.on {
-		e.collect(ports && !e.Closed.Load()) // a sender that sends now abandons its queue: see Port.sent
-	}
 	if e.Closed.Load() {
-		return 0
+		e.collect(false)
+		return 0 // a sender that sends now abandons its queue: see Port.sent
+	}
+	if !e.seal.on {
+		e.collect(ports)
 	}
 	for i, p := range e.senders {
 		e.Times.waited = append(e.Times.waited, p.since.Load())
@@ -46,8 +47,10 @@ func (e *Engine) gather(ports bool) (sent int) {
 
 // collect finds the ports that have sent something, by number.
 func (e *Engine) collect(some bool) {
-	clear(e.senders)
-	e.senders = e.senders[:0]
+	if len(e.senders) > 0 {
+		clear(e.senders)
+		e.senders = e.senders[:0]
+	}
 	if some {
 		e.senders = e.Ports.collect(e.senders)
 	}

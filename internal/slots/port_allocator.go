@@ -184,6 +184,9 @@ func (p *PortAllocator) Recall(handles ...handle.Handle) {
 // refresh calls it when its epoch is over: what it creates was drawn before.
 func (p *PortAllocator) Cut() {
 	if !p.sealed {
+		if !p.drew.Load() && !p.recalled.Load() {
+			return // in most refreshes of a world whose ports do nothing
+		}
 		p.Seal()
 	}
 	p.sealed = false
@@ -196,7 +199,7 @@ func (p *PortAllocator) Cut() {
 // ports have drawn by now. Coordinator only.
 func (p *PortAllocator) Seal() (drawn uint32) {
 	p.sealed = true
-	if !p.drew.Load() && !p.recalled.Load() { // in most refreshes of a world whose ports do nothing
+	if !p.drew.Load() && !p.recalled.Load() {
 		p.sealing = p.settled.Load()
 		return uint32(p.sealing)
 	}
