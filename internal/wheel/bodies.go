@@ -22,7 +22,7 @@ func NewBodies[M any]() Bodies[M] {
 
 const bodyBytes = 64 << 10
 
-// At returns where the body at an index is.
+// At returns where the body at an index is, and makes its page on the first call.
 func (b *Bodies[M]) At(index int) *M {
 	page := index >> b.bits
 	for page >= len(b.pages) {
