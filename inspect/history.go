@@ -63,13 +63,15 @@ type point struct {
 	values [len(columns)]int64
 }
 
+// init makes the rings, for New.
 func (h *history) init() {
 	for i, r := range resolutions {
 		h.spans[i].points = make([]point, r.n)
 	}
 }
 
-// add adds a sample. In each span it ends the point under way if its time is over.
+// add adds a sample. In each span it ends the point under way if its time is over. The goroutine
+// that takes a sample calls it, with samples.mu.
 func (h *history) add(now *moment) {
 	first := h.spans[0].at == 0
 	was := h.now
@@ -109,7 +111,8 @@ func pointOf(number int64, part bool, from, to *moment) point {
 	}}
 }
 
-// append appends a span as JSON, a list for each column, from the oldest point on.
+// append appends a span as JSON, a list for each column, from the oldest point on. It serves
+// /api/history, with samples.mu.
 func (h *history) append(dst []byte, span int) []byte {
 	s, r := &h.spans[span], resolutions[span]
 	n := int64(r.n)

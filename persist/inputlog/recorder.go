@@ -278,7 +278,7 @@ func (r *recorder) Begin() {
 // Requests appends the requests of a port to the record of their partition, in the step read, while
 // the worker of the partition waits:
 //
-// 0 port kind+1 flags handle value kind+1 flags handle value …
+//	0 port  kind+1 flags handle value   kind+1 flags handle value   …
 func (r *recorder) Requests(partition, port int, sent []queue.PendingRequest) {
 	if r.err != nil {
 		return
