@@ -49,8 +49,10 @@ type migration[Old, New any] struct {
 	f         func(Old) New
 }
 
+// ByCodec reports true: the function is the user's, so one goroutine at a time calls it.
 func (m *migration[Old, New]) ByCodec() bool { return true }
 
+// Read reads an old value, and converts it by the user's function.
 func (m *migration[Old, New]) Read(src []byte, value mem.Cells) (rest []byte, err error) {
 	old := make([]Old, 1)
 	if rest, err = m.Form.ReadAll(src, mem.CellsOf(old)); err == nil {
@@ -59,7 +61,8 @@ func (m *migration[Old, New]) Read(src []byte, value mem.Cells) (rest []byte, er
 	return rest, err
 }
 
-// ReadAll reads as many old values at a time as the bytes may have.
+// ReadAll reads as many old values at a time as the bytes may have, and converts each by the user's
+// function. After an error some values were converted.
 func (m *migration[Old, New]) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
 	old := make([]Old, min(values.Len, len(src)/max(m.Form.Least(), 1)+1))
 	for i := range values.Len {
@@ -206,7 +209,8 @@ func (f *fieldRules) codecName(saved string) string {
 }
 
 // Migrate returns the form that reads saved values, whose form has this hash, by a Migration to
-// type now. It returns nil if there is none, and whether there is one from another form.
+// type now. It returns nil if there is none, and whether there is one from another form. An error
+// is that of the codecs for the old type.
 func (c Changes) Migrate(saved uint64, now reflect.Type, codecs *state.Codecs) (by form.Form, other bool, err error) {
 	for _, one := range c {
 		if one.Kind != Migrated || one.Now != now {
