@@ -40,6 +40,8 @@ type entities struct {
 }
 
 // question is a query with its parameters.
+//
+// Ownership: the goroutine of the request; once that has the view, nobody writes it.
 type question struct {
 	query               query.Query
 	show, order, totals string
@@ -269,6 +271,9 @@ const (
 )
 
 // entity is the answer of /api/entity.
+//
+// Ownership: the goroutine that computes the answer; read runs between ticks, while that goroutine
+// waits.
 type entity struct {
 	Tick       uint64            `json:"tick"`
 	Handle     handle.Handle     `json:"handle"`

@@ -36,6 +36,8 @@ var spans = map[string]int{"minute": 0, "hour": 1, "day": 2}
 var resolutions = [...]pointsOf{{"minute", time.Second, 300}, {"hour", 10 * time.Second, 360}, {"day", 4 * time.Minute, 360}}
 
 // history has points of three resolutions. Its size is fixed.
+//
+// Ownership: samples.mu guards it.
 type history struct {
 	spans [len(resolutions)]series
 	now   moment

@@ -107,6 +107,8 @@ func readBody(w http.ResponseWriter, r *http.Request, to any) error {
 }
 
 // parameters are the parameters of a request. err is for the first wrong one.
+//
+// Ownership: the goroutine of the request.
 type parameters struct {
 	url.Values
 	err error

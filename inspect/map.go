@@ -22,6 +22,8 @@ const (
 )
 
 // plot is what a map shows.
+//
+// Ownership: the goroutine that computes the answer has its own copy.
 type plot struct {
 	query  query.Query
 	x, y   string // fields
@@ -35,6 +37,8 @@ type plot struct {
 }
 
 // box is a part of the plane.
+//
+// Ownership: its plot's.
 type box struct{ x0, y0, x1, y1 float64 }
 
 // has reports whether a point is in the box, or on its edge.

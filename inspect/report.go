@@ -33,6 +33,8 @@ type componentSet struct {
 }
 
 // report is the answer of /api/stats.
+//
+// Ownership: the goroutine that takes a sample.
 type report struct {
 	Tick    uint64    `json:"tick"`
 	At      int64     `json:"at_ms"`

@@ -29,6 +29,8 @@ type streams struct {
 
 // stream is an event stream to one reader. It has no queue: a slow reader gets
 // the newest data when it can take more.
+//
+// Ownership: the goroutine of the request.
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController

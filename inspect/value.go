@@ -28,6 +28,8 @@ var handleType = reflect.TypeFor[handle.Handle]()
 
 // encoder writes a value as JSON. NaN, infinities and large integers become text. Invalid UTF-8
 // is repaired. Cycles are cut.
+//
+// Ownership: the goroutine that writes an answer.
 type encoder struct {
 	dst     []byte
 	end     int  // of the bytes that it may write, about

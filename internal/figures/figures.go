@@ -37,6 +37,8 @@ const (
 func (k Kind) String() string { return [...]string{"gauge", "counter", "histogram"}[k] }
 
 // Family is the figures with one name. They have the same labels.
+//
+// Ownership: whoever asked for it.
 type Family struct {
 	Name, Help string
 	Kind       Kind
@@ -52,6 +54,9 @@ type Figure struct {
 }
 
 // Sample is what figures are made from.
+//
+// Ownership: the mutex of the Reader guards it. Take runs between ticks; until it has ended nobody
+// else uses the sample.
 type Sample struct {
 	Scheduler scheduler.Stats
 	World     world.Stats
@@ -135,6 +140,8 @@ func Others(w *world.World) (all []Family) {
 }
 
 // list collects families.
+//
+// Ownership: the caller of Families.
 type list []Family
 
 // add appends a family.

@@ -71,6 +71,8 @@ func fill(out File, write func(to io.Writer) error) (err error) {
 }
 
 // OS is a directory of the operating system, by its path.
+//
+// Ownership: any goroutine. Two that write one file get in each other's way.
 type OS string
 
 // Make makes the directory and those that it is in, unless it exists. When it returns, an entry of

@@ -37,6 +37,8 @@ type Codec interface {
 }
 
 // funcs is the Codec of T by two functions.
+//
+// Ownership: immutable. It calls the user's functions on the goroutine of its caller.
 type funcs[T any] struct {
 	write func(dst []byte, v *T) []byte
 	scan  func(src []byte, v *T) error
@@ -76,6 +78,8 @@ func (c *Codecs) Of(t reflect.Type) Codec {
 
 // cborCodec is the codec of a type without a registered one: CBOR, whose bytes depend on the
 // value alone.
+//
+// Ownership: immutable.
 type cborCodec struct {
 	typ reflect.Type
 	as  reflect.Type // the type that is written and read, with the same memory

@@ -14,6 +14,8 @@ import (
 )
 
 // Encoder is the Form of a type by Codecs.
+//
+// Ownership: immutable once it is made. Any goroutine may use it, as far as the codecs allow that.
 type Encoder struct {
 	parts   []formPart
 	shape   string

@@ -326,6 +326,8 @@ const adjacentLeast = 4
 
 // Adjacent are requests of one kind for living atoms in adjacent rows, up or down. None of the rows
 // is marked.
+//
+// Ownership: the shard's owner, in the step apply.
 type Adjacent struct {
 	requests []queue.PendingRequest
 	indexes  []uint32 // of the requests, in order
@@ -588,6 +590,8 @@ func (c *Chunk) moveRowsBack(at int, from *Chunk, row, n int, e *edge) {
 }
 
 // destroyer marks the atoms of adjacent requests to destroy.
+//
+// Ownership: the shard's owner, in the step apply.
 type destroyer struct{}
 
 // ApplyRun marks the atoms and decides that the requests are applied. It does nothing and returns 0

@@ -205,6 +205,8 @@ func (c *Chunk) Unmatched(f *Filter, word int) uint64 { return c.unmatched(f, wo
 // Rows is a view of a run of rows of a chunk. It is good until rows move: at the refresh, or on an
 // idle world when components are added or removed. The check build panics when it is used after
 // that.
+//
+// Ownership: the shard's owner.
 type Rows struct {
 	chunk    *Chunk
 	number   int // the chunk's; the check build puts the view epoch above it, see Outdate
@@ -341,6 +343,8 @@ func (c *Chunk) zero(column, from, to int) {
 // Atom is a row that was just taken, before its components are stored. It has four fields because
 // the compiler keeps no more than that in registers: with a fifth, each use copied the Atom in
 // memory, right after the stores that had made it.
+//
+// Ownership: the shard's owner.
 type Atom struct {
 	Handle     handle.Handle
 	Chunk      *Chunk

@@ -136,6 +136,8 @@ func (s *Space) MarkEach(hs []handle.Handle, marked *[]handle.Handle) {
 
 // markRun collects rows to be marked that share a word of a chunk's marks. So atoms that are
 // created together and die together are marked up to 64 at a time.
+//
+// Ownership: the caller of MarkEach.
 type markRun struct {
 	at     slots.Loc // of the first of the 64, divided by 64
 	chunk  *Chunk

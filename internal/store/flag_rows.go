@@ -95,6 +95,8 @@ func (c *Chunk) clearFlags() {
 
 // Filter says which rows of a table match a query: those that have all flags of With and none of
 // Without, and whose turn it is.
+//
+// Ownership: nobody writes it while it is used.
 type Filter struct {
 	With, Without slots.Flags
 	// It is an entity's turn if its turn number equals Turn in the bits that are set in Mask. Mask
@@ -163,6 +165,8 @@ func (r Rows) Matching(f *Filter, yield func(Rows) bool) bool {
 }
 
 // flagSet is the set of rows of a chunk that have a flag, for a filter with only that flag.
+//
+// Ownership: the shard's owner.
 type flagSet struct {
 	words []uint64
 	other uint64 // the value of a word in which no row matches

@@ -279,6 +279,8 @@ func (c *Column) copyIn(number int, from *Column, at, n int) {
 }
 
 // Diff is the difference between two frames of one world.
+//
+// Ownership: its caller.
 type Diff struct {
 	Created   []handle.Handle
 	Destroyed []handle.Handle

@@ -34,6 +34,8 @@ type storeEntry struct {
 }
 
 // notifySets are sets of a chunk's rows. They are empty except while hooks are notified.
+//
+// Ownership: the shard's owner.
 type notifySets struct {
 	created []uint64 // atoms that are reported as created
 	once    []uint64 // atoms that were found before in the list that is being read
@@ -175,6 +177,8 @@ func (s *Space) movedTo(sh *Shard, h handle.Handle, shards []*Shard) *Shard {
 //
 //	created  fresh [h h h …]      runs [chunk 3, rows 0 to 4096][chunk 4, rows 0 to 17]
 //	         └── settled ───┘           └──────────────── later ────────────────────┘
+//
+// Ownership: the shard's owner.
 type notedRun struct {
 	chunk    *Chunk
 	from, to uint32

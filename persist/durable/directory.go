@@ -66,6 +66,8 @@ func snapshotNumber(name string) uint64 {
 }
 
 // mark is what a snapshot says about the log.
+//
+// Ownership: as for Store.mark; that of a Plan is its caller's.
 type mark struct {
 	number uint64 // of the segment that begins there
 	before uint64 // the id of the segment that ends there
@@ -197,6 +199,8 @@ func readNote(src []byte) (n note, err error) {
 }
 
 // segment is a file of the log.
+//
+// Ownership: the goroutine that has listed it: of Open, Plan, or whoever saves.
 type segment struct {
 	name   string
 	number uint64

@@ -125,6 +125,8 @@ func (w *writer) end(write func(record []byte) (int, error)) error {
 }
 
 // reader reads records.
+//
+// Ownership: the Log's.
 type reader struct {
 	in     *bufio.Reader
 	buf    []byte // of the record
@@ -335,6 +337,8 @@ func learn(all []kind, kinds store.Kinds, codecs *state.Codecs) ([]kind, error) 
 var errBody = errors.New("its body ends too soon")
 
 // cursor reads a record's body. After an error all it reads is zero.
+//
+// Ownership: the Player's or Log's.
 type cursor struct {
 	rest []byte
 	err  error

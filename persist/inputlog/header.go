@@ -60,6 +60,8 @@ func (s setting) String() string {
 }
 
 // header says which world a log is of, and where it begins.
+//
+// Ownership: immutable once it is read or made.
 type header struct {
 	note     []byte
 	settings []setting

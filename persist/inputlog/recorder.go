@@ -259,6 +259,9 @@ func (r *Recorder) changed() {
 }
 
 // recorder is a Recorder as the world sees it.
+//
+// Ownership: as for the Recorder. Methods run on goroutines for which the coordinator, or the
+// worker of a partition, waits.
 type recorder Recorder
 
 // Begin learns the kinds of requests that were registered since the last tick. A refresh begins

@@ -20,6 +20,8 @@ import (
 
 // catalogue lists everything that is registered, or that a snapshot has. What is registered has the
 // form that writes its values, what a snapshot has a description of the form.
+//
+// Ownership: the goroutine that saves, loads or plans; while parts are written, nobody writes it.
 type catalogue struct {
 	*format.Catalogue
 	hashed   map[string]bool    // of a world: the lists on which its hash depends
@@ -155,6 +157,8 @@ func compare(own, saved []format.Setting, other bool) (same bool, list []Differe
 }
 
 // matching matches the contents of a snapshot with a world that is to load it.
+//
+// Ownership: the goroutine that loads or plans.
 type matching struct {
 	saved, own *catalogue
 	o          *Options

@@ -258,6 +258,8 @@ func (d *Dir) verify(f files.Files, chain []string) (Info, error) {
 }
 
 // opened is the whole snapshot that some files make.
+//
+// Ownership: the goroutine that has opened it.
 type opened struct {
 	io.Reader
 	files []io.ReadCloser
@@ -343,6 +345,8 @@ func (d *Dir) Load(w *world.World, o Options) (Found, error) {
 }
 
 // reading keeps the error with which reading has failed.
+//
+// Ownership: the goroutine of the load.
 type reading struct {
 	io.Reader
 	err error

@@ -113,6 +113,8 @@ func Insert(w, piece *world.World, o InsertOptions) (*Inserted, error) {
 }
 
 // insertion is an Insert that is under way.
+//
+// Ownership: the goroutine of Insert, while both worlds are idle.
 type insertion struct {
 	to, from   *engine.World
 	own, other *engine.Survey // of the worlds
@@ -193,6 +195,8 @@ func (i *insertion) planExtensions() error {
 }
 
 // group is the rows for one table.
+//
+// Ownership: the goroutine of Insert.
 type group struct {
 	shard   *store.Shard
 	set     store.Set

@@ -273,6 +273,9 @@ func (l *loading) undoing() func() error {
 }
 
 // loading is a world that is being loaded.
+//
+// Ownership: the goroutine of the load. While it waits for others, each of these has its own shards
+// or chunks, and codecs guards calls of the user's functions.
 type loading struct {
 	w      *world.World
 	v      *engine.Survey // of it

@@ -436,6 +436,8 @@ func (l *loading) fillMerged() error {
 }
 
 // memory is the source of a capture. It leaves out shards and rows: see copyShards.
+//
+// Ownership: the goroutine of the load.
 type memory struct {
 	c  *Captured
 	at int // of the next part

@@ -27,6 +27,8 @@ type Filter struct {
 }
 
 // test is a comparison of a field.
+//
+// Ownership: its Filter's.
 type test struct {
 	component int
 	field     *Field

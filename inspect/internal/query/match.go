@@ -20,6 +20,8 @@ type Frame interface {
 }
 
 // Rows are those of a chunk that match.
+//
+// Ownership: the goroutine that scans.
 type Rows struct {
 	Shard int
 	Table *store.Table

@@ -68,6 +68,8 @@ type literal struct {
 }
 
 // parser is at a place in a query.
+//
+// Ownership: the caller of Parse.
 type parser struct {
 	all  string
 	rest string

@@ -60,6 +60,8 @@ type Found struct {
 
 // Ranking collects the first rows, in the order of a field, or of handles after a given one. It
 // keeps no more than twice the limit.
+//
+// Ownership: the goroutine that scans.
 type Ranking struct {
 	By    *Column // or nil
 	Down  bool    // the greatest first

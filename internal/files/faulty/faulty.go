@@ -173,6 +173,8 @@ func (d *Disk) Open(name string) (io.ReadCloser, error) {
 
 // reading is a file that is read. The first Read is a call that may fail, after half of the bytes,
 // and so may Close.
+//
+// Ownership: one goroutine at a time.
 type reading struct {
 	d     *Disk
 	rest  []byte

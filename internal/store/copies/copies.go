@@ -21,6 +21,8 @@ type copied struct {
 }
 
 // kept has the copies of a chunk.
+//
+// Ownership: as for Frames.
 type kept struct {
 	ids     []int // of the components of the chunk's table
 	cap     int   // rows of each copy
@@ -37,6 +39,8 @@ func (k *kept) at(i int) *copied {
 }
 
 // copyJob is a run of rows to copy for a frame: a column of a chunk or, at -1, its handles.
+//
+// Ownership: as for Frames.
 type copyJob struct {
 	from, to *store.Chunk // the world's, the frame's
 	kept     *kept        // of from

@@ -42,6 +42,8 @@ type Hasher struct {
 }
 
 // writer hashes the values of one type.
+//
+// Ownership: the Hasher's.
 type writer struct {
 	codec form.Codec    // of the type itself, or nil
 	form  *form.Encoder // where parts have a codec, or nil

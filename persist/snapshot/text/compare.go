@@ -17,6 +17,8 @@ import (
 )
 
 // picture is a snapshot in memory, with its rows by entity.
+//
+// Ownership: the goroutine of Export or Compare.
 type picture struct {
 	head     format.Header
 	names    *format.Catalogue
@@ -258,6 +260,8 @@ func (c Comparison) String() string {
 }
 
 // comparing compares two pictures.
+//
+// Ownership: the goroutine of Compare.
 type comparing struct {
 	*Comparison
 	old, now *picture

@@ -53,6 +53,8 @@ func check(call string, o snapshot.Options) {
 }
 
 // exporting is a snapshot that is written as text.
+//
+// Ownership: the goroutine of Export.
 type exporting struct {
 	p       *picture
 	out     *bufio.Writer

@@ -251,6 +251,8 @@ func (b *builder) registered(l *registeredLine) (err error) {
 const namedBytes = 1024
 
 // builder makes a snapshot of the text that it reads.
+//
+// Ownership: the goroutine of Import. While sections are written, several others read it.
 type builder struct {
 	o        snapshot.Options
 	how      format.Compression

@@ -24,6 +24,8 @@ import (
 // This file writes values as JSON and reads them, by the description of their types in a snapshot.
 
 // form says how something's values are saved, and how they are written as JSON.
+//
+// Ownership: immutable once it is made.
 type form struct {
 	*format.Named
 	leaves []shape.Leaf

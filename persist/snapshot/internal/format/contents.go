@@ -236,6 +236,8 @@ const (
 )
 
 // Catalogue lists everything that a snapshot has.
+//
+// Ownership: the goroutine that saves, loads or reads; while parts are written, nobody writes it.
 type Catalogue struct {
 	Components, Messages, Resources, Kinds, Hooks, Extensions, Extras, Systems, Balancers []Named
 	Scheduler                                                                             bool

@@ -160,6 +160,8 @@ func (o Output) encode(x *encoded, parts []Part, at int) {
 
 // Chain remembers what was written last, so that the next snapshot can be an increment on it. The
 // zero value remembers nothing: the next is whole.
+//
+// Ownership: one goroutine at a time saves. The goroutines that encode only read it.
 type Chain struct {
 	last *written
 }
@@ -193,6 +195,8 @@ func digestOf(piece []byte) digest {
 }
 
 // written has the digests of a snapshot.
+//
+// Ownership: the goroutine that saves; once it is the last of a Chain, nobody writes it.
 type written struct {
 	Base
 	blocks map[Block]pieces
@@ -260,6 +264,8 @@ func (w *written) compare(dst, raw []byte, number int, cuts []Cut) ([]byte, []pi
 }
 
 // delta writes a section as new bytes and references to the sections of the base.
+//
+// Ownership: the goroutine that encodes the section.
 type delta struct {
 	dst, raw    []byte
 	done        int // bytes of raw that were written
@@ -323,6 +329,8 @@ func SourceOf(src io.Reader) Source {
 }
 
 // merging merges sections as its reader asks for bytes.
+//
+// Ownership: the goroutine that reads.
 type merging struct {
 	top    *layer
 	began  bool
@@ -375,6 +383,8 @@ func (m *merging) step() error {
 
 // layer is a source that merges a file of a chain with the layer below it. Its sections are not
 // compressed.
+//
+// Ownership: the goroutine that reads.
 type layer struct {
 	in     reader
 	number int // of the increment

@@ -63,6 +63,8 @@ func Rank(kind byte) int {
 }
 
 // Section is one section, packed or not.
+//
+// Ownership: one goroutine at a time: who reads it, and then who unpacks it.
 type Section struct {
 	Kind   byte
 	How    Compression // of the body
@@ -94,6 +96,8 @@ func (s *Section) String() string {
 }
 
 // Writer writes sections.
+//
+// Ownership: the goroutine that writes.
 type Writer struct {
 	Out  io.Writer
 	Base *Base // of an increment
@@ -200,6 +204,8 @@ type Source interface {
 }
 
 // reader is a Source that reads a snapshot.
+//
+// Ownership: the goroutine that reads.
 type reader struct {
 	in        io.Reader
 	at        int64

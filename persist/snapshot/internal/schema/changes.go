@@ -44,6 +44,8 @@ func Migration[Old, New any](f func(Old) New) Change {
 }
 
 // migration is a form.Form that reads old values and converts them.
+//
+// Ownership: immutable. One goroutine at a time reads by it, because it calls the user's function.
 type migration[Old, New any] struct {
 	form.Form // of Old
 	f         func(Old) New
@@ -138,6 +140,8 @@ func Subject(what, name string) string {
 }
 
 // fieldRules are the changes of one thing's fields.
+//
+// Ownership: the goroutine that plans or loads; once it is made, nobody writes it.
 type fieldRules struct {
 	subjects []string          // its names, in the snapshot and in the world
 	paths    map[string]string // of renamed fields, by the saved path

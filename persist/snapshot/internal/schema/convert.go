@@ -40,6 +40,8 @@ func Convert(changes Changes, saved, own Side, form form.Form) (form.Form, []Not
 }
 
 // pairing is the comparison of a saved form with the world's.
+//
+// Ownership: the goroutine that plans or loads.
 type pairing struct {
 	rules *fieldRules
 	notes []Note
@@ -320,6 +322,8 @@ type savedPart struct {
 }
 
 // step copies bytes, numbers or elements of an array from a place in a row to one in another.
+//
+// Ownership: immutable once it is made; any goroutine may use it.
 type step struct {
 	part     int // of the world's form, to which it copies
 	from, to int
@@ -459,6 +463,8 @@ func (s *step) numbers(dst, src []byte, n, apartTo, apartFrom int) {
 // holds it.
 
 // rewriting says what is changed in a value; nil for nothing.
+//
+// Ownership: immutable once it is made; any goroutine may use it.
 type rewriting struct {
 	fields map[string]fieldRewriting // of a struct, by the CBOR of the saved name
 	elem   *rewriting                // of an array, slice or map

@@ -21,6 +21,8 @@ import (
 )
 
 // Shape is a type as a snapshot describes it: as memory, or as CBOR.
+//
+// Ownership: immutable once it is read.
 type Shape struct {
 	Kind   reflect.Kind // Invalid if only its codec can read it
 	Text   string
@@ -147,6 +149,8 @@ func parseField(text string) (s *Shape, how Written, err error) {
 //
 //	memory  kind │ handle │ [n]type │ {name type@offset; … size}
 //	CBOR    kind │ [n]type │ []type │ *type │ map[type]type │ {name type; …} │ "a type that writes itself"
+//
+// Ownership: the caller of LeavesOf.
 type typeParser struct {
 	rest string
 	cbor bool
