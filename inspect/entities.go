@@ -212,7 +212,8 @@ func (q *question) rows(dst []byte, s *schema, shown []int, all []query.Found, m
 	return fmt.Appendf(dst, `],"more":%t,"next":%q}`, more, next)
 }
 
-// appendRow appends a row as JSON.
+// appendRow appends a row of an answer as JSON, from the frame. It calls methods of users' types,
+// on the goroutine that computes the answer.
 func appendRow(dst []byte, s *schema, shown []int, r *query.Found) []byte {
 	dst = fmt.Appendf(dst, `{"handle":%q,"shard":%d,"flags":`, r.Handle, r.Shard)
 	dst = appendFlags(dst, uint8(r.Chunk.FlagsAt(r.Row)))
@@ -236,7 +237,7 @@ func appendRow(dst []byte, s *schema, shown []int, r *query.Found) []byte {
 	return append(dst, "}}"...)
 }
 
-// appendTotal appends a total as JSON.
+// appendTotal appends a total of an answer as JSON.
 func appendTotal(dst []byte, t *query.Total) []byte {
 	dst = append(appendText(append(dst, `{"field":`...), t.Name), fmt.Sprintf(`,"count":%d`, t.Count)...)
 	if t.Count > 0 {
@@ -254,7 +255,7 @@ func valueAt(cells mem.Cells, row int) reflect.Value {
 	return v
 }
 
-// appendFlags appends the numbers of flags.
+// appendFlags appends the numbers of flags as a JSON list.
 func appendFlags(dst []byte, flags uint8) []byte {
 	dst = append(dst, '[')
 	for i := range 8 {

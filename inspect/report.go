@@ -232,7 +232,7 @@ func (r *report) addShards(now *sample, second *moment) {
 	r.Waits = waitsSince(now.scheduler.Waits, second.scheduler.Waits, ticks)
 }
 
-// waitsSince returns which shards waited for which since a moment, longest first.
+// waitsSince returns which shards waited for which since a moment, longest first, for a report.
 func waitsSince(now, before []scheduler.Wait, ticks time.Duration) []waitReport {
 	all := []waitReport{}
 	for _, w := range now {

@@ -237,7 +237,7 @@ func (s *samples) take(ctx context.Context) error {
 }
 
 // fresh returns statistics to be filled, with room for as much as there was, so that the world need
-// not wait for memory.
+// not wait for memory. The goroutine that takes a sample calls it before.
 func fresh(was *moment) (s scheduler.Stats, w world.Stats) {
 	s.Systems = make([]scheduler.SystemStats, 0, len(was.scheduler.Systems))
 	s.Shards = make([]scheduler.ShardTimes, 0, len(was.scheduler.Shards))

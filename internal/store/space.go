@@ -45,7 +45,8 @@ type Space struct {
 	}
 }
 
-// NewSpace makes a space; see Directory.Init.
+// NewSpace makes the space of a new world, which nobody uses yet. See Directory.Init for the
+// numbers.
 func NewSpace(homes int, indexMax, versionMax, versionsEach uint32) *Space {
 	s := &Space{Growth: DefaultGrowth}
 	s.reveals.Store(1) // no chunk has hidden rows
@@ -282,7 +283,8 @@ func (s *Space) growthOf(set Set) Growth {
 // next returns the number of rows of the chunk after one with the given number.
 func (g *Growth) next(rows int) int { return min(rows*g.RowsFactor, g.RowsMax) }
 
-// holding returns the number of rows of the smallest chunk that holds n, or of the largest.
+// holding returns the number of rows of the smallest chunk that holds n, or of the largest. It only
+// computes.
 func (g *Growth) holding(n int) int {
 	rows := g.RowsFirst
 	for rows < n && g.next(rows) > rows {
@@ -350,7 +352,8 @@ type Watch struct {
 	Stored  Set   // components whose values are replaced
 }
 
-// changes reports whether to record that an atom goes from one component set to another.
+// changes reports whether to record that an atom goes from one component set to another. An edge
+// remembers it.
 func (w *Watch) changes(from, to *Set) bool {
 	for i := range w.Changes {
 		if from.Contains(&w.Changes[i]) != to.Contains(&w.Changes[i]) {

@@ -432,7 +432,7 @@ type Fields struct {
 	end           uintptr // where the last one ends in the bundle
 }
 
-// newFields puts the fields of a bundle in the order in which they are stored: pairs first.
+// newFields puts the fields of a bundle in the order in which a create stores them: pairs first.
 func newFields(all []Field) Fields {
 	pairs, others := make([]Field, 0, len(all)), []Field(nil)
 	end := uintptr(0)

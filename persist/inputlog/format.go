@@ -251,7 +251,7 @@ func appendTick(dst []byte, in *extend.Inputs) []byte {
 	return dst
 }
 
-// appendHandles appends a list of handles, after its length.
+// appendHandles appends a list of handles to a record, after its length.
 func appendHandles(dst []byte, hs []handle.Handle) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(hs)))
 	for _, h := range hs {

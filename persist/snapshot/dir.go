@@ -207,7 +207,8 @@ func isContent(err error) bool {
 	return slices.ContainsFunc(of, func(is error) bool { return errors.Is(err, is) })
 }
 
-// chainOf returns the files that make the last of some: the whole one before it, and all since.
+// chainOf returns the files that make the last of some, which are in order: the whole one before
+// it, and all since.
 func chainOf(all []string) []string {
 	for i, name := range slices.Backward(all) {
 		if !isIncrement(name) {

@@ -62,7 +62,7 @@ type valueColumn struct {
 	ends  []uint32 // offsets of the ends of values
 }
 
-// value returns the bytes of the value in a row.
+// value returns the bytes of the value in a row, in place.
 func (v *valueColumn) value(row int) []byte {
 	if v.ends == nil {
 		return v.bytes[row*v.size : (row+1)*v.size]

@@ -132,7 +132,8 @@ var textLines = map[string]func(x *builder, line []byte) error{
 	"shard": lineOf((*builder).shard), "table": lineOf((*builder).table), "chunk": lineOf((*builder).chunk), "end": lineOf((*builder).end),
 }
 
-// lineOf returns a function that reads lines of a type.
+// lineOf returns a function that reads a line of a type, and has then take it in. An error ends the
+// import.
 func lineOf[L any](then func(x *builder, l *L) error) func(x *builder, line []byte) error {
 	return func(x *builder, line []byte) error {
 		l := new(L)
@@ -397,7 +398,8 @@ func addTo[T any](b *builder, lists map[string]*[]T, name string, from int, some
 	return b.keep(8 * len(some))
 }
 
-// lastOf returns the last element, which must have this number.
+// lastOf returns the last element of a list, which must have this number: lines come in order. If
+// not, it fails, and returns an empty element so that the line can be read to its end.
 func lastOf[T any](b *builder, all []T, what string, number int) *T {
 	if number != len(all)-1 || number < 0 {
 		b.fail(inField(what, fmt.Errorf("it is %d, and %d lines of them came before", number, len(all))))

@@ -306,7 +306,8 @@ func (d *delta) end() []byte {
 	return d.dst
 }
 
-// Merge returns a reader of the whole snapshot that a base and increments on it make.
+// Merge returns a reader of the whole snapshot that a base and increments on it make. It reads none
+// of them before its own Read is called.
 func Merge(base io.Reader, increments ...io.Reader) io.Reader {
 	top := &layer{in: reader{in: base}}
 	for i, in := range increments {
@@ -316,7 +317,7 @@ func Merge(base io.Reader, increments ...io.Reader) io.Reader {
 }
 
 // SourceOf returns the Source that reads a snapshot. src may have another reader in it, as its
-// method Within says.
+// method Within says. Nothing is read yet.
 func SourceOf(src io.Reader) Source {
 	if x, ok := src.(interface{ Within() io.Reader }); ok {
 		src = x.Within()

@@ -184,7 +184,7 @@ func appendBase(dst []byte, b Base) []byte {
 	return dst
 }
 
-// readBase reads the first section of an increment.
+// readBase reads the first section of an increment. The error is ErrAltered.
 func readBase(s *Section) (b Base, err error) {
 	c := extend.Cursor{Rest: s.Body}
 	b = Base{c.Number(), state.Hash(c.Number()), c.Number()}
@@ -367,7 +367,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// Pack compresses a body.
+// Pack compresses a body and appends it to dst. Any goroutine may call it.
 func Pack(how Compression, dst, body []byte) []byte {
 	for len(body) > 0 {
 		block := body[:min(len(body), blockMax)]

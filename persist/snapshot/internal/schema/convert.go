@@ -282,7 +282,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// paths lists the paths of fields and of the fields within them.
+// paths lists the paths of fields and of the fields within them, for the rules of renames.
 func paths(all []shape.Leaf) (list []string) {
 	var add func(path string, s *shape.Shape)
 	add = func(path string, s *shape.Shape) {
@@ -334,7 +334,8 @@ type step struct {
 	each     [2]int       // how far apart the elements are
 }
 
-// newConverter returns a converter that reads values of the saved parts, and keeps nothing of them.
+// newConverter returns a converter that reads values of the saved parts and keeps nothing of them:
+// convert says where they go.
 func newConverter(saved, own []form.Part, form form.Form) *converter {
 	bytes := shape.Skip(saved)
 	c := &converter{Form: form, own: own, least: bytes.Least()}
