@@ -103,7 +103,7 @@ func (e *entities) query(r *http.Request) (view, error) {
 }
 
 // answer returns the entities that match as JSON, from a frame that it shares and releases. It runs
-// on the goroutine that computes the answer, while the world ticks.
+// on the goroutine that computes the answer, while the world ticks. An error is for the reader.
 func (e *entities) answer(ctx context.Context, q *question) ([]byte, error) {
 	s, err := e.schemas.now(ctx)
 	if err != nil {

@@ -156,7 +156,7 @@ type entry struct {
 
 // plot draws the map, from a frame that it shares and releases. It reads all rows once for the box
 // and the legend, and again for the contents. It runs on the goroutine that computes the answer,
-// while the world ticks.
+// while the world ticks. An error is for the reader.
 func (e *entities) plot(ctx context.Context, p *plot) ([]byte, error) {
 	s, err := e.schemas.now(ctx)
 	if err != nil {

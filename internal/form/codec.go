@@ -44,8 +44,8 @@ type funcs[T any] struct {
 	scan  func(src []byte, v *T) error
 }
 
-// Register is state.Register: it adds a codec by two functions. The caller panics if write is
-// missing or the type has a codec already; nothing has changed then.
+// Register is state.Register: it adds a codec by two functions. It panics if write is missing or
+// the type has a codec already; nothing has changed then.
 func Register[T any](to *Codecs, write func(dst []byte, v *T) []byte, scan func(src []byte, v *T) error) {
 	t := reflect.TypeFor[T]()
 	if write == nil {
@@ -66,6 +66,7 @@ func (f funcs[T]) Append(dst []byte, v mem.Pointer) []byte { return f.write(dst,
 // Read calls the user's function. After an error v may hold a part of the value.
 func (f funcs[T]) Read(src []byte, v mem.Pointer) error { return f.scan(src, mem.As[T](v)) }
 
+// CanRead reports whether the user has given a function to read.
 func (f funcs[T]) CanRead() bool { return f.scan != nil }
 
 // Of returns the codec of a type, or nil. It changes nothing.
@@ -139,6 +140,7 @@ func (c cborCodec) Read(src []byte, v mem.Pointer) error {
 	return nil
 }
 
+// CanRead reports true.
 func (c cborCodec) CanRead() bool { return true }
 
 // deep describes how CBOR writes a type, for the shape of a form: all its structs, with the names
@@ -511,7 +513,8 @@ func maySignal(src []byte) bool {
 // float32Bits is a float32 that is read bit by bit.
 type float32Bits uint32
 
-// UnmarshalCBOR reads what a float32 is written as. The reader of CBOR calls it.
+// UnmarshalCBOR reads what a float32 is written as. The reader of CBOR calls it. An error says that
+// it is none.
 func (f *float32Bits) UnmarshalCBOR(src []byte) error {
 	if len(src) == 5 && src[0] == float32InCBOR {
 		*f = float32Bits(binary.BigEndian.Uint32(src[1:]))

@@ -64,7 +64,7 @@ func appendSingles(dst []span, t reflect.Type, at uintptr) []span {
 	return dst
 }
 
-// HasSingles reports whether the type has such parts, which ClearSingles clears.
+// HasSingles reports whether values have parts of Single types, which ClearSingles clears.
 func (t *Type) HasSingles() bool { return t.singles != nil }
 
 var timeType = reflect.TypeFor[time.Time]()

@@ -249,8 +249,8 @@ var DefaultGrowth = Growth{RowsFirst: 16, RowsFactor: 4, RowsMax: slots.RowsMax}
 // chunkBytesMax is the most memory that a chunk takes, unless one row takes more.
 const chunkBytesMax = 4 << 20
 
-// of returns the steps of a table with such rows: the same, but for large rows with fewer rows in a
-// chunk.
+// of returns the steps in which a table grows whose rows have so many bytes: the same, but with
+// fewer rows in a chunk if they are large.
 func (g Growth) of(rowBytes uintptr) Growth {
 	for g.RowsMax > 1 && uint64(g.RowsMax)*uint64(rowBytes) > chunkBytesMax {
 		g.RowsMax /= 2
@@ -271,7 +271,8 @@ func stepOf(sizes []uintptr) int {
 	return 1 << (bits.Len64(uint64(max(stepBytes/size, 1))) - 1)
 }
 
-// growthOf returns the steps in which a table of these components grows.
+// growthOf returns the steps in which a table of these components grows. The owner of any shard
+// calls it: it looks only at types.
 func (s *Space) growthOf(set Set) Growth {
 	bytes := uintptr(0)
 	for c := range set.All {

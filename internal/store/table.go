@@ -169,7 +169,8 @@ func (t *Table) ensureRow() error {
 }
 
 // nextRow records the number of rows for a loop, or a Reveal, that began since the last time, goes
-// to the next chunk if the present one is full, and makes rows ready.
+// to the next chunk if the present one is full, and makes rows ready. After an error the table has
+// the rows that it had.
 func (t *Table) nextRow() error {
 	if t.lastLoop != t.shard.Loop {
 		t.lastLoop = t.shard.Loop

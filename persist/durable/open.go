@@ -178,7 +178,8 @@ func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snaps
 }
 
 // logSince reports whether Open would play a log to a snapshot: whether there are segments since
-// the one that its mark names. It reads the directory and changes nothing.
+// the one that its mark names. It reads the directory and changes nothing. An error says which file
+// cannot be read.
 func logSince(dir *snapshot.Dir, found snapshot.Found) (bool, error) {
 	in, err := dir.Open(filepath.Base(found.Path))
 	if err != nil {

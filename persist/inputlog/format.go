@@ -164,7 +164,7 @@ func (r *reader) next() (kind byte, body []byte, err error) {
 	}
 }
 
-// record reads a record or a mark. Its checksum is right.
+// record reads a record, whose checksum is then right, or a mark. Errors are as for next.
 func (r *reader) record() (kind byte, body []byte, err error) {
 	r.number++
 	r.start = r.end

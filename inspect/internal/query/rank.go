@@ -31,7 +31,7 @@ func (s *Schema) Column(name string) (Column, error) {
 	return Column{id, f}, err
 }
 
-// Number is Column for a field that is a number.
+// Number is Column for a field that is a number. The error says why it is not.
 func (s *Schema) Number(name string) (Column, error) {
 	c, err := s.Column(name)
 	if err == nil && !c.Numeric() {

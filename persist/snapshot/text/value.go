@@ -490,7 +490,7 @@ func parseCBORText(dst []byte, v any, s *shape.Shape) (out []byte, err error) {
 	return dst, err
 }
 
-// parseOwn appends a value of a type that writes itself.
+// parseOwn appends a value of a type that writes itself. An error says what is wanted.
 func parseOwn(dst []byte, v any, s *shape.Shape) ([]byte, error) {
 	if s.Text == byHandle {
 		n, err := parseWhole(v, handleShape)
@@ -547,7 +547,7 @@ func parsePairs(dst []byte, v any, s *shape.Shape) ([]byte, error) {
 	return dst, nil
 }
 
-// parseKey returns the CBOR of a key, which is text in JSON.
+// parseKey returns the CBOR of a key, which is text in JSON. An error says what is wanted.
 func parseKey(name string, s *shape.Shape) ([]byte, error) {
 	if s.Kind == reflect.Bool {
 		return parseCBORText(nil, name == "true", s)

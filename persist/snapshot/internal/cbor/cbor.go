@@ -101,7 +101,7 @@ func One(src []byte) error {
 	return err
 }
 
-// Skip returns the bytes after the first value of src.
+// Skip returns the bytes after the first value of src, or Err if there is none.
 func Skip(src []byte) (rest []byte, err error) { return skip(src, 0) }
 
 // skip is Skip within as many other values as depth says. The error is Err.

@@ -549,7 +549,8 @@ func (l *layer) apply(s *Section, delta []byte) error {
 }
 
 // part returns bytes of a section of the base. Each byte is used once, and in order. So only one
-// section is in memory at a time, and the result is no longer than all files together.
+// section is in memory at a time, and the result is no longer than all files together. An error
+// says that the increment is altered, or that of the base.
 func (l *layer) part(s *Section, number, at, size int) ([]byte, error) {
 	for l.at <= number && l.cur.Kind != EndSection {
 		if err := l.base.Next(&l.cur); err != nil {

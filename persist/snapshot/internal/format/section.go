@@ -95,7 +95,7 @@ func (s *Section) String() string {
 	return fmt.Sprintf("section %q %d, at byte %d", s.Kind, s.Number, s.At)
 }
 
-// Writer writes sections.
+// Writer writes sections. After an error it writes nothing more that counts.
 //
 // Ownership: the goroutine that writes.
 type Writer struct {
@@ -203,7 +203,7 @@ type Source interface {
 	Finish(s *Section) error
 }
 
-// reader is a Source that reads a snapshot.
+// reader is a Source that reads a snapshot. After an error it cannot be read further.
 //
 // Ownership: the goroutine that reads.
 type reader struct {
@@ -275,7 +275,8 @@ func (r *reader) Next(s *Section) error {
 	return nil
 }
 
-// Check compares the checksum of a section with its contents.
+// Check compares the checksum of a section with its contents. The error is ErrAltered. A section
+// that comes from memory is right.
 func (s *Section) Check() error {
 	if !s.Sure && s.Checksum() != s.Sum {
 		return Altered("%v: its checksum is wrong", s)
@@ -299,7 +300,7 @@ func (s *Section) Unpack(buf *[]byte) (body []byte, err error) {
 	return *buf, nil
 }
 
-// Finish reads and checks the last section.
+// Finish checks the last section: that it names all before it. The error is ErrAltered.
 func (r *reader) Finish(s *Section) error {
 	if err := s.Check(); err != nil {
 		return err

@@ -188,7 +188,7 @@ func inner(x *shape.Leaf, s *shape.Shape) *shape.Leaf {
 	return &shape.Leaf{Path: x.Path, How: x.How, Shape: s}
 }
 
-// array is pair for arrays in memory.
+// array is pair for arrays in memory. It returns the steps that copy the elements.
 func (p *pairing) array(s, o *shape.Leaf) []step {
 	if s.Len < o.Len {
 		p.note(s.Path, s.Text, o.Text, false, "is longer; what is new begins at zero")
@@ -209,7 +209,8 @@ func (p *pairing) array(s, o *shape.Leaf) []step {
 	return []step{x}
 }
 
-// elements is pair for what has elements in CBOR.
+// elements is pair for what has elements in CBOR: arrays, slices, maps and pointers. It returns
+// what must be changed in them.
 func (p *pairing) elements(s, o *shape.Leaf) *rewriting {
 	if s.Elem == nil {
 		return nil
@@ -479,7 +480,7 @@ type fieldRewriting struct {
 // leftOut is for a value that is left out.
 var leftOut = new(rewriting)
 
-// all rewrites bytes that are one value.
+// all rewrites bytes that are one value. An error says that they are not.
 func (r *rewriting) all(src []byte) (dst []byte, err error) {
 	dst, rest, err := r.value(nil, src)
 	if err == nil && len(rest) > 0 {

@@ -356,7 +356,7 @@ func (s *Skipper) Read(src []byte, _ mem.Cells) (rest []byte, err error) {
 	return src, nil
 }
 
-// ReadAll passes over as many values as there are cells. It stores nothing.
+// ReadAll passes over as many values as there are cells. It stores nothing. The error is ErrShort.
 func (s *Skipper) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
 	if s.fixed {
 		if s.least > 0 && values.Len > len(src)/s.least {
