@@ -46,8 +46,8 @@ func (w *World) MustName(call, name string) {
 	if name == "" {
 		panic(fmt.Sprintf("%s: %s without a name; pass one that errors and snapshots can use", pkg, call))
 	}
-	for i, x := range w.parts {
-		if extend.NameOf(x, i) == name {
+	for _, x := range w.parts {
+		if x.Name() == name {
 			panic(fmt.Sprintf("%s: %s of %q, a name that is taken in this world; pass another", pkg, call, name))
 		}
 	}
@@ -94,25 +94,24 @@ func (w *World) Hold(within string) (over func()) {
 // Extend makes an extension take part in the world's refreshes, after the extensions that were
 // added before. It takes no part in the deaths of entities that are marked already.
 func (w *World) Extend(x extend.Extension) Viewable {
-	name := extend.NameOf(x, w.engine.Extensions.Len())
-	w.MustBeNamed("an extension", name)
+	w.MustBeNamed("an extension", x.Name())
 	w.engine.Extensions.Add(x)
 	w.parts = append(w.parts, x)
-	return w.view(x, name)
+	return w.view(x)
 }
 
 // ExtendLate makes x take part in the world's refreshes, after those that were added before.
 func (w *World) ExtendLate(x extend.Late) {
-	w.MustBeNamed("an extension", extend.NameOf(x, len(w.parts)))
+	w.MustBeNamed("an extension", x.Name())
 	w.engine.Extensions.AddLate(x)
 	w.parts = append(w.parts, x)
 }
 
-// Derive keeps x up to date; name is what messages call it.
-func (w *World) Derive(x extend.Derived, name string) Viewable {
+// Derive keeps x up to date.
+func (w *World) Derive(x extend.Derived) Viewable {
 	w.mustIdle("an index")
 	w.engine.Extensions.Derived = append(w.engine.Extensions.Derived, x)
-	return w.view(x, name)
+	return w.view(x)
 }
 
 // Family is an extend.Extension in which entities have parents and children.

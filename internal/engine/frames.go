@@ -479,8 +479,8 @@ type extensionView struct {
 }
 
 // view returns the Viewable of an extension, if frames can have it.
-func (w *World) view(x any, name string) *extensionView {
-	v := &extensionView{w, len(w.framed), name}
+func (w *World) view(x extend.Base) *extensionView {
+	v := &extensionView{w, len(w.framed), x.Name()}
 	if of, ok := x.(extend.Framed); ok {
 		w.framed = append(w.framed, of)
 	}

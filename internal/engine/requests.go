@@ -23,7 +23,7 @@ type Requests[T any] struct {
 // sent with, if that entity is alive and not marked. The result of do is the outcome of the
 // request. name is for panics.
 func NewRequests[T any](w *World, name string, do func(h handle.Handle, v *T) queue.Outcome) *Requests[T] {
-	return &Requests[T]{store.NewJoint(w.space, mem.TypeOf[T](), jointly[T]{w, name, name, do}), w, name}
+	return &Requests[T]{store.NewJoint(w.space, mem.TypeOf[T](), jointly[T]{w, name, do}), w, name}
 }
 
 // NewOwned is NewRequests for requests that concern the extension's data in an entity's shard. do
@@ -102,10 +102,9 @@ func (r *Requests[T]) send(by Actor, h handle.Handle, flags queue.Flags, v T) er
 
 // jointly applies a request of NewRequests.
 type jointly[T any] struct {
-	w     *World
-	label any // its name, boxed once
-	name  string
-	do    func(h handle.Handle, v *T) queue.Outcome
+	w    *World
+	name string
+	do   func(h handle.Handle, v *T) queue.Outcome
 }
 
 // Apply calls do for an entity that is alive and not marked.
@@ -113,7 +112,7 @@ func (j jointly[T]) Apply(_ *store.Shard, h handle.Handle, l slots.Loc, v mem.Po
 	if l == 0 || j.w.space.Marked(l) {
 		return queue.Gone
 	}
-	j.w.engine.Extensions.Running(j.label)
+	j.w.engine.Extensions.Requesting(j.name)
 	return j.do(h, mem.As[T](v))
 }
 

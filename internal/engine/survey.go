@@ -59,8 +59,8 @@ func (s *Survey) Registered() []extend.Registered {
 	for _, h := range s.hooks.all {
 		hooks = append(hooks, extend.Named{Name: h.name})
 	}
-	for i, x := range s.parts {
-		extensions = append(extensions, extend.Named{Name: extend.NameOf(x, i)})
+	for _, x := range s.parts {
+		extensions = append(extensions, extend.Named{Name: x.Name()})
 	}
 	return []extend.Registered{
 		{What: "component", Names: s.Components()}, {What: "message", Names: s.Messages()}, {What: "resource", Names: s.Resources()},
@@ -106,7 +106,7 @@ func (s *Survey) Shards() []*store.Shard { return s.shards }
 func (s *Survey) PortSlots() *slots.PortAllocator { return s.engine.PortSlots }
 
 // Extensions returns the extensions, in the order in which they were added.
-func (s *Survey) Extensions() []any { return s.parts }
+func (s *Survey) Extensions() []extend.Base { return s.parts }
 
 // Hooks returns the hooks, in the order in which they are called.
 func (s *Survey) Hooks() []*Hook { return s.hooks.all }

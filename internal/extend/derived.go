@@ -6,6 +6,7 @@ package extend
 // Ownership: the coordinator, in a refresh or when a tick begins, or the idle world. What systems
 // read changes only there.
 type Derived interface {
+	Base
 	Framed
 	// Update computes it again as far as rows have changed. tick is the one that begins, or runs
 	// next. Update is called three times: at the end of each refresh, when rows no longer move;

@@ -1,12 +1,15 @@
 package extend
 
 import (
-	"fmt"
-	"strconv"
-
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/store"
 )
+
+// Base is what an Extension, a Late and a Derived have in common.
+type Base interface {
+	// Name returns the name by which errors, metrics and snapshots know it.
+	Name() string
+}
 
 // Extension is what a package outside the core keeps about entities, such as a relation among them
 // or an index of them. It takes part in each refresh, after all requests on single entities were
@@ -24,6 +27,7 @@ import (
 //
 // Ownership: the coordinator calls, while no shard runs.
 type Extension interface {
+	Base
 	// Begin is called when a tick begins. Until the refresh the extension must not change, so that
 	// systems may read it.
 	Begin()
@@ -64,30 +68,6 @@ type Naming interface {
 	// TextOf returns the name of an entity as text, and whether it has one. Safe from any
 	// goroutine.
 	TextOf(h handle.Handle) (string, bool)
-}
-
-// NameOf returns the name of an Extension or Late, or its number.
-func NameOf(x any, number int) string {
-	if name, ok := nameOf(x); ok {
-		return name
-	}
-	return strconv.Itoa(number)
-}
-
-// Mention returns an Extension, Late or Derived as errors call it: by its name or, if it has none,
-// its type.
-func Mention(x any) string {
-	if name, ok := nameOf(x); ok {
-		return fmt.Sprintf("extension %q", name)
-	}
-	return fmt.Sprintf("extension %T", x)
-}
-
-func nameOf(x any) (name string, ok bool) {
-	if x, ok := x.(interface{ Name() string }); ok {
-		return x.Name(), true
-	}
-	return "", false
 }
 
 // DyingSet holds the entities that die in a refresh: first the marked ones, by shard in order,

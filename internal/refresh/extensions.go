@@ -18,9 +18,8 @@ type Extensions struct {
 	late   []late
 	deaths extend.DyingSet
 
-	// What is running, for errors: an extension and its method, or the name of a extend.Requests.
-	running any
-	method  string
+	running string // for errors: a method, or "a request"; "": nothing of an extension
+	name    string // of the extension
 }
 
 type extended struct {
@@ -70,36 +69,32 @@ func (e *Extensions) Begin() {
 	for i := range e.all {
 		e.run(i, "Begin").Begin()
 	}
-	e.running = nil
+	e.running = ""
 }
 
 // run returns an extension whose method is about to be called.
 func (e *Extensions) run(i int, method string) extend.Extension {
 	x := e.all[i].Extension
-	e.running, e.method = x, method
+	e.running, e.name = method, x.Name()
 	return x
 }
 
-// Running sets what is running, for During: the name of a extend.Requests, or nil.
-func (e *Extensions) Running(x any) { e.running = x }
+// Requesting says that a request to an extension runs, for During.
+func (e *Extensions) Requesting(name string) { e.running, e.name = "a request", name }
 
 // runLate returns an extension of the step deliver whose methods are about to be called.
 func (e *Extensions) runLate(i int) *late {
 	x := &e.late[i]
-	e.running, e.method = x.Late, "Deliver"
+	e.running, e.name = "Deliver", x.Name()
 	return x
 }
 
 // During names what is running.
 func (e *Extensions) During() string {
-	switch x := e.running.(type) {
-	case nil:
+	if e.running == "" {
 		return "the refresh"
-	case string:
-		return fmt.Sprintf("a request of extension %q", x)
-	default:
-		return e.method + " of " + extend.Mention(x)
 	}
+	return fmt.Sprintf("%s of extension %q", e.running, e.name)
 }
 
 // refresh is the extensions' part of a refresh: it applies the requests to them, partition by
@@ -116,7 +111,7 @@ func (e *Extensions) refresh(partitions []*partition) (spared bool) {
 	for i := range e.all {
 		e.run(i, "Settle").Settle()
 	}
-	e.running = nil
+	e.running = ""
 	for _, s := range e.of.Shards {
 		s.DecideHeld()
 	}
@@ -182,8 +177,8 @@ func (x *extended) following() bool {
 // row moves; step shares the work with the workers.
 func (e *Extensions) Derive(step extend.Step) {
 	for _, x := range e.Derived {
-		e.running, e.method = x, "Update"
+		e.running, e.name = "Update", x.Name()
 		x.Update(e.of.Tick.Load(), step)
 	}
-	e.running = nil
+	e.running = ""
 }

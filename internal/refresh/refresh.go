@@ -93,7 +93,7 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 		e.step(extend.StepDeliver, parallel, n+1, due, x.collect)
 		e.step(extend.StepDeliver, parallel, n, due, x.deliver)
 	}
-	e.Extensions.running = nil
+	e.Extensions.running = ""
 	if e.Extensions.Derived != nil {
 		e.Times.begin(extend.StepDerive)
 		e.parallel = parallel

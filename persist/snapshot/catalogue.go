@@ -61,13 +61,13 @@ func catalogueOf(w *world.World, v *engine.Survey, o *Options) (x *catalogue, er
 	for i, e := range v.Extensions() {
 		shown, wrong := form.StateOf(e, (*form.Codecs)(o.Codecs), true)
 		if wrong != nil {
-			return nil, fmt.Errorf("snapshot: extension %q: %w", extend.NameOf(e, i), wrong)
+			return nil, fmt.Errorf("snapshot: extension %q: %w", e.Name(), wrong)
 		}
 		saved, ok := shown.(extend.Saved)
 		if !ok {
-			return nil, fmt.Errorf("snapshot: %w: extension %d of the world, a %T, has no AppendSaved and LoadSaved", state.ErrNoCodec, i, e)
+			return nil, fmt.Errorf("snapshot: %w: extension %q, a %T, has no AppendSaved and LoadSaved", state.ErrNoCodec, e.Name(), e)
 		}
-		n := format.Named{Name: extend.NameOf(e, i), Saved: saved, At: i}
+		n := format.Named{Name: e.Name(), Saved: saved, At: i}
 		if e, ok := saved.(extend.Optioned); ok {
 			all, same := e.SavedOptions()
 			n.Type, n.Hash = all, xxh3.HashString(same)
