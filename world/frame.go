@@ -28,8 +28,8 @@ func (v *View) Capture(ctx context.Context) (*Frame, error) {
 	return (*Frame)(x), err
 }
 
-// Now is Capture on the idle world: it returns the world as it is now, including dying entities.
-// It panics within the init of a CreateN or CreateRows.
+// Now is Capture on the idle world: it returns the world as it is now, including dying entities. It
+// returns the errors of Capture. It panics within the init of a CreateN or CreateRows.
 func (v *View) Now() (*Frame, error) {
 	x, err := (*engine.View)(v).Now()
 	return (*Frame)(x), err

@@ -39,8 +39,8 @@ type Context struct {
 	occupant store.Occupant
 }
 
-// newContext makes the Context of a shard. If owner is the number of shards, and s is nil, it makes
-// the Context of the global systems.
+// newContext makes the Context of a shard, once for the world's life. If owner is the number of
+// shards, and s is nil, it makes the Context of the global systems.
 func newContext(w *World, owner int, s *store.Shard) *Context {
 	c := &Context{
 		w: w, shard: s, lookup: w.space.Lookup, home: uint32(owner), ports: uint32(len(w.shards)),
@@ -54,6 +54,7 @@ func newContext(w *World, owner int, s *store.Shard) *Context {
 	return c
 }
 
+// world implements Self; a nil Context has none.
 func (c *Context) world() *World {
 	if c == nil {
 		return nil
@@ -81,7 +82,8 @@ func (c *Context) Shards() int { return len(c.w.shards) }
 // System returns the name of the running system.
 func (c *Context) System() string { return c.acting.System }
 
-// Count returns the number of entities in the shard, dying ones included.
+// Count returns the number of entities in the shard, dying ones included; for a global system,
+// which must have all shards to itself, in the world.
 func (c *Context) Count() int {
 	c.mustRun("Context.Count")
 	if c.shard != nil {
@@ -145,7 +147,8 @@ func (c *Context) Has(h handle.Handle, x ComponentSet) bool {
 }
 
 // Destroy marks an entity of the shard, or requests that an entity of another shard be destroyed:
-// either way the entity is removed at the refresh.
+// either way the refresh removes the entity. A hook always requests it. After an error nothing has
+// changed.
 func (c *Context) Destroy(h handle.Handle) error {
 	c.mustRun("Context.Destroy")
 	l := c.locate(h)
@@ -167,8 +170,8 @@ func (c *Context) owns(l slots.Loc) bool {
 	return c.shard.Owns(l)
 }
 
-// enter is the rest of acting.Start, in the check build: it is called before a system or a hook
-// runs, by the goroutine that runs it.
+// enter is the rest of acting.Start, in the check build: the goroutine that runs a system or a hook
+// calls it before that runs. It takes the shards, which leave gives back.
 func (c *Context) enter() {
 	if check.Enabled {
 		c.occupant = store.Occupant{What: "system", Name: c.acting.System}
@@ -292,8 +295,8 @@ type digest struct {
 	sum       uint64
 }
 
-// digest hashes the components that a system must not write, before the system runs. Check
-// build only.
+// digest hashes the components that a system must not write, before the system runs, for
+// mustBeUnwritten. Check build only.
 func (c *Context) digest(components store.Set) {
 	c.read = c.read[:0]
 	for id := range components.All {
@@ -313,8 +316,8 @@ func (c *Context) sum(component int) uint64 {
 	return sum
 }
 
-// mustBeUnwritten panics if one of the hashed components has changed: only the system can have
-// done that. Check build only.
+// mustBeUnwritten panics, when the system has returned, if one of the components that digest hashed
+// has changed: only the system can have done that. Check build only.
 func (c *Context) mustBeUnwritten() {
 	for _, d := range c.read {
 		if c.sum(d.component) != d.sum {
@@ -325,7 +328,7 @@ func (c *Context) mustBeUnwritten() {
 	}
 }
 
-// digest hashes all components when the idle world is left. Check build only.
+// digest hashes all components when the idle world is left, for mustBeAsLeft. Check build only.
 func (w *World) digest() {
 	w.lefts = w.lefts[:0]
 	for id := range w.components {
@@ -333,8 +336,9 @@ func (w *World) digest() {
 	}
 }
 
-// mustBeAsLeft panics if a component has changed, while nothing was handed out for writing. What
-// pointers in the component point to is not looked at. Check build only.
+// mustBeAsLeft panics, before the next tick or refresh, if a component has changed while nothing
+// was handed out for writing. It does not look at what pointers in the component point to. Check
+// build only.
 func (w *World) mustBeAsLeft() {
 	for id, sum := range w.lefts {
 		if w.sum(id) != sum {
@@ -357,9 +361,11 @@ type random struct {
 	rand   *rand.Rand
 }
 
+// init makes the source, which Context.Rand seeds anew for each system and tick.
 func (r *random) init() { r.rand = rand.New(&r.source) }
 
-// Rand returns the random numbers of the running system or hook on this shard in this tick.
+// Rand returns the random numbers of the running system or hook on this shard in this tick. It
+// seeds them on the first call, with the world's seed, the name, the tick and the shard.
 func (c *Context) Rand() *rand.Rand {
 	c.mustRun("Context.Rand")
 	if s := &c.random; !c.acting.Seeded {

@@ -28,11 +28,12 @@ func (w *World) MustIdle(call string) {
 	w.mustIdle(call)
 }
 
-// Idle reports whether the world is idle.
+// Idle reports whether the world is idle. Safe from any goroutine, but another one may begin a
+// tick.
 func (w *World) Idle() bool { return w.phase.Load() == phaseIdle }
 
 // MustBeNamed is MustIdle for what makes something that snapshots or logs name, or that decides
-// what a replay does, and panics if the world is sealed, too.
+// what a replay does. It panics if the world is sealed, too.
 func (w *World) MustBeNamed(call, name string) {
 	w.MustIdle(call)
 	w.MustRegister("%s of %q", call, name)
@@ -61,8 +62,8 @@ func (w *World) MustBeWhole(call string) {
 	}
 }
 
-// OnClose has f called when the world is closed or broken, or at once if it is. Safe from any
-// goroutine.
+// OnClose has f called when the world is closed or broken, by the goroutine that closes it, or at
+// once if it is. Safe from any goroutine.
 func (w *World) OnClose(f func()) {
 	c := &w.closing
 	c.Lock()
@@ -80,7 +81,7 @@ func (w *World) OnClose(f func()) {
 func (w *World) Touched() { w.touched = true }
 
 // Hold makes calls that would move rows of the idle world panic, as in a query loop, until the
-// function that it returns is called. within is the name for messages.
+// function that it returns is called, by the same goroutine. within is the name for messages.
 func (w *World) Hold(within string) (over func()) {
 	outer := w.within
 	w.within = within
@@ -92,7 +93,8 @@ func (w *World) Hold(within string) (over func()) {
 }
 
 // Extend makes an extension take part in the world's refreshes, after the extensions that were
-// added before. It takes no part in the deaths of entities that are marked already.
+// added before. It takes no part in the deaths of entities that are marked already. The world must
+// be idle and not sealed.
 func (w *World) Extend(x extend.Extension) Viewable {
 	name := extend.NameOf(x, w.engine.Extensions.Len())
 	w.MustBeNamed("an extension", name)
@@ -101,14 +103,16 @@ func (w *World) Extend(x extend.Extension) Viewable {
 	return w.view(x, name)
 }
 
-// ExtendLate makes x take part in the world's refreshes, after those that were added before.
+// ExtendLate makes x take part in the step deliver of the world's refreshes, after those that were
+// added before. The world must be idle and not sealed.
 func (w *World) ExtendLate(x extend.Late) {
 	w.MustBeNamed("an extension", extend.NameOf(x, len(w.parts)))
 	w.engine.Extensions.AddLate(x)
 	w.parts = append(w.parts, x)
 }
 
-// Derive keeps x up to date; name is what messages call it.
+// Derive keeps x up to date, in each refresh and when a tick begins; name is what messages call it.
+// The world must be idle.
 func (w *World) Derive(x extend.Derived, name string) Viewable {
 	w.mustIdle("an index")
 	w.engine.Extensions.Derived = append(w.engine.Extensions.Derived, x)
@@ -147,8 +151,8 @@ func (w *World) Extension(x Viewable) extend.Framed {
 }
 
 // Binds reports whether a Binder is of this world, and whether it is the idle World. For a Frame it
-// also returns the frame's copy of the extension that Extend returned x for. It panics if the binder
-// may not be used now, or if the frame has no such copy.
+// also returns the frame's copy of the extension that Extend returned x for, on any goroutine. It
+// panics if the binder may not be used now, or if the frame has no such copy.
 func (w *World) Binds(a Binder, x Viewable, call string) (of, idle bool, c extend.Copy) {
 	if is, ok := a.(interface{ itself() *Frame }); ok { // not by bind, which makes an index
 		var f *Frame
@@ -222,8 +226,8 @@ func (w *World) Given(h handle.Handle) bool { return w.engine.PortSlots.Given(h)
 // Sender tells whose request is being applied, within the functions of NewRequests.
 func (w *World) Sender() *extend.Sender { return &w.engine.Extensions.Sender }
 
-// IsDying reports whether an entity is marked, on the idle world and within the functions of
-// NewRequests.
+// IsDying reports whether an entity is marked, on the idle world and, by the coordinator, within
+// the functions of NewRequests.
 func (w *World) IsDying(h handle.Handle) bool {
 	l := w.space.Locate(h)
 	return l != 0 && w.space.Marked(l)
@@ -235,8 +239,8 @@ const (
 	ByPort              // by request
 )
 
-// Refuse ends a call by an actor of this world that sends nothing, and returns err. What
-// Port.Notify and Port.Within set is used up by the call. Unless err is nil, a batch is refused.
+// Refuse ends a call by an actor of this world that sends nothing, and returns err. The call uses
+// up what Port.Notify and Port.Within set. Unless err is nil, the batch under way is refused.
 func (w *World) Refuse(by Actor, err error) error {
 	if p, ok := SelfOf(by, "a call").(*Port); ok {
 		return p.turnDown(err)
@@ -244,9 +248,9 @@ func (w *World) Refuse(by Actor, err error) error {
 	return err
 }
 
-// Acts returns the home in which an actor acts, or ByWorld or ByPort. It returns an error if the
-// actor may not change the world now. It panics if the actor is not of this world, or is a Context
-// of a system that does not run. extension and call are names for messages.
+// Acts returns the home in which an actor acts, or ByWorld or ByPort, for an extension on the
+// actor's goroutine. It returns the error of a closed world. It panics if the actor is not of this
+// world, or is a Context of a system that does not run. extension and call are names for messages.
 func (w *World) Acts(by Actor, extension, call string) (home int, err error) {
 	self := w.own(by, extension)
 	switch by := self.(type) {
@@ -266,7 +270,7 @@ func (w *World) Acts(by Actor, extension, call string) (home int, err error) {
 	return ByPort, nil
 }
 
-// own is SelfOf for an actor that must be of this world.
+// own is SelfOf for an actor that must be of this world: it panics about another.
 func (w *World) own(by Actor, extension string) Self {
 	self := Is(by)
 	if self == nil {
@@ -280,8 +284,8 @@ func (w *World) own(by Actor, extension string) Self {
 
 // openFor makes sure that there is room for a request of a size about h, and one about each of the
 // others, and returns where to push them. It panics for an idle world, which sends no requests.
-// After each openFor that returns no error the caller pushes, and then calls publish. done is for
-// one of the requests.
+// After each openFor that returns no error the caller pushes, and then calls publish. After an
+// error nothing is sent. done is for one of the requests.
 func (w *World) openFor(by Self, extension string, h handle.Handle, others []handle.Handle, size uint32) (q *queue.Queue, epoch uint32, done queue.Finisher, err error) {
 	epoch = w.engine.Epoch.Load()
 	switch by := by.(type) {
@@ -302,7 +306,8 @@ func (w *World) openFor(by Self, extension string, h handle.Handle, others []han
 }
 
 // openFor makes sure that there is room for n requests of a size, and returns the queue to push
-// them to and the Finisher to push them with.
+// them to and the Finisher to push them with. After an error nothing may be pushed, and the batch
+// under way is refused.
 func (p *Port) openFor(n int, size uint32) (q *queue.Queue, done queue.Finisher, err error) {
 	if check.Enabled {
 		p.enter()
@@ -321,7 +326,7 @@ func (p *Port) openFor(n int, size uint32) (q *queue.Queue, done queue.Finisher,
 	return p.out, done, nil
 }
 
-// publish sends what was pushed after openFor.
+// publish sends what a port has pushed after openFor. The refresh publishes what systems push.
 func publish(by Self) {
 	if p, ok := by.(*Port); ok {
 		p.Send()
@@ -339,7 +344,7 @@ func (w *World) Seal(by string) { w.sealed = by }
 func (w *World) KeepIncarnation(keep func(n uint32) error) { w.keepNumber = keep }
 
 // MayInsert returns an error if the world is closed, and prepares its shards to get entities. It
-// panics at the wrong time; call is the name for messages.
+// panics unless the world is idle and outside of query loops; call is the name for messages.
 func (w *World) MayInsert(call string) error {
 	if err := w.idle(call); err != nil {
 		return err
@@ -351,7 +356,7 @@ func (w *World) MayInsert(call string) error {
 }
 
 // SetBy sets a component of an entity to a value of its type, by a request of an actor, as
-// Component.Set does.
+// Component.Set does. After an error nothing has changed.
 func (w *World) SetBy(by Actor, component int, h handle.Handle, value any) error {
 	x, err := w.cores[component].Set(by.self(), h)
 	if err != nil {
@@ -363,7 +368,7 @@ func (w *World) SetBy(by Actor, component int, h handle.Handle, value any) error
 	return nil
 }
 
-// AddMeasured makes Measure include x, which is no extension.
+// AddMeasured makes Measure include x, which is no extension. The world must be idle.
 func (w *World) AddMeasured(x extend.Measurable) { w.measured = append(w.measured, x) }
 
 // Measure adds the figures of everything that has some; the world must be idle.

@@ -65,7 +65,7 @@ func (o Options) growth() store.Growth {
 	return store.Growth{RowsFirst: o.ChunkRowsFirst, RowsFactor: o.ChunkRowsFactor, RowsMax: o.ChunkRowsMax}
 }
 
-// validate fills in the defaults and names every limit that is exceeded.
+// validate fills in the defaults. It returns an error that names every limit that is exceeded.
 func (o Options) validate() (Options, error) {
 	var errs []error
 	limit := func(name string, v *int, def, least, most int) {

@@ -17,7 +17,8 @@ import (
 // its methods must not be written, and are good until the world changes.
 type Survey World
 
-// Survey returns the world's whole state.
+// Survey returns the whole state of the idle world, for reading. It is good until the world
+// changes.
 func (w *World) Survey() *Survey {
 	w.mustIdle("a survey")
 	return (*Survey)(w)
@@ -38,7 +39,7 @@ func (s *Survey) Messages() []extend.Named { return namedOf(s.messages) }
 // Resources lists the resources, by number.
 func (s *Survey) Resources() []extend.Named { return namedOf(s.resources) }
 
-// namedOf lists what has a name and a type.
+// namedOf lists what has a name and a type, by number.
 func namedOf[T interface {
 	Name() string
 	Type() reflect.Type

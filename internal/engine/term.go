@@ -36,6 +36,7 @@ const (
 	takesTurns
 )
 
+// term implements Term.
 func (t term) term() term { return t }
 
 // Accessor makes what it is embedded in a Term: a *world.Reader or *world.Writer.
@@ -45,6 +46,7 @@ type Accessor struct {
 	typ   reflect.Type
 }
 
+// term implements Term: an accessor requires its component.
 func (a *Accessor) term() term {
 	t := newTerm(requires, a.id, a.asked, a.typ)
 	t.accessed = t.of
@@ -83,7 +85,7 @@ func Optional(accessor Term) Term {
 }
 
 // AnyOf is the condition that the entity has at least one of the components that the terms, each a
-// *Reader, *Writer or With, name.
+// *Reader, *Writer or With, name. It panics about others.
 func AnyOf(terms ...Term) Term {
 	var any term
 	for i, x := range terms {
@@ -110,7 +112,8 @@ func AnyOf(terms ...Term) Term {
 	return any
 }
 
-// add makes the term a condition of the query.
+// add makes the term a condition of a new query. It panics about a term that is nil, names a
+// component twice, or was asked of another Binder.
 func (q *Query) add(b *binding, i int, x Term) {
 	if x == nil {
 		panic(fmt.Sprintf("world: %s: term %d is nil; pass accessors, With, Without, Optional or AnyOf", b.call, i))
@@ -141,7 +144,7 @@ func (q *Query) add(b *binding, i int, x Term) {
 	}
 }
 
-// nameOf names the owner of a look-up.
+// nameOf names the owner of a look-up, for messages.
 func (w *World) nameOf(l *slots.Lookup) string {
 	if l == &w.lookup {
 		return "the World"
@@ -185,7 +188,7 @@ func TurnsFor(a Binder, rows int) Term {
 	return term{kind: takesTurns, asked: b.lookup, turns: turns{n: 1, rows: rows}, names: "TurnsFor"}
 }
 
-// addTurns makes the turns of a term a condition of the query.
+// addTurns makes the turns of a term a condition of a new query, which may have one of them.
 func (q *Query) addTurns(b *binding, t term) {
 	if q.turns.n != 0 {
 		panic(fmt.Sprintf("world: %s: there are two of Turns and TurnsFor; pass one", b.call))
@@ -193,7 +196,8 @@ func (q *Query) addTurns(b *binding, t term) {
 	q.turns = t.turns
 }
 
-// matching returns the filter for a loop that begins now.
+// matching returns the filter for a loop that begins now, on the goroutine that has the shards of
+// the query.
 func (q *Query) matching() *store.Filter {
 	if q.turns.n != 0 && !q.frame { // a frame's query is used by several goroutines, and got its filter when it was made
 		q.findTurn()
@@ -201,8 +205,8 @@ func (q *Query) matching() *store.Filter {
 	return &q.filter
 }
 
-// findTurn sets the filter to the entities whose turn it is. For a system's query it stays the same
-// within a tick.
+// findTurn sets the filter to the entities whose turn it is, on the goroutine that has the shards.
+// For a system's query it stays the same within a tick.
 func (q *Query) findTurn() {
 	tick := q.w.engine.Tick.Load()
 	if q.turns.tick == tick+1 && !q.idle {
@@ -219,7 +223,7 @@ func (q *Query) findTurn() {
 	q.filter.Turn, q.filter.Mask = uint32(tick/max(1, q.access.Every)), n-1
 }
 
-// turnsFor returns the least number of runs with at most so many rows each.
+// turnsFor returns the least number of turns, a power of two, with at most so many rows each.
 func (q *Query) turnsFor(rows int) (n uint32) {
 	all := 0
 	f := store.Filter{With: q.filter.With, Without: q.filter.Without}
@@ -263,7 +267,7 @@ func ofFlags(a Binder, call string, kind termKind, f Flags) term {
 	return term{kind: kind, asked: b.lookup, flags: f, names: fmt.Sprintf("flags %#b", f)}
 }
 
-// addFlags makes the flags of a term a condition of the query.
+// addFlags makes the flags of a term a condition of a new query. It panics if one is named twice.
 func (q *Query) addFlags(b *binding, t term) {
 	if twice := t.flags & (q.filter.With | q.filter.Without); twice != 0 {
 		panic(fmt.Sprintf("world: %s: flags %#b are named twice; name each once", b.call, twice))

@@ -10,7 +10,7 @@ import (
 )
 
 // Scatter makes the next shard take new entities after each run of so few: a small world then has
-// entities in all its shards.
+// entities in all its shards. For tests, on an idle world.
 func (w *World) Scatter(run int) { w.runLeast, w.run, w.begun.run = run, run, 0 }
 
 // LeastRung makes the rung of each tick at least n, where ticks do not take too long.

@@ -83,6 +83,7 @@ func Mention(x any) string {
 	return fmt.Sprintf("extension %T", x)
 }
 
+// nameOf returns what an extension says is its name, if it says so.
 func nameOf(x any) (name string, ok bool) {
 	if x, ok := x.(interface{ Name() string }); ok {
 		return x.Name(), true
@@ -102,7 +103,8 @@ type DyingSet struct {
 	notify bool // other extensions must be notified of what one marks
 }
 
-// Collect lists the marked entities of each shard, for a refresh with that many extensions.
+// Collect lists the marked entities of each shard, for a refresh with that many extensions. The
+// coordinator calls it in the step extend.
 func (d *DyingSet) Collect(space *store.Space, shards []*store.Shard, extensions int) {
 	d.space, d.notify = space, extensions > 1
 	d.all, d.spared = d.all[:0], d.spared[:0]
@@ -114,7 +116,8 @@ func (d *DyingSet) Collect(space *store.Space, shards []*store.Shard, extensions
 // Spared returns how many marks were removed since Collect.
 func (d *DyingSet) Spared() int { return len(d.spared) }
 
-// Know sets how many of them the extension that is called next knows, or -1 in its first call.
+// Know sets how many of the spared entities the extension that is called next knows, or -1 in its
+// first call.
 func (d *DyingSet) Know(n int) { d.known = n }
 
 // News returns the entities whose marks were removed since Spare of the extension was called last,

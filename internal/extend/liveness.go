@@ -26,7 +26,7 @@ type release struct {
 	next   *release
 }
 
-// NewLiveness makes the liveness of a world.
+// NewLiveness makes the liveness of a world. Only the first is used; see engine.World.Liveness.
 func NewLiveness(space *slots.Liveness) *Liveness { return &Liveness{space: space} }
 
 // Alive reports whether an entity is alive; no entity is once the world is collected or closed.

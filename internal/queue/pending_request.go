@@ -48,7 +48,7 @@ type Drained struct {
 	Cancels, Calls bool
 }
 
-// add adds a request that is not a create.
+// add adds a request that is not a create, and notes what it means for the refresh.
 func (d *Drained) add(r PendingRequest, k *kindInfo) {
 	switch {
 	case k.joint:
@@ -65,7 +65,7 @@ func (d *Drained) add(r PendingRequest, k *kindInfo) {
 	d.Count++
 }
 
-// Forget drops the requests. Their queues are about to be released.
+// Forget drops the requests, in the step release: their queues are about to be released.
 func (d *Drained) Forget() {
 	for i, all := range d.Creates {
 		clear(all)
