@@ -251,7 +251,8 @@ type Foreign struct {
 	reach  []bool // by shard; nil for all
 }
 
-// AskForeign declares that a component is read in other shards.
+// AskForeign declares that a component is read in some other shards, or in all, and returns what
+// reads it. It panics if there is no such component or shard.
 func (b *Build) AskForeign(t reflect.Type, shards []int) Foreign {
 	bound := b.binding("world.ReadForeign")
 	id := b.w.componentOf(t, bound.call)
@@ -279,7 +280,7 @@ func (f *Foreign) At(h handle.Handle) mem.Address {
 	return nil
 }
 
-// AskResource declares that a resource is read, and returns it.
+// AskResource declares that a resource is read, and returns it. It panics if the world has none.
 func (b *Build) AskResource(t reflect.Type) Resource {
 	bound := b.binding("world.ReadResource")
 	id, r := b.w.resourceOf(t, bound.call)
@@ -287,7 +288,8 @@ func (b *Build) AskResource(t reflect.Type) Resource {
 	return r
 }
 
-// AskToWrite declares that a resource is read and written, by a global system, and returns it.
+// AskToWrite declares that a resource is read and written, by a global system, and returns it. It
+// panics in any other system.
 func (b *Build) AskToWrite(t reflect.Type) Resource {
 	bound := b.binding("world.WriteResource")
 	id, r := b.w.resourceOf(t, bound.call)
@@ -304,7 +306,8 @@ func (b *Build) AskToWrite(t reflect.Type) Resource {
 	return r
 }
 
-// AskToAdd declares that the shard adds to an accumulator, and returns it.
+// AskToAdd declares that the shard adds to an accumulator, and returns it. It panics in a global
+// system.
 func (b *Build) AskToAdd(t reflect.Type) Resource {
 	bound := b.binding("world.Accumulate")
 	id, r := b.w.resourceOf(t, bound.call)

@@ -84,7 +84,8 @@ func (b *Bundle) prepare() {
 	}
 }
 
-// open makes the shard's table for the bundle, which stays when it is empty.
+// open makes the shard's table for the bundle, which stays when it is empty. The world is idle, or
+// the goroutine that has the shard calls it.
 func (p *BundlePart) open(b *Bundle) {
 	p.table = p.shard.Table(b.set)
 	p.table.Keep()
@@ -337,13 +338,15 @@ func (creator) Apply(*store.Shard, handle.Handle, slots.Loc, mem.Pointer) queue.
 	panic("world: a create is applied with others of its kind")
 }
 
-// put stores the fields of v in the atom's row and makes it alive.
+// put stores the fields of v in the atom's row and makes it alive, for the goroutine that has the
+// shard.
 func (p *BundlePart) put(a store.Atom, v mem.Pointer) {
 	store.Store(a, p.fields.All, v.Address)
 	a.Publish()
 }
 
-// write stores the fields of v in the row of an atom that has them, whichever table it is in.
+// write stores the fields of v in the row of an atom that has them, whichever table it is in. The
+// caller has the shard.
 func (b *Bundle) write(s *store.Shard, a store.Atom, v mem.Pointer) {
 	if fields := b.fieldsAt(s, a); b.Plain {
 		store.StorePlain(a, fields, v.Address)
@@ -424,7 +427,8 @@ func (b *Bundle) assignAt(s *store.Shard, l slots.Loc, v mem.Pointer) error {
 	return err
 }
 
-// AssignPlain is AssignFrom for a bundle without pointers, which may be on the stack.
+// AssignPlain is AssignFrom for a bundle without pointers at v, which may be on the stack. It
+// returns ErrMissing, and changes nothing, if the entity lacks a component.
 func (b *Bundle) AssignPlain(p *BundlePart, l slots.Loc, v mem.Address) error {
 	a, err := b.atomAt(p.shard, l)
 	if err == nil {
@@ -434,7 +438,8 @@ func (b *Bundle) AssignPlain(p *BundlePart, l slots.Loc, v mem.Address) error {
 	return err
 }
 
-// atomAt returns the atom at l, if it has the bundle's components.
+// atomAt returns the atom at l, or ErrMissing if it lacks one of the bundle's components. The
+// caller has the shard.
 func (b *Bundle) atomAt(s *store.Shard, l slots.Loc) (store.Atom, error) {
 	set := b.w.space.Set(l)
 	if !set.Contains(&b.set) {

@@ -99,14 +99,15 @@ func (c *Context) Count() int {
 	return n
 }
 
-// Alive reports whether the entity is alive, in whichever shard.
+// Alive reports whether the entity is alive, in whichever shard. What another shard has created in
+// this tick is hidden.
 func (c *Context) Alive(h handle.Handle) bool {
 	return func() bool { // inlined, as Writer.Get is
 		return c.lookup.Alive(h) && (!c.isElsewhere(h) || c.locate(h) != 0)
 	}()
 }
 
-// Status returns what a handle stands for.
+// Status returns what a handle stands for; Dying only for entities of the own shard.
 func (c *Context) Status(h handle.Handle) Status {
 	c.mustRun("Context.Status")
 	if l := c.lookup.Locate(h); l != 0 && c.owns(l) && c.w.space.Marked(l) {
@@ -115,7 +116,8 @@ func (c *Context) Status(h handle.Handle) Status {
 	return c.status(h)
 }
 
-// Owns reports whether the entity is in the shard the system runs on.
+// Owns reports whether the entity is in the shard the system runs on, or in any if it has all. It
+// panics when no system runs.
 func (c *Context) Owns(h handle.Handle) bool {
 	c.mustRun("Context.Owns")
 	l := c.w.space.Locate(h)
@@ -136,7 +138,8 @@ func (c *Context) Locate(h handle.Handle) shard.Loc {
 	}()
 }
 
-// Has reports whether the entity is in the shard and has all of the components.
+// Has reports whether the entity is in the shard and has all of the components. It panics when no
+// system runs.
 func (c *Context) Has(h handle.Handle, x ComponentSet) bool {
 	c.mustRun("Context.Has")
 	l := c.w.space.Locate(h)
@@ -162,7 +165,8 @@ func (c *Context) Destroy(h handle.Handle) error {
 	return c.out.sendBare(queue.Destroying(), h)
 }
 
-// owns reports whether the row at l is of a shard that the system has.
+// owns reports whether the row at l is of a shard that the running system has: its own or, for a
+// global one that is Exclusive, any.
 func (c *Context) owns(l slots.Loc) bool {
 	if c.shard == nil {
 		return c.acting.Access != nil && c.acting.Access.Exclusive
@@ -183,7 +187,7 @@ func (c *Context) enter() {
 	}
 }
 
-// leave is the rest of acting.Stop, and undoes enter.
+// leave is the rest of acting.Stop, and undoes enter, also after a panic. Check build only.
 func (c *Context) leave() {
 	if check.Enabled {
 		for _, s := range c.used() {
@@ -193,7 +197,7 @@ func (c *Context) leave() {
 	}
 }
 
-// used returns the shards that the system has to itself.
+// used returns the shards that the system has to itself, for enter and leave.
 func (c *Context) used() []*store.Shard {
 	switch {
 	case c.shard != nil:
@@ -259,7 +263,8 @@ func (c *Context) isElsewhere(h handle.Handle) bool {
 	return h.Home() != c.home && h.Home() < c.ports
 }
 
-// seen returns the location of an entity whose home is another shard, or 0 if it is hidden.
+// seen returns the location of an entity whose home is another shard, or 0 if it is hidden: created
+// there since shards last saw each other's creates.
 //
 //go:noinline
 func (c *Context) seen(l slots.Loc) slots.Loc {
@@ -304,7 +309,8 @@ func (c *Context) digest(components store.Set) {
 	}
 }
 
-// sum hashes a component's rows in the shard, or for a global system in all shards.
+// sum hashes a component's rows in the shard, or for a global system in all shards. Check build
+// only.
 func (c *Context) sum(component int) uint64 {
 	if c.shard != nil {
 		return c.shard.Digest(component)

@@ -140,7 +140,7 @@ func (c *Component) MustNotShare(by Self, values any) error {
 }
 
 // shared calls f with each part of a value that a plain copy shares with it, and the path to the
-// part, until f returns false. It does not go on behind such a part.
+// part, until f returns false; then it returns false. It does not go on behind such a part.
 func shared(v reflect.Value, path string, f func(v reflect.Value, path string) bool) bool {
 	t := v.Type()
 	if _, kind := sharing(t, path); kind == 0 {
@@ -191,7 +191,7 @@ func copied(by Self, h handle.Handle) (slots.Loc, error) {
 }
 
 // MayCopy returns the components of an entity that an actor may copy, as Copy says; call is the
-// name for messages.
+// name for messages. It changes nothing.
 func (w *World) MayCopy(by Actor, call string, h handle.Handle) (*store.Set, error) {
 	self := SelfOf(by, call)
 	if err := mayCopy(self, call); err != nil {

@@ -247,7 +247,7 @@ func (b *Bundle) mayMake(parts []BundlePart, n int, few bool) error {
 }
 
 // mayTake is mayMake for a world that is almost out of chunks. Where it depends on what there is in
-// each shard how many go there, it counts chunks for the worst case.
+// each shard how many go there, it counts chunks for the worst case. It changes nothing.
 func (b *Bundle) mayTake(parts []BundlePart, n int, few bool) error {
 	due := func(i int) int { return share(n, i+1, len(parts)) - share(n, i, len(parts)) }
 	even := !few
@@ -315,7 +315,7 @@ func (p *BundlePart) initRows(rows store.Rows, f *Fill) {
 	}
 }
 
-// writeRows stores n values in as many of the rows, from number at on.
+// writeRows stores n values in as many of the rows, from number at on. They are not alive yet.
 func (p *BundlePart) writeRows(rows store.Rows, at int, values mem.Address, n int) {
 	if p.of.Plain {
 		store.StorePlainRows(rows, at, p.fields.All, values, p.of.Size, n)

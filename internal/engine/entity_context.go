@@ -74,7 +74,8 @@ func (e *EntityContext) Tick() uint64 { return e.c.Tick() }
 // Shard returns the number of the shard the function runs on.
 func (e *EntityContext) Shard() int { return e.c.Shard() }
 
-// Alive reports whether an entity is alive.
+// Alive reports whether an entity is alive, as the worker of the shard sees it: staged entities of
+// the own shard are.
 func (e *EntityContext) Alive(h handle.Handle) bool {
 	if e.c.isElsewhere(h) { // staged ones were created by functions there
 		return e.c.w.space.Alive(h)
@@ -82,7 +83,8 @@ func (e *EntityContext) Alive(h handle.Handle) bool {
 	return e.c.w.space.Present(h)
 }
 
-// Status returns what a handle stands for.
+// Status returns what a handle stands for, as the worker of the shard sees it. It returns Dying
+// only for the function's own entity.
 func (e *EntityContext) Status(h handle.Handle) Status {
 	switch {
 	case h == e.h && e.c.w.space.Marked(e.mustRun("EntityContext.Status")):

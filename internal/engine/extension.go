@@ -141,7 +141,8 @@ type Family interface {
 }
 
 // Extension returns the Framed of what Extend or Derive returned, or of something that embeds it.
-// It returns nil if it is of another world.
+// It returns nil if it is of another world. It only reads what changes on an idle world, so systems
+// may ask.
 func (w *World) Extension(x Viewable) extend.Framed {
 	of, number := x.framed()
 	if of != w {

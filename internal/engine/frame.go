@@ -56,7 +56,7 @@ func (w *World) NewView(of ...Viewable) (*View, error) {
 }
 
 // sharing returns the path to a part that a frame's copy of the component would share with the
-// world, and its kind, or 0.
+// world, and its kind, or 0. It looks at the type alone.
 func (w *World) sharing(component int) (string, reflect.Kind) {
 	if w.space.Cloned(component) {
 		return "", 0
@@ -169,7 +169,8 @@ func (f *Frame) Query(terms ...Term) *Query {
 	return newQuery(b, b.w.shards, terms)
 }
 
-// Count returns the number of entities. Dying ones, which only Now can find, are included.
+// Count returns the number of entities. Dying ones, which only Now can find, are included. It
+// panics, as the other methods do, if the frame was released.
 func (f *Frame) Count() int {
 	f.must("Frame.Count")
 	n := 0
@@ -248,7 +249,7 @@ func (f *Frame) Diff(before *Frame) *Diff {
 }
 
 // Changed returns the entities that are alive in both frames and have a component in both, with
-// different values, in the order of the later frame.
+// different values, in the order of the later frame. It returns none when the world was collected.
 func (d *Diff) Changed(c ComponentSet) (all []handle.Handle) {
 	if w := d.origin.Value(); w != nil {
 		for id := range w.SetOf("Diff.Changed", []ComponentSet{c}).All {

@@ -276,7 +276,8 @@ const (
 	copyAlone = 64 << 10
 )
 
-// newCapturing makes what captures frames of a world, with its steps bound, for the first capture.
+// newCapturing makes what captures frames of a world, with its steps bound, for the first capture
+// and after forgetFrames.
 func newCapturing(w *World) *capturing {
 	c := &capturing{f: w.frames, copies: copies.New(w.space, w.shards, uint64(w.options.FramesBytes))}
 	c.walk = func(i int) { c.copies.Walk(c.frame, i, &c.union) }
@@ -344,7 +345,7 @@ func (w *World) capture(parallel extend.Parallel, waiting []*waiter) {
 }
 
 // planAll finds the memory for everything that must be copied, and returns its bytes. It returns
-// false if all copies together would take more than FramesBytes.
+// false if all copies together would take more than FramesBytes: then the capture fails.
 func (c *capturing) planAll(w *World, x *image) (bytes int, ok bool) {
 	most, taken := uint64(w.options.FramesBytes), c.extensionBytes()
 	c.copies.BytesMax = most - min(most, taken)
@@ -490,7 +491,8 @@ type extensionView struct {
 	name   string
 }
 
-// view returns the Viewable of an extension, if frames can have it.
+// view returns the Viewable of an extension that is being added to the idle world, and keeps its
+// Framed, if frames can have it.
 func (w *World) view(x any, name string) *extensionView {
 	v := &extensionView{w, len(w.framed), name}
 	if of, ok := x.(extend.Framed); ok {
@@ -602,7 +604,8 @@ func (c *capturing) plan(x *image) (bytes int, ok bool) {
 }
 
 // planOne finds the memory for a copy of an extension. It takes the memory of the copy that no
-// frame has and that is closest to the present state.
+// frame has and that is closest to the present state. It returns false, and takes none, if that
+// would be too much.
 func (c *capturing) planOne(e *framed) (bytes int, ok bool) {
 	var x *extensionCopy
 	for _, y := range e.copies {

@@ -234,7 +234,7 @@ func (g *Group) Within(by Actor) context.Context {
 }
 
 // Home returns the shard that an actor has, or the number of shards for one that acts on all. It
-// returns -1 for a port, and for an actor that may not act.
+// returns -1 for a port, and for an actor that may not act. The goroutine of the actor calls it.
 func (g *Group) Home(by Actor) int {
 	switch by := Is(by).(type) {
 	case *World:

@@ -97,8 +97,8 @@ func (w *World) ReplayInputs() (*Replayer, error) {
 }
 
 // Close allows ports to be opened again. Handles that ports of the recorded world had in their
-// cache are stale afterwards: free slots continue with their next version, so the hash of the
-// state changes.
+// cache are stale afterwards: free slots continue with their next version, so the hash of the state
+// changes. It does nothing if the Replayer or the world is closed.
 func (r *Replayer) Close() {
 	if r.ready("replaying inputs") != nil {
 		return
@@ -198,7 +198,7 @@ func (r *Replayer) use(h handle.Handle) error {
 	return nil
 }
 
-// Port begins the requests of the next port.
+// Port begins the requests of the next port: Request sends them.
 func (r *Replayer) Port() {
 	if n := r.Queue.Pushed(); len(r.Begins) == 0 || r.Begins[len(r.Begins)-1] != n {
 		r.Begins = append(r.Begins, n)

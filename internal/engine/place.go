@@ -28,7 +28,7 @@ func (w *World) next() int {
 	return w.cursor
 }
 
-// giveBack undoes next: the next entity gets the shard that this one would have had.
+// giveBack undoes next after an error: the next entity gets the shard that this one would have had.
 func (w *World) giveBack() {
 	if w.run++; w.run == w.begun.run {
 		w.cursor, w.run = w.begun.after, 0

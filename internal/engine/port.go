@@ -59,7 +59,7 @@ func (p *Port) Notify(c *Completion) *Port {
 }
 
 // Within makes the next request, or batch, wait for room if the queue is full, until the context
-// ends.
+// ends: then nothing is sent.
 func (p *Port) Within(ctx context.Context) *Port {
 	if ctx == nil {
 		panic("world: Port.Within of a nil Context; pass one that ends, or context.Background")
@@ -314,7 +314,7 @@ func (p *Port) finisher() queue.Finisher {
 	return p.armed()
 }
 
-// armed is a function of its own so that finisher inlines.
+// armed is what finisher does with a Completion, in a function of its own so that finisher inlines.
 func (p *Port) armed() queue.Finisher {
 	c := p.notify
 	p.notify, p.special = nil, false
@@ -333,7 +333,7 @@ func (p *Port) Send() {
 	}
 }
 
-// unusable returns why nothing can be sent, or nil.
+// unusable returns why nothing can be sent, or nil: the port or the world is closed.
 func (p *Port) unusable() error {
 	if p.closed {
 		return ErrClosed
@@ -477,7 +477,8 @@ const (
 	signalling = 1 << 31    // the outcome is known and the signal is being sent
 )
 
-// outcome returns the state. While a signal is being sent it waits for the end of that.
+// outcome returns the state, to the sender or to who waits. While a signal is being sent it waits
+// for the end of that.
 func (c *Completion) outcome() uint32 {
 	for {
 		s := c.state.Load()
@@ -547,7 +548,7 @@ func (c *Completion) Done() <-chan struct{} {
 	return signal
 }
 
-// signalOnce sends a value unless one is there. It never waits.
+// signalOnce sends a value to who waits for a Completion, unless one is there. It never waits.
 func signalOnce(to chan<- struct{}) {
 	select {
 	case to <- struct{}{}:

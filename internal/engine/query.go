@@ -87,7 +87,7 @@ func (q *Query) findTables() {
 }
 
 // Limit returns a query for the first n of the entities that match, in the order of Chunks, marked
-// ones included.
+// ones included. It is used where q may be.
 func (q *Query) Limit(n int) *Query {
 	if n < 0 {
 		panic(fmt.Sprintf("world: Query.Limit of %d; want 0 or more", n))
@@ -154,7 +154,7 @@ func (q *Query) Chunks() iter.Seq[Chunk] {
 	}
 }
 
-// head yields the first rows that match, as many as Limit allows.
+// head yields the first rows that match, as many as Limit allows, for Chunks.
 func (q *Query) head(yield func(Chunk) bool) {
 	left := q.limit
 	if left == 0 {
@@ -260,15 +260,16 @@ func (w *World) mustBeIn(made uint64) {
 	}
 }
 
-// look is update if there are tables to look at.
+// look is update if there are tables to look at. The caller has the shard.
 func (p *queryPart) look(q *Query) {
 	if p.made+p.removals != p.shard.TablesVersion() {
 		p.update(q)
 	}
 }
 
-// each yields the rows that match, as they were when the loop began. It is short for a table of
-// one chunk, because a small world has many: there the price of a table is most of the loop's.
+// each yields the rows that match, as they were when the loop began, to the goroutine that has the
+// shards. It is short for a table of one chunk, because a small world has many: there the price of
+// a table is most of the loop's.
 func (q *Query) each(loop uint64, yield func(Chunk) bool) {
 	filter := *q.matching() // code in the loop may change the query's filter
 	all := filter.All()
@@ -304,7 +305,8 @@ func runs(t *store.Table, left int, f *store.Filter, yield func(Chunk) bool) boo
 	return true
 }
 
-// Count returns the number of rows that match, dying ones included, without visiting them.
+// Count returns the number of rows that match, dying ones included, without visiting them. A query
+// of the idle world panics at another time.
 func (q *Query) Count() int {
 	if q.idle {
 		q.w.mustIdle("Query.Count")
@@ -327,7 +329,8 @@ func (q *Query) Count() int {
 type Chunk = shard.Chunk
 
 // At returns the i-th of the entities that match, counted from 0, as a Chunk of one row, for
-// Handle(0) and the accessors' Slice; or false if there are fewer.
+// Handle(0) and the accessors' Slice; or false if there are fewer. A query of the idle world panics
+// at another time.
 func (q *Query) At(i int) (Chunk, bool) {
 	if q.idle {
 		q.w.mustIdle("Query.At")
@@ -354,7 +357,7 @@ func (q *Query) At(i int) (Chunk, bool) {
 }
 
 // Entities yields the entities that match, one by one, in the order of Chunks, each with its
-// location for the accessors' At.
+// location for the accessors' At. What Chunks forbids in a loop, it forbids.
 func (q *Query) Entities() iter.Seq2[handle.Handle, shard.Loc] {
 	q.mustBeOf("Query.Entities")
 	chunks := q.Chunks()
@@ -370,7 +373,7 @@ func (q *Query) Entities() iter.Seq2[handle.Handle, shard.Loc] {
 	}
 }
 
-// ChunksSince is Chunks for the rows that may have changed since a tick.
+// ChunksSince is Chunks for the rows that may have changed since a tick, chunk by chunk.
 func (q *Query) ChunksSince(tick uint64) iter.Seq[Chunk] {
 	var made uint64
 	if check.Enabled {
@@ -407,8 +410,8 @@ func (w *World) enterLoop(q *Query) {
 	w.loops = append(w.loops, loop{q, q.asked})
 }
 
-// leaveLoop notes that a loop has ended: the last one over the query. Loops of iter.Pull may end in
-// any order.
+// leaveLoop notes that a loop of the idle world has ended, also by a panic: the last one over the
+// query. Loops of iter.Pull may end in any order.
 func (w *World) leaveLoop(q *Query) {
 	w.closeLoop()
 	last := len(w.loops) - 1
@@ -442,7 +445,7 @@ func (w *World) mustNotLoop(call string) {
 	}
 }
 
-// describe says what a query selects by its components.
+// describe says what a query selects by its components, for messages.
 func (q *Query) describe() string {
 	names := q.w.ComponentNames(q.with)
 	if names == "" {
@@ -451,7 +454,7 @@ func (q *Query) describe() string {
 	return "entities with " + names
 }
 
-// begun says where the program asked for the loop, if that is known.
+// begun says where the program asked for the loop, for mustNotLoop, if that is known.
 func (l *loop) begun() string {
 	if !check.Enabled {
 		return " (a build with -race says where it began)"

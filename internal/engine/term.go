@@ -66,14 +66,14 @@ func With(a Binder, t reflect.Type) Term { return ofType(a, "world.With", requir
 // Without is the condition that the entity lacks the component.
 func Without(a Binder, t reflect.Type) Term { return ofType(a, "world.Without", excludes, t) }
 
-// ofType makes the term of With or Without.
+// ofType makes the term of With or Without. It panics if the world has no such component.
 func ofType(a Binder, call string, kind termKind, t reflect.Type) term {
 	b := bind(a, call)
 	return newTerm(kind, b.w.componentOf(t, b.call), b.lookup, t)
 }
 
 // Optional makes an accessor usable in the query without a condition: its Slice is nil where a
-// chunk lacks the component.
+// chunk lacks the component. It panics about another term.
 func Optional(accessor Term) Term {
 	if !isNil(accessor) {
 		if t := accessor.term(); t.kind == requires && t.accessed == t.of {
@@ -170,7 +170,8 @@ type turns struct {
 	tick uint64 // the filter is that of this tick; the first has 1
 }
 
-// Turns is the condition that it is the entity's turn.
+// Turns is the condition that it is the entity's turn, one in n. It panics unless n is a power of
+// two.
 func Turns(a Binder, n int) Term {
 	b := bind(a, "world.Turns")
 	if n < 1 || n > TurnsMax || n&(n-1) != 0 {
@@ -179,7 +180,8 @@ func Turns(a Binder, n int) Term {
 	return term{kind: takesTurns, asked: b.lookup, turns: turns{n: uint32(n)}, names: "Turns"}
 }
 
-// TurnsFor is Turns with the least n for which a run has about rows entities or fewer.
+// TurnsFor is Turns with the least n for which a run has about rows entities or fewer. It panics if
+// rows is less than 1.
 func TurnsFor(a Binder, rows int) Term {
 	b := bind(a, "world.TurnsFor")
 	if rows < 1 {
@@ -239,7 +241,8 @@ func (q *Query) turnsFor(rows int) (n uint32) {
 	return n
 }
 
-// Delta returns the simulated time from one turn of an entity to the next, in seconds.
+// Delta returns the simulated time from one turn of an entity to the next, in seconds, for who may
+// loop over the query.
 func (q *Query) Delta() float64 {
 	q.mustBeOf("Query.Delta")
 	if check.Enabled {
@@ -258,7 +261,7 @@ func WithFlags(a Binder, f Flags) Term { return ofFlags(a, "world.WithFlags", re
 // WithoutFlags is the condition that the entity has none of the flags.
 func WithoutFlags(a Binder, f Flags) Term { return ofFlags(a, "world.WithoutFlags", excludesFlags, f) }
 
-// ofFlags makes the term of WithFlags or WithoutFlags.
+// ofFlags makes the term of WithFlags or WithoutFlags. It panics if f has none.
 func ofFlags(a Binder, call string, kind termKind, f Flags) term {
 	b := bind(a, call)
 	if f == 0 {

@@ -139,7 +139,7 @@ func (w *World) Shards() int { return len(w.shards) }
 // Alive reports whether the entity is alive. Safe from any goroutine at any time.
 func (w *World) Alive(h handle.Handle) bool { return w.space.Alive(h) }
 
-// Status returns what a handle stands for.
+// Status returns what a handle stands for. The world must be idle, or closed.
 func (w *World) Status(h handle.Handle) Status {
 	w.MustBeAsked("World.Status")
 	if l := w.space.Locate(h); l != 0 && w.space.Marked(l) {
@@ -148,7 +148,8 @@ func (w *World) Status(h handle.Handle) Status {
 	return statusNow(w, h)
 }
 
-// Locate returns the entity's location, for the accessors' At, or 0 if the entity is not alive.
+// Locate returns the entity's location, for the accessors' At, or 0 if the entity is not alive. The
+// world must be idle, or closed; a release build does not check it.
 func (w *World) Locate(h handle.Handle) shard.Loc {
 	if check.Enabled {
 		w.MustBeAsked("World.Locate")
@@ -182,7 +183,7 @@ func (w *World) Destroy(h handle.Handle) bool {
 // The occupants of a shard, in the check build.
 var creating, destroying = store.Occupant{What: "Bundle.Create by the World"}, store.Occupant{What: "World.Destroy"}
 
-// Count returns the number of entities, dying ones included.
+// Count returns the number of entities, dying ones included. The world must be idle.
 func (w *World) Count() int {
 	w.mustIdle("World.Count")
 	return w.entities()
@@ -321,7 +322,7 @@ func (w *World) notIdle(call string) error {
 	return nil
 }
 
-// closeFill undoes adding 1 to open and filling.
+// closeFill undoes adding 1 to open and filling, when rows are filled in or init has panicked.
 func (w *World) closeFill() {
 	w.filling--
 	w.closeLoop()

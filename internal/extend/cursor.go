@@ -18,7 +18,7 @@ func AppendNumber[N ~int | ~uint32 | ~uint64 | ~uint8](dst []byte, n N) []byte {
 	return binary.AppendUvarint(dst, uint64(n))
 }
 
-// AppendNumbers appends a list of numbers.
+// AppendNumbers appends a list of numbers, which Cursor.Numbers reads.
 func AppendNumbers(dst []byte, all []int) []byte {
 	dst = AppendNumber(dst, len(all))
 	for _, n := range all {
@@ -32,7 +32,7 @@ func AppendText[B ~string | ~[]byte](dst []byte, s B) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// AppendWords appends a list of words.
+// AppendWords appends a list of words, which WordsOf reads.
 func AppendWords[W uint32 | uint64 | handle.Handle](dst []byte, words []W) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(words)))
 	return append(dst, mem.BytesOf(words)...)
@@ -103,7 +103,7 @@ func ListOf[T any](c *Cursor, least int) []T {
 	return make([]T, n)
 }
 
-// Number reads what AppendNumber wrote.
+// Number reads what AppendNumber wrote. If that is not there, the reading ends with ErrBody.
 func (c *Cursor) Number() uint64 {
 	n, size := binary.Uvarint(c.Rest)
 	if size <= 0 {

@@ -136,8 +136,8 @@ func (d *DyingSet) Has(h handle.Handle) bool {
 	return l != 0 && d.space.Marked(l)
 }
 
-// Mark marks the given entities that are alive, for use in Extension.Spread. The other
-// extensions are notified of them.
+// Mark marks the given entities that are alive, for use in Extension.Spread. If there are other
+// extensions, they are notified of them.
 func (d *DyingSet) Mark(hs []handle.Handle) {
 	if d.notify {
 		d.space.MarkEach(hs, &d.all)

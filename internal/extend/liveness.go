@@ -86,7 +86,7 @@ func (r *Releases) Take(a *Liveness) {
 	r.takeAll(a)
 }
 
-// takeAll is Take when something is released or pending.
+// takeAll is Take when something is released or pending. Due is in the order of the handles.
 func (r *Releases) takeAll(a *Liveness) {
 	all := append(r.Due, r.pending...)
 	for x := a.released.Swap(nil); x != nil; x = x.next {

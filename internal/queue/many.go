@@ -128,7 +128,8 @@ func (q *Queue) nextMany(r *Request) (PendingRequest, *kindInfo) {
 	return p, k
 }
 
-// inRecord returns how many bytes of a record hold the payloads of n requests.
+// inRecord returns how many bytes of a record hold the payloads of n requests; payloads with
+// pointers are in a Ring.
 func (k *kindInfo) inRecord(n uint32) uint64 {
 	if k.plain {
 		return uint64(n) * uint64(k.bytes)
@@ -173,8 +174,8 @@ func (x *Registry) PayloadOf(r PendingRequest, i int) mem.Pointer {
 	return r.payload.At(i, x.kinds[r.Kind()].bytes)
 }
 
-// addMany adds many requests that are not creates. Whether they cancel creates is known only when
-// they are routed to their shards.
+// addMany adds many requests that are not creates, as one. Whether they cancel creates is known
+// only when they are routed to their shards.
 func (d *Drained) addMany(r PendingRequest) {
 	d.Others = append(d.Others, r)
 	d.Count += int(r.of.len())

@@ -20,7 +20,8 @@ type PendingRequest struct {
 // Payload returns where the payload of a single request is.
 func (r PendingRequest) Payload() mem.Pointer { return r.payload }
 
-// Loc returns the location of the atom that the request is for, if it is alive or staged, or 0.
+// Loc returns the location of the atom that the request is for, if it is alive or staged, or 0. For
+// a refresh, before atoms migrate.
 func (r PendingRequest) Loc() slots.Loc {
 	if r.slot != nil {
 		return r.slot.LocStaged(r.Handle)

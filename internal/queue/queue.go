@@ -141,7 +141,7 @@ func (k *Kind) Push(q *Queue, h handle.Handle, epoch uint32, flags Flags, done F
 	return r, mem.Pointer{Address: q.ringOf(k.number, k.of).Push()}
 }
 
-// PushBare is Push for a request without a payload.
+// PushBare is Push for a request without a payload. Producer only.
 func (q *Queue) PushBare(b Bare, h handle.Handle, epoch uint32, done Finisher) {
 	r := q.push(h, epoch, b.kind, b.flags, 1, BareSize)
 	if done != nil {
@@ -213,7 +213,8 @@ type queueBatch struct {
 	sent, size uint32   // of the queue, before the batch
 }
 
-// add adds a request to the batch and returns the flags that mark it as part of the batch.
+// add adds a request to the batch and returns the flags that mark it as part of the batch. Producer
+// only.
 func (b *queueBatch) add(r *Request) Flags {
 	if b.first != nil {
 		return together

@@ -53,7 +53,7 @@ type segment struct {
 	next atomic.Pointer[segment]
 }
 
-// NewRing makes an empty ring.
+// NewRing makes an empty ring for elements of a type. The producer calls it.
 func NewRing(of *mem.Type) *Ring {
 	q := new(Ring)
 	q.init(of, firstSegment)

@@ -54,8 +54,8 @@ func (a *Allocator) Init(d *Directory, id int) {
 // freshAtOnce is the least number of indexes that go to the free list at a time.
 const freshAtOnce = 64
 
-// Pop takes the next index out of the free list, which must not be empty. It is small enough to be
-// inlined, and so is Next; both in one function would not be.
+// Pop takes the next index out of the free list, which must not be empty: see Refill. It is small
+// enough to be inlined, and so is Next; both in one function would not be.
 func (a *Allocator) Pop() uint32 {
 	n := len(a.free) - 1
 	i := a.free[n]

@@ -79,7 +79,7 @@ func (t takers) of(h handle.Handle) taker {
 	return 0
 }
 
-// set notes that a port has drawn a handle.
+// set notes that a port has drawn a handle, whose entry exists.
 func (t takers) set(h handle.Handle, port uint32) {
 	i := h.Index()
 	t[i>>pageBits][i%pageSize] = taker((port+1)<<11 | h.Version()&takerVersion)

@@ -68,7 +68,8 @@ func (s *Slot) LocStaged(h handle.Handle) Loc {
 	return 0
 }
 
-// ToCome reports whether h may still be given, or was given and its atom is not stored yet.
+// ToCome reports whether h may still be given, or was given and its atom is not stored yet. It
+// reads the slot in one load.
 func (s *Slot) ToCome(h handle.Handle) bool {
 	version, state := unpack(s.Load(), h)
 	return state == StateUnused && max(version, 1) == h.Version()
