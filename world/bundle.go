@@ -143,9 +143,9 @@ type change[T any] struct {
 	remove store.Set
 }
 
-// Add gives an entity all of the bundle's components, and takes away those of remove that it has,
-// in one move. An entity that has some of the bundle's components already gets the values; a
-// component that is both in the bundle and in remove is kept. It acts at once or by request, and
+// Add gives an entity all of the bundle's components, and takes away the components of remove that
+// it has, in one move. An entity that has some of the bundle's components already gets the values;
+// a component that is both in the bundle and in remove is kept. It acts at once or by request, and
 // returns errors, as Component.Add does.
 func (b *Bundle[T]) Add(by Actor, h handle.Handle, v T, remove ...ComponentSet) error {
 	self := selfOf(by)

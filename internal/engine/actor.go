@@ -36,8 +36,8 @@ func noActor(by Actor, call string) string {
 	return fmt.Sprintf("world: %s by a nil %s; pass one of a world", call, nameOf(by))
 }
 
-// Is returns what an Actor is in this package, or nil if it is nil. Extensions ask this: a type switch
-// of their own would not find what a program's struct embeds.
+// Is returns what an Actor is in this package, or nil if it is nil. Extensions ask this, on the
+// actor's goroutine: a type switch of their own would not find what a program's struct embeds.
 func Is(by Actor) Self {
 	if isNil(by) {
 		return nil

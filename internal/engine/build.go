@@ -119,8 +119,8 @@ func (b *Build) reach(component int, shards []int) []bool {
 	return reach
 }
 
-// neighbours adds the shards within reach, except the own one, to a list of shards. It returns the
-// list in order, with each shard once.
+// neighbours adds the shards within reach, except the own one, to a list of shards, for
+// Build.reach. It returns the list in order, with each shard once.
 func neighbours(list []int, reach []bool, own int) []int {
 	for s, reached := range reach {
 		if reached && s != own {

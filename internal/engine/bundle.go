@@ -92,8 +92,8 @@ func (p *BundlePart) open(b *Bundle) {
 	p.fields, _ = p.table.Fields(b.fields)
 }
 
-// mustNotBeComponent panics if a bundle's type is itself a component, unless its fields are
-// components, too.
+// mustNotBeComponent panics, before Bundle.Init makes it, if a bundle's type is itself a component,
+// unless its fields are components, too.
 func (w *World) mustNotBeComponent(t reflect.Type) {
 	if _, ok := w.componentID[t]; !ok {
 		return

@@ -123,7 +123,8 @@ func (r remover) ApplyRun(s *store.Shard, of store.Adjacent) (applied int) {
 	return of.Without(r.c.id)
 }
 
-// outcomeOf is the outcome of a request whose Apply got err from the storage.
+// outcomeOf is the outcome of a request whose Apply got err from the storage, which has then
+// changed nothing.
 func outcomeOf(err error) queue.Outcome {
 	switch err {
 	case nil:

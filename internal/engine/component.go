@@ -247,7 +247,7 @@ func (s setter) Apply(in *store.Shard, h handle.Handle, l slots.Loc, v mem.Point
 func (s setter) ApplyRun(_ *store.Shard, of store.Adjacent) (applied int) { return of.Store(s.c.id) }
 
 // componentOf returns the number of a component type, or panics with advice on what to do; user
-// names the caller.
+// names the caller. The world is idle, or a Frame's.
 func (w *World) componentOf(t reflect.Type, user string) int {
 	id, ok := w.componentID[t]
 	if !ok {

@@ -223,7 +223,7 @@ func (c *Context) mustRun(call string) {
 	}
 }
 
-// panicLate is a function of its own so that mustRun inlines.
+// panicLate is the panic of mustRun, in a function of its own so that mustRun inlines.
 //
 //go:noinline
 func (c *Context) panicLate(call string) {
@@ -356,7 +356,7 @@ func (w *World) mustBeAsLeft() {
 	}
 }
 
-// sum hashes a component's rows in all shards.
+// sum hashes a component's rows in all shards of the idle world. Check build only.
 func (w *World) sum(component int) uint64 { return w.contexts[len(w.shards)].sum(component) }
 
 // random is a system's random numbers on one shard in one tick.
@@ -387,8 +387,8 @@ func (c *Context) Rand() *rand.Rand {
 	return c.random.rand
 }
 
-// mix is a bijection in which each bit of x changes about half of the others: the
-// next value of SplitMix64 (Steele, Lea and Flood, 2014).
+// mix is a bijection in which each bit of x changes about half of the others: the next value of
+// SplitMix64 (Steele, Lea and Flood, 2014). It is for seeds, and for sums of the check build.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

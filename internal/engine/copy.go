@@ -33,7 +33,7 @@ func Copy(by Self, h handle.Handle) (handle.Handle, error) {
 }
 
 // mayCopy panics about an actor that cannot copy, or not now. It returns the error of a closed
-// world.
+// world. It changes nothing, but refuses the batch of a port.
 func mayCopy(by Self, call string) error {
 	mustActor(by, call)
 	switch by := by.(type) {
@@ -102,7 +102,8 @@ func (w *World) sharedError(component int, path string, kind reflect.Kind) error
 		w.components[component].name, path, kind)
 }
 
-// sharesWithin reports whether a copy of a slice, pointer or map shares something.
+// sharesWithin reports whether a copy of a slice, pointer or map of this type, with its elements,
+// still shares something.
 func sharesWithin(t reflect.Type) bool {
 	_, kind := sharing(t.Elem(), "")
 	if kind == 0 && t.Kind() == reflect.Map {
@@ -296,7 +297,8 @@ func (w *World) roomFor(actor Self, x *extend.Copying) error {
 	return w.prepare(x)
 }
 
-// prepare makes room for copies, in the tables of the entities. After an error some tables have it.
+// prepare makes room for copies, in the tables of the entities, whose shards the actor of CopyAll
+// has. After an error some tables have it.
 func (w *World) prepare(x *extend.Copying) error {
 	for _, h := range x.Of { // in this order, because the order of a map varies
 		c, _ := w.space.At(w.space.Locate(h))

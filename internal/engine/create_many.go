@@ -160,7 +160,8 @@ func (p *BundlePart) fillIn(dst []handle.Handle, rows store.Rows, f *Fill) []han
 	return dst
 }
 
-// values fills in n bundles that may hold something already, by Init or with zeros.
+// values fills in n bundles at an address, which may hold something already, by Init or with zeros.
+// Init runs on this goroutine, and may panic.
 func (f *Fill) values(at mem.Address, n int) {
 	if f.Init != nil {
 		f.Init(at, n)

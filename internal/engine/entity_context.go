@@ -119,7 +119,7 @@ func (e *EntityContext) mustRun(call string) slots.Loc {
 	return e.l
 }
 
-// panicLate is a function of its own so that mustRun inlines.
+// panicLate is the panic of mustRun, in a function of its own so that mustRun inlines.
 //
 //go:noinline
 func (e *EntityContext) panicLate(call string) {
@@ -151,12 +151,12 @@ func (w *World) AddFunction(call, name string, isNil bool, arg reflect.Type) {
 	w.functions[name] = true
 }
 
-// RequestedBy returns what a *world.Func or *world.Question embeds: its calls are requests of a
-// kind.
+// RequestedBy returns what a *world.Func or *world.Question embeds when it is registered: its calls
+// are requests of a kind.
 func (w *World) RequestedBy(name string, kind *queue.Kind) Requested { return Requested{w, name, kind} }
 
-// Check panics unless an actor acts on this world. The message says that call used a thing, such as
-// a message, of that name.
+// Check panics unless an actor acts on this world, and then refuses the batch of a port. The
+// message says that call used a thing, such as a message, of that name.
 func (w *World) Check(by Self, call, what, name string) {
 	if by == nil || by.world() != w {
 		w.panicForeign(by, call, what, name)
@@ -203,7 +203,8 @@ func (w *World) BeginCall(s *store.Shard, function string, on handle.Handle, l s
 	return c.entity.begin(c, function, on, l)
 }
 
-// Returned notes that the function has returned.
+// Returned notes that the function has returned, for EndCall, in which it counts as having panicked
+// otherwise.
 func (e *EntityContext) Returned() { e.returned = true }
 
 // EndCall ends a call in a refresh, by the worker of the shard; v is the recovered value. It

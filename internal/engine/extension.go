@@ -189,16 +189,19 @@ func (q *Query) Tables(f func(*store.Table)) store.Filter {
 // TakesTurns reports whether the query has Turns or TurnsFor.
 func (q *Query) TakesTurns() bool { return q.turns.n != 0 }
 
-// Components returns the components of a ComponentSet of this world.
+// Components returns the components of a ComponentSet of this world. It panics if that is of
+// another.
 func (w *World) Components(of ComponentSet) store.Set { return of.components(w) }
 
-// Space returns the world's storage.
+// Space returns the world's storage, for extensions and persistence: what of it they may touch
+// depends on the phase of the world.
 func (w *World) Space() *store.Space { return w.space }
 
-// Shard returns a shard, for its owner.
+// Shard returns a shard, for the goroutine that has it: the world's when it is idle, or the shard's
+// worker.
 func (w *World) Shard(i int) *store.Shard { return w.shards[i] }
 
-// Refreshes returns what refreshes the world.
+// Refreshes returns what refreshes the world, for statistics of the idle world.
 func (w *World) Refreshes() *refresh.Engine { return &w.engine }
 
 // Rejected returns how many requests were not accepted. Safe from any goroutine.
@@ -224,7 +227,8 @@ func (w *World) Liveness() *extend.Liveness {
 // time.
 func (w *World) Given(h handle.Handle) bool { return w.engine.PortSlots.Given(h) }
 
-// Sender tells whose request is being applied, within the functions of NewRequests.
+// Sender tells whose request is being applied, within the functions of NewRequests: the coordinator
+// asks.
 func (w *World) Sender() *extend.Sender { return &w.engine.Extensions.Sender }
 
 // IsDying reports whether an entity is marked, on the idle world and, by the coordinator, within
@@ -337,7 +341,8 @@ func publish(by Self) {
 	}
 }
 
-// Seal makes registering panic from now on; by is the call that messages name.
+// Seal makes registering panic from now on; by is the call that messages name. durable.Open calls
+// it, on the idle world.
 func (w *World) Seal(by string) { w.sealed = by }
 
 // KeepIncarnation makes World.Reincarnate call a function before it takes a number, which keeps

@@ -11,7 +11,7 @@ import (
 // Flags is a set of up to 8 flags of an entity, one bit each.
 type Flags = slots.Flags
 
-// AddFlags gives an entity flags; those that it has stay. See setFlags.
+// AddFlags gives an entity flags; the ones that it has stay. See setFlags.
 func AddFlags(by Self, h handle.Handle, f Flags) error {
 	return setFlags(by, "world.AddFlags", h, flagging{set: f})
 }

@@ -186,7 +186,7 @@ func (f *frames) unindex() {
 }
 
 // forgetIndex is unindex when no frame is held. The lock is held. If a dropped frame is still
-// making its index from that of the image, the image is left to the collector.
+// making its index from the index of the image, the image is left to the collector.
 func (f *frames) forgetIndex() {
 	if f.indexing.TryLock() {
 		f.unindex()

@@ -75,7 +75,8 @@ func (h *Hook) construct(shard int, build func(*Build) func(*Context, Event, []h
 	return run, b.Finish()
 }
 
-// mustObserve panics if a hook would never be called, or if its name is taken.
+// mustObserve panics, before Observe makes it, if a hook would never be called, or if its name is
+// taken.
 func (w *World) mustObserve(h *Hook) {
 	switch {
 	case h.name == "":
@@ -155,7 +156,7 @@ type hooks struct {
 	callers []hookCaller
 }
 
-// dropHooks forgets all hooks, when the world is closed or broken.
+// dropHooks forgets all hooks, when the world is closed or broken: from now on none is called.
 func (w *World) dropHooks() { w.hooks.all, w.engine.Hooked = nil, false }
 
 // add adds a hook x and makes the shards record its events. The world is idle.

@@ -29,7 +29,7 @@ func (s *Survey) State() extend.State {
 	return x
 }
 
-// Image returns the state of a shard, as data for a Loader.
+// Image returns a copy of the state of a shard, as data for a Loader.
 func (s *Survey) Image(shard int) store.Image { return s.shards[shard].Image() }
 
 // Loader gives a new world the state that a Survey of another world shows, in this order: World,

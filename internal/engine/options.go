@@ -123,7 +123,7 @@ type Layout struct {
 	HomeBits, IndexBits, VersionBits, Shards int
 }
 
-// Layout returns the layout of the world's handles.
+// Layout returns the layout of the world's handles. It never changes, so any goroutine may ask.
 func (w *World) Layout() Layout {
 	return Layout{handle.HomeBits, handle.IndexBits, handle.VersionBits, len(w.shards)}
 }

@@ -261,8 +261,8 @@ func (p *Port) tooLarge(n int, size uint32) error {
 	return tooLarge(uint64(requests)+uint64(n), bytes, queue.BytesOf(n, size), "QueueRequests", p.maxRequests, "QueueBytes", p.maxBytes)
 }
 
-// mustNotifyFree panics if the Completion of the next request is still that of an earlier one. The
-// next request then has none.
+// mustNotifyFree panics if the Completion of the next request is still waiting for an earlier one.
+// The next request then has none.
 func (p *Port) mustNotifyFree() {
 	if c := p.notify; c != nil && c.outcome() == armed {
 		p.notify = nil // it was for the request that panics here
@@ -282,7 +282,7 @@ func (p *Port) turnDown(err error) error {
 var errMisused = fmt.Errorf("%w: a call in the batch; so nothing of it is sent", ErrFailed)
 
 // turnDownBy is turnDown for a call that is about to panic, if the actor is a port: the panic may
-// be recovered.
+// be recovered, and the batch is refused all the same.
 func turnDownBy(by Self) {
 	if p, ok := by.(*Port); ok && p != nil {
 		p.giveUp(errMisused)
@@ -489,7 +489,7 @@ func (c *Completion) outcome() uint32 {
 	}
 }
 
-// mustBeFree panics if an earlier request is under way.
+// mustBeFree panics if an earlier request is under way. The sender calls it.
 func (c *Completion) mustBeFree() {
 	if c.outcome() == armed {
 		panic("world: Completion is still waiting for an earlier request; use one for each request under way")
@@ -509,7 +509,8 @@ func (c *Completion) arm() {
 	c.state.Store(armed)
 }
 
-// forget resets the Completion of a request that was not accepted: there is no outcome.
+// forget resets the Completion of a request that was not accepted, on the goroutine of the sender:
+// there is no outcome.
 func (c *Completion) forget() { c.state.Store(uint32(Undecided)) }
 
 // disarm resets the Completion of a request that was taken back, and wakes a waiting goroutine,

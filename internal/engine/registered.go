@@ -51,7 +51,8 @@ func (w *World) AddMessages(t reflect.Type, name string, make func() Messages) {
 	w.engine.Mail.Routers = append(w.engine.Mail.Routers, m)
 }
 
-// messagesOf returns the messages of a type. user names the caller for the panic if there are none.
+// messagesOf returns the messages of a type, for the constructor of a system. user names the caller
+// for the panic if there are none.
 func (w *World) messagesOf(t reflect.Type, user string) Messages {
 	for _, m := range w.messages {
 		if m.Type() == t {
@@ -65,8 +66,8 @@ func (w *World) messagesOf(t reflect.Type, user string) Messages {
 // the shard.
 func (w *World) List(shard int, box refresh.Mailbox) { w.engine.Mail.List(shard, box) }
 
-// DeliveredBy returns what a *world.Message embeds: its messages are requests of a kind, and
-// deliver takes one that a timer sends.
+// DeliveredBy returns what a *world.Message embeds when it is registered: its messages are requests
+// of a kind, and deliver takes one that a timer sends.
 func (w *World) DeliveredBy(name string, kind *queue.Kind, deliver extend.Deliver) Delivered {
 	return Delivered{Requested{w, name, kind}, deliver}
 }
@@ -151,8 +152,8 @@ func (w *World) AddResource(t reflect.Type, call, name string, r Resource) {
 	w.resources = append(w.resources, r)
 }
 
-// resourceOf returns the number of the resource of a type and the resource. user names the caller
-// for the panic if there is none.
+// resourceOf returns the number of the resource of a type and the resource, for the constructor of
+// a system. user names the caller for the panic if there is none.
 func (w *World) resourceOf(t reflect.Type, user string) (int, Resource) {
 	for i, r := range w.resources {
 		if r.Type() == t {

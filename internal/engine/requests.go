@@ -33,7 +33,8 @@ func NewOwned[T any](w *World, name string, do func(shard int, h handle.Handle, 
 	return &Requests[T]{store.NewKind(w.space, mem.TypeOf[T](), owned[T]{name, do}), w, name}
 }
 
-// NewDirect is NewOwned for requests that concern a shard itself; see SendShard.
+// NewDirect is NewOwned for requests that concern a shard itself; see SendShard. do is called on
+// the goroutine of the shard, in the step apply.
 func NewDirect[T any](w *World, name string, do func(shard int, v *T) queue.Outcome) *Requests[T] {
 	return &Requests[T]{store.NewKind(w.space, mem.TypeOf[T](), direct[T]{name, do}), w, name}
 }
@@ -60,7 +61,7 @@ func (r *Requests[T]) Refuse(by Actor, err error) error {
 
 // Send sends a request of a *world.Context, *world.EntityContext or *world.Port about an entity. It
 // returns world.ErrStale if a system knows that the entity is not alive, and world.ErrFull if the
-// request was not accepted.
+// request was not accepted: then nothing was sent.
 func (r *Requests[T]) Send(by Actor, h handle.Handle, v T) error { return r.send(by, h, 0, v) }
 
 // SendN is Send of the same value about several entities: all requests are accepted, or none. A

@@ -138,15 +138,16 @@ func (t *Tick) Break(value any) error {
 	return w.Err()
 }
 
-// Failures returns the panics of functions in the refresh, by shard. If there were more, omitted is
-// how many, and the error says so.
+// Failures returns the panics of functions in the refresh, by shard, until the next one. If there
+// were more, omitted is how many, and the error says so.
 func (t *Tick) Failures() (all []*Panic, omitted int, err error) {
 	w := (*World)(t)
 	omitted, err = w.omitted()
 	return w.failures(), omitted, err
 }
 
-// FailedHooks returns the panics of hooks in the refresh, by shard, in the order of the calls.
+// FailedHooks returns the panics of hooks in the refresh, by shard, in the order of the calls,
+// until the next refresh.
 func (t *Tick) FailedHooks() []*Panic { return (*World)(t).failedHooks() }
 
 // DisableHook disables the hook of a panic, on one shard or on AllShards, when the refresh is over.
@@ -167,5 +168,5 @@ func (t *Tick) StepSpans() []extend.StepSpan { return t.engine.Times.Spans }
 // Step returns the step of the refresh that runs.
 func (t *Tick) Step() extend.RefreshStep { return t.engine.Times.At }
 
-// FailedRecorder returns the panic of the Recorder in the refresh, or nil.
+// FailedRecorder returns the panic of the Recorder in the refresh, or nil, until the next refresh.
 func (t *Tick) FailedRecorder() *Panic { return t.recorderErr }

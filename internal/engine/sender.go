@@ -49,7 +49,7 @@ func (s *sender) refuse(q *queue.Queue, n int, size uint32) error {
 }
 
 // tooLarge returns the ErrTooLarge of requests, with the limits that they exceed. The bytes of the
-// batch under way, staged, are added to theirs.
+// batch under way, staged, are added to the bytes of the requests.
 func tooLarge(requests, staged, bytes uint64, count string, mostRequests int, size string, mostBytes int) error {
 	if bytes += staged; bytes < staged {
 		bytes = math.MaxUint64
@@ -77,7 +77,8 @@ func (s Sending) Done() {
 	}
 }
 
-// timed returns the type if it has times, for a sending, or nil.
+// timed returns the type if it has times, for the Sending of a row, whose Done drops their clocks;
+// or nil.
 func timed(t *mem.Type) *mem.Type {
 	if t.HasTimes() {
 		return t

@@ -69,7 +69,7 @@ func (s *Survey) Registered() []extend.Registered {
 	}
 }
 
-// Counts returns how many there are.
+// Counts returns how many components, resources and extensions there are.
 func (s *Survey) Counts() extend.Counts {
 	return extend.Counts{Components: len(s.components), Resources: len(s.resources), Extensions: len(s.parts)}
 }
@@ -115,9 +115,9 @@ func (s *Survey) Hooks() []*Hook { return s.hooks.all }
 // Kinds returns the kinds of requests.
 func (s *Survey) Kinds() store.Kinds { return s.space.Kinds() }
 
-// Requests calls f with the requests that systems, and functions called on entities, have sent
-// and that the next refresh will apply: those of one shard, in order, or with world.AllShards
-// those of global systems. The argument of f is good until f returns.
+// Requests calls f with the requests that systems, and functions called on entities, have sent and
+// that the next refresh will apply: the requests of one shard, in order, or with world.AllShards of
+// global systems. The argument of f is good until f returns.
 func (s *Survey) Requests(from int, f func(queue.PendingRequest)) {
 	c := s.contexts[len(s.shards)]
 	if from != AllShards {

@@ -53,17 +53,19 @@ func (a *Accessor) term() term {
 	return t
 }
 
-// newTerm makes a term about one component.
+// newTerm makes a term about one component, asked of the Binder that has the look-up.
 func newTerm(kind termKind, component int, asked *slots.Lookup, typ reflect.Type) term {
 	t := term{kind: kind, asked: asked, names: typ.String()}
 	t.of.Add(component)
 	return t
 }
 
-// With is the condition that the entity has the component.
+// With is the condition that the entity has the component. It panics if the world has no such
+// component.
 func With(a Binder, t reflect.Type) Term { return ofType(a, "world.With", requires, t) }
 
-// Without is the condition that the entity lacks the component.
+// Without is the condition that the entity lacks the component. It panics if the world has no such
+// component.
 func Without(a Binder, t reflect.Type) Term { return ofType(a, "world.Without", excludes, t) }
 
 // ofType makes the term of With or Without. It panics if the world has no such component.
@@ -255,10 +257,10 @@ func (q *Query) Delta() float64 {
 	return once * float64(q.matching().Mask+1)
 }
 
-// WithFlags is the condition that the entity has all of the flags.
+// WithFlags is the condition that the entity has all of the flags. It panics if there are none.
 func WithFlags(a Binder, f Flags) Term { return ofFlags(a, "world.WithFlags", requiresFlags, f) }
 
-// WithoutFlags is the condition that the entity has none of the flags.
+// WithoutFlags is the condition that the entity has none of the flags. It panics if there are none.
 func WithoutFlags(a Binder, f Flags) Term { return ofFlags(a, "world.WithoutFlags", excludesFlags, f) }
 
 // ofFlags makes the term of WithFlags or WithoutFlags. It panics if f has none.

@@ -127,13 +127,14 @@ func New(o Options) (*World, error) {
 	return w, nil
 }
 
-// Options returns the options with the defaults filled in.
+// Options returns the options with the defaults filled in. They never change, so any goroutine may
+// ask.
 func (w *World) Options() Options { return w.options }
 
 // Tick returns the number of refreshes so far. Safe from any goroutine.
 func (w *World) Tick() uint64 { return w.engine.Tick.Load() }
 
-// Shards returns the number of shards.
+// Shards returns the number of shards. It never changes, so any goroutine may ask.
 func (w *World) Shards() int { return len(w.shards) }
 
 // Alive reports whether the entity is alive. Safe from any goroutine at any time.
@@ -367,7 +368,8 @@ func (w *World) Close() {
 }
 
 // close is Close by the caller that has taken the world. Extensions, and then hooks, may keep
-// entities for one more refresh.
+// entities for one more refresh. If one of these refreshes fails, the world is broken instead, and
+// close panics.
 func (w *World) close() {
 	w.frames.close(ErrClosed)
 	w.capturing = nil
@@ -472,7 +474,7 @@ func (w *World) outdate() {
 	}
 }
 
-// Incarnation returns the number of the world's incarnation, from 1.
+// Incarnation returns the number of the world's incarnation, from 1. The world must be idle.
 func (w *World) Incarnation() uint32 { return w.space.Incarnation() }
 
 // Reincarnate makes the idle world its n-th incarnation. After an error it is the one that it was.
@@ -586,7 +588,8 @@ func status(w *World, h handle.Handle, free bool) Status {
 // fail.
 const failuresMax = 64
 
-// keepsFailure reports whether a shard that has kept n failures keeps the next.
+// keepsFailure reports whether a shard that has kept n failures keeps the next. The shard's worker
+// asks.
 func (w *World) keepsFailure(n int) bool { return n < max(1, failuresMax/len(w.shards)) }
 
 // Failure returns the panics of the last refresh, joined, or nil if there was none: first of
@@ -672,7 +675,8 @@ func newBroken(w *World, during string, value any) *Breakdown {
 	return &Breakdown{Tick: w.engine.Tick.Load(), During: during, Value: value, Stack: debug.Stack()}
 }
 
-// asBroken is newBroken for a value recovered in a refresh.
+// asBroken is newBroken for a value recovered in a refresh, on the goroutine that has taken the
+// world. The stack is of the goroutine that panicked.
 func asBroken(w *World, v any) *Breakdown {
 	p, ok := v.(*refresh.Panic)
 	if !ok {

@@ -138,7 +138,7 @@ func (k *kindInfo) inRecord(n uint32) uint64 {
 }
 
 // Each calls f with each request of a whole record of many, as if it had been sent alone. While f
-// runs, the head of the record is replaced by that of the single request. Consumer only.
+// runs, the head of the record is replaced by the head of the single request. Consumer only.
 func (x *Registry) Each(many PendingRequest, f func(PendingRequest)) {
 	r, k := many.Request, &x.kinds[many.Kind()]
 	head := *r

@@ -224,7 +224,7 @@ func (t *Ports) AbandonActive(outcome queue.Outcome) {
 	}
 }
 
-// abandonAll abandons all ports of a world that broke, and those of the refresh that broke it,
+// abandonAll abandons all ports of a world that broke, and the ports of the refresh that broke it,
 // which may have closed some. Requests taken from their queues get the same outcome.
 func (t *Ports) abandonAll(of []*Endpoint) {
 	t.mu.Lock()

@@ -52,7 +52,8 @@ func (e *Engine) Record(to extend.Recorder) {
 // Recorded reports whether there is a Recorder.
 func (e *Engine) Recorded() bool { return e.recording != nil }
 
-// bind binds a method of the Recorder, by its name, to be called aside.
+// bind binds a method of the Recorder, by its name, to be called aside. Engine.Record calls it, on
+// the idle world.
 func (m *methodCaller) bind(of *recording, method string, f func()) {
 	m.of, m.method = of, method
 	m.Aside.Bind(f)

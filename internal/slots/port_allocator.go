@@ -123,7 +123,8 @@ func (p *PortAllocator) enter(hand *Hand, port int) {
 	hand.number, p.mu.hands[port] = uint32(port), hand
 }
 
-// putBack puts the first n handles of a hand back into the pool. The lock is held.
+// putBack puts the first n handles of a hand back into the pool, for Leave and Put. The lock is
+// held.
 func (p *PortAllocator) putBack(hand *Hand, n int) {
 	some := hand.all[:n]
 	p.mu.takers.clear(some)
