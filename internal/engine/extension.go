@@ -33,14 +33,16 @@ func (w *World) MustIdle(call string) {
 func (w *World) Idle() bool { return w.phase.Load() == phaseIdle }
 
 // MustBeNamed is MustIdle for what makes something that snapshots or logs name, or that decides
-// what a replay does. It panics if the world is sealed, too.
+// what a replay does. It panics if the world is sealed, too; otherwise it counts as a change of the
+// world.
 func (w *World) MustBeNamed(call, name string) {
 	w.MustIdle(call)
 	w.MustRegister("%s of %q", call, name)
 }
 
-// MustName is MustBeNamed for an extension that snapshots name, and panics for a name that is empty
-// or that another extension has. call begins with the package, as in "timer.New".
+// MustName is MustBeNamed, so the world must be idle, for an extension that snapshots name. It
+// panics for a name that is empty or that another extension has. call begins with the package, as
+// in "timer.New".
 func (w *World) MustName(call, name string) {
 	w.MustBeNamed(call, name)
 	pkg, call, _ := strings.Cut(call, ".")

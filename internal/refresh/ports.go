@@ -225,7 +225,8 @@ func (t *Ports) AbandonActive(outcome queue.Outcome) {
 }
 
 // abandonAll abandons all ports of a world that broke, and the ports of the refresh that broke it,
-// which may have closed some. Requests taken from their queues get the same outcome.
+// which may have closed some. Requests taken from their queues get the same outcome. The goroutine
+// that broke the world calls it.
 func (t *Ports) abandonAll(of []*Endpoint) {
 	t.mu.Lock()
 	all := slices.Concat(t.mu.byNumber, of)
@@ -237,8 +238,9 @@ func (t *Ports) abandonAll(of []*Endpoint) {
 	}
 }
 
-// NotifyAbandoned notifies senders at the end of Close: when a sender gets the outcome, all
-// entities are dead.
+// NotifyAbandoned notifies the senders of abandoned ports, on the goroutine that closes or breaks
+// the world: when a sender gets the outcome, all entities are dead. From now on Abandon notifies at
+// once.
 func (t *Ports) NotifyAbandoned() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
