@@ -65,5 +65,5 @@ func (w *World) nextShard() {
 	w.begin(next, max(w.runLeast, min(n/(8*len(w.shards))&^7, runMost)))
 }
 
-// begin begins a run of so many entities in a shard.
+// begin begins a run of so many entities in a shard, for nextShard.
 func (w *World) begin(shard, run int) { w.cursor, w.run, w.begun.run = shard, run, run }

@@ -195,7 +195,7 @@ func (p *Port) pushN(b *Bundle, dst []handle.Handle, n int, f *Fill) ([]handle.H
 	return dst, nil
 }
 
-// push1 is pushN for one create, also after an error.
+// push1 is pushN for one create. After an error it is in the batch, which must be taken back.
 func (p *Port) push1(b *Bundle, dst []handle.Handle, f *Fill) ([]handle.Handle, error) {
 	done := p.finisher()
 	h := p.take()

@@ -105,7 +105,7 @@ func (t *Ports) Reopen() {
 
 // cut ends the epoch and returns it: this refresh takes what was sent in it or before. If no port
 // was ever opened, nothing is sent at the same time, and the epoch continues; what the first port
-// sends from now on waits for the next refresh. The coordinator calls it first of all.
+// sends from now on waits for the next refresh. The coordinator calls it when a refresh begins.
 func (t *Ports) cut(epoch *atomic.Uint32) (last uint32, ports bool) {
 	if t.active.Load() == nil {
 		return epoch.Load(), false

@@ -31,7 +31,7 @@ type Times struct {
 // StepTimes has a histogram for each step.
 type StepTimes [extend.RefreshSteps]stats.Histogram
 
-// begin ends the running step, and begins one. Outside of ticks it only notes which.
+// begin ends the running step, and begins one. In a refresh that ends no tick it only notes which.
 func (t *Times) begin(step extend.RefreshStep) {
 	if !t.tick {
 		t.At = step

@@ -18,7 +18,7 @@ type Liveness struct {
 	ports uint32 // the home of what ports create
 }
 
-// Liveness returns the Liveness of the directory.
+// Liveness returns the Liveness of the directory, which is made with it. Any goroutine may ask.
 func (d *Directory) Liveness() *Liveness { return d.liveness }
 
 // Alive reports whether h is alive. Once the Liveness is cut, it returns false for all
