@@ -19,7 +19,7 @@ type Derived interface {
 // Step runs f(0) … f(n-1), in parallel if work is enough to be worth it. If f panics, Step does.
 type Step = func(n, work int, f func(int))
 
-// Alone is the Step of one goroutine.
+// Alone is the Step of one goroutine, the caller's.
 func Alone(n, _ int, f func(int)) {
 	for i := range n {
 		f(i)

@@ -82,7 +82,8 @@ type DyingSet struct {
 	notify bool // other extensions must be notified of what one marks
 }
 
-// Collect lists the marked entities of each shard, for a refresh with that many extensions.
+// Collect lists the marked entities of each shard, for a refresh with that many extensions. The
+// coordinator calls it in the step extend.
 func (d *DyingSet) Collect(space *store.Space, shards []*store.Shard, extensions int) {
 	d.space, d.notify = space, extensions > 1
 	d.all, d.spared = d.all[:0], d.spared[:0]
@@ -94,7 +95,8 @@ func (d *DyingSet) Collect(space *store.Space, shards []*store.Shard, extensions
 // Spared returns how many marks were removed since Collect.
 func (d *DyingSet) Spared() int { return len(d.spared) }
 
-// Know sets how many of them the extension that is called next knows, or -1 in its first call.
+// Know sets how many of the spared entities the extension that is called next knows, or -1 in its
+// first call.
 func (d *DyingSet) Know(n int) { d.known = n }
 
 // News returns the entities whose marks were removed since Spare of the extension was called last,
@@ -113,8 +115,8 @@ func (d *DyingSet) Has(h handle.Handle) bool {
 	return l != 0 && d.space.Marked(l)
 }
 
-// Mark marks the given entities that are alive, for use in Extension.Spread. The other
-// extensions are notified of them.
+// Mark marks the given entities that are alive, for use in Extension.Spread. If there are other
+// extensions, they are notified of them.
 func (d *DyingSet) Mark(hs []handle.Handle) {
 	if d.notify {
 		d.space.MarkEach(hs, &d.all)
