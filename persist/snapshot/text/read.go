@@ -22,7 +22,8 @@ import (
 // entityBytes is about how much memory an entity takes, besides its values.
 const entityBytes = 160
 
-// entity keeps the values of an entity, until it is known where its row is.
+// entity keeps the values of an entity, until it is known where its row is. As for all lines, an
+// error ends the import.
 func (b *builder) entity(l *entityLine) error {
 	h := handle.Handle(l.Entity)
 	fail := func(err error) error { return fmt.Errorf("entity %v: %w", h, err) }
@@ -103,7 +104,7 @@ func (b *builder) request(l *requestLine) error {
 	return b.keep(16)
 }
 
-// bytes reads some bytes of a section.
+// bytes reads some bytes of a section. They follow the bytes of the lines before.
 func (b *builder) bytes(l *bytesLine) error {
 	key := sectionKey{format.SchedulerSection, 0}
 	list := []format.Named{{Name: l.Name}} // there is one scheduler
@@ -261,7 +262,7 @@ type (
 const nameBytes = 128
 
 // extension writes the state of an extension: by name if it is package names, with names that are
-// strings.
+// strings, and otherwise as bytes.
 func (e *exporting) extension(name string, body []byte) {
 	c := &extend.Cursor{Rest: body, Most: e.p.most}
 	lines := []any{namesLine{name, c.Word64(), c.Word64()}}
@@ -304,15 +305,17 @@ func (b *builder) namesOf(l *namesLine) error {
 	return b.once(sectionKey{format.ExtensionSection, at}, nil)
 }
 
+// name adds a name that an entity has.
 func (b *builder) name(l *nameLine) error {
 	return b.addName(l.Of, 0, l.Name, l.Entity)
 }
 
+// refusedName adds a name that was refused to an entity, because another had it.
 func (b *builder) refusedName(l *refusedLine) error {
 	return b.addName(l.Of, 1, l.Refused, l.Entity, l.Holder)
 }
 
-// addName adds handles and a name to those of an extension.
+// addName adds handles and a name to those of an extension. An error ends the import.
 func (b *builder) addName(of string, list int, text json.RawMessage, hs ...handleText) error {
 	n := b.named[of]
 	if n == nil {
@@ -339,7 +342,8 @@ func (b *builder) addName(of string, list int, text json.RawMessage, hs ...handl
 	return b.keep(nameBytes + len(name))
 }
 
-// bind refuses a name that a world could not bind.
+// bind notes that an entity has a name. It refuses a name that a world could not bind, with an
+// error that ends the import.
 func (b *builder) bind(n *namesText, name string, h handleText) error {
 	other, taken := n.taken[name]
 	switch {
