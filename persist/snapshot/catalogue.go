@@ -189,7 +189,7 @@ func (m *matching) all() (same bool, err error) {
 		if m.own.hashed[what] {
 			m.order(what, *m.saved.Lists()[i])
 		}
-		same = same && (what == "also" || what == "system" || len(*m.list) == before) // no hash depends on these
+		same = same && (what == "extra" || what == "system" || len(*m.list) == before) // no hash depends on these
 	}
 	m.balancer()
 	return same, nil
@@ -264,11 +264,11 @@ func (m *matching) missing(what string, n *format.Named, name string) {
 		m.note(what, n.Name, "", false, "is dropped")
 		return
 	}
-	if what == "also" && n.Hash == format.Optional {
+	if what == "extra" && n.Hash == format.Optional {
 		m.note(what, n.Name, "", false, "is optional, and left out")
 		return
 	}
-	if what == "also" && m.files {
+	if what == "extra" && m.files {
 		m.note(what, n.Name, "", false, "is in the old one alone; Load needs it in Options.Extras")
 		return
 	}
@@ -305,7 +305,7 @@ func (m *matching) same(what string, n, own *format.Named) error {
 		m.note(what, n.Name, "", false, "is an accumulator in one of both alone: what shards have added and was not merged is left out")
 		return nil
 	}
-	if what == "also" || n.Hash == own.Hash && (n.Type == "") == (own.Type == "") {
+	if what == "extra" || n.Hash == own.Hash && (n.Type == "") == (own.Type == "") {
 		return nil
 	}
 	about := Difference{Kind: what, Name: n.Name}

@@ -172,7 +172,7 @@ func (h *Hasher) sections(call string, which func(section int) bool, done func(s
 		h.sum.Reset()
 		h.scratch = x.write(h.scratch[:0])
 		h.sum.bytes(h.scratch)
-		done(nowhere, "also", x.name)
+		done(nowhere, "extra", x.name)
 	}
 	return nil
 }
