@@ -14,7 +14,6 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inspect/internal/query"
 	"github.com/atoll-sim/atoll/internal/engine"
-	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
@@ -376,9 +375,9 @@ func (e *entity) read(w *world.World, s *schema, h handle.Handle) {
 		e.Components = append(e.Components, of)
 	}
 	e.Names = s.namesOf(h)
-	for i, of := range d.Survey().Extensions() {
+	for _, of := range d.Survey().Extensions() {
 		if f, ok := of.(engine.Family); ok {
-			e.relate(extend.NameOf(of, i), f)
+			e.relate(of.Name(), f)
 		}
 	}
 }

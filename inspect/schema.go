@@ -145,9 +145,9 @@ func (s *schemas) of(w *world.World) *schema {
 	for _, r := range survey.Resources() {
 		is.resources = append(is.resources, r.Name)
 	}
-	for i, e := range extensions {
+	for _, e := range extensions {
 		if n, ok := e.(extend.Naming); ok {
-			is.namings = append(is.namings, naming{extend.NameOf(e, i), n})
+			is.namings = append(is.namings, naming{e.Name(), n})
 		}
 	}
 	s.is = is

@@ -8,10 +8,10 @@ import (
 	"github.com/atoll-sim/atoll/internal/extend"
 )
 
-// AppendState appends all that decides what the wheel does next: its generations, and the order of
+// appendState appends all that decides what the wheel does next: its generations, and the order of
 // the free entries and of those that are set. body appends the value of an entry. The caller has
 // the idle world, or a step in which the wheel does not change.
-func (w *Wheel) AppendState(dst []byte, body func(dst []byte, index int) []byte) []byte {
+func (w *Wheel) appendState(dst []byte, body func(dst []byte, index int) []byte) []byte {
 	dst = extend.AppendNumber(extend.AppendNumber(dst, len(w.slots)), w.used)
 	for k := range w.used {
 		dst = extend.AppendNumber(dst, w.At(k).generation-1)
@@ -33,10 +33,10 @@ func (w *Wheel) AppendState(dst []byte, body func(dst []byte, index int) []byte)
 	return dst
 }
 
-// Load makes the wheel what AppendState wrote. now is the tick. body reads the value of an entry,
+// load makes the wheel what appendState wrote. now is the tick. body reads the value of an entry,
 // and returns the bytes after it. The idle world calls it; after an error the wheel holds a part of
 // that, and must not be used.
-func (w *Wheel) Load(c *extend.Cursor, now uint64, body func(src []byte, index int) ([]byte, error)) error {
+func (w *Wheel) load(c *extend.Cursor, now uint64, body func(src []byte, index int) ([]byte, error)) error {
 	slots, used := c.Int(), c.Count(1)
 	switch {
 	case c.Err != nil:

@@ -1,6 +1,9 @@
 package wheel
 
-import "github.com/atoll-sim/atoll/handle"
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/store"
+)
 
 const (
 	slotsFirst = 64
@@ -58,8 +61,15 @@ type Fired struct {
 // Gone is the owner of an entity that is dead.
 const Gone = -1
 
-// New returns an empty Wheel.
-func New() Wheel { return Wheel{slots: make([]list, slotsFirst)} }
+// Owner returns a function that returns the shard of an entity, or Gone.
+func Owner(space *store.Space) func(handle.Handle) int32 {
+	return func(h handle.Handle) int32 {
+		if l := space.Locate(h); l != 0 {
+			return int32(space.Owner(l))
+		}
+		return Gone
+	}
+}
 
 // Count returns how many entries are set.
 func (w *Wheel) Count() int { return w.count }

@@ -127,9 +127,9 @@ func (m *mark) extra() snapshot.Extra {
 	}
 }
 
-// A snapshot has state beside the world, which no hash of the state covers: Options.Snapshot.Also, and
-// which systems are enabled. Ticks of the log may lead to it, if systems make it, or may not. So the
-// statement has a checksum of what the last snapshot has of it.
+// A snapshot has state beside the world, which no hash of the state covers: Options.Snapshot.Extras,
+// and which systems are enabled. Ticks of the log may lead to it, if systems make it, or may not. So
+// the statement has a checksum of what the last snapshot has of it.
 
 // sums has the checksum of each part beside the world as it was saved last.
 type sums map[string]uint64

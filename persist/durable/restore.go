@@ -538,7 +538,7 @@ func (r *restoring) missed(x *passedOver) error {
 	closed := r.recovered.Torn == nil // then the log leads to all that was saved
 	switch {
 	case x.met && x.last && !x.same:
-		return fmt.Errorf("%s: the log leads to the world that was saved there, but not to what was saved beside it: Options.Snapshot.Also, or which systems are enabled", x.name)
+		return fmt.Errorf("%s: the log leads to the world that was saved there, but not to what was saved beside it: Options.Snapshot.Extras, or which systems are enabled", x.name)
 	case x.met || x.err != nil && !x.byUser && !closed:
 		return nil
 	case x.err != nil:

@@ -64,13 +64,13 @@ func catalogueOf(w *world.World, v *engine.Survey, o *Options) (x *catalogue, er
 	for i, e := range v.Extensions() {
 		shown, wrong := form.StateOf(e, (*form.Codecs)(o.Codecs), true)
 		if wrong != nil {
-			return nil, fmt.Errorf("snapshot: extension %q: %w", extend.NameOf(e, i), wrong)
+			return nil, fmt.Errorf("snapshot: extension %q: %w", e.Name(), wrong)
 		}
 		saved, ok := shown.(extend.Saved)
 		if !ok {
-			return nil, fmt.Errorf("snapshot: %w: extension %d of the world, a %T, has no AppendSaved and LoadSaved", state.ErrNoCodec, i, e)
+			return nil, fmt.Errorf("snapshot: %w: extension %q, a %T, has no AppendSaved and LoadSaved", state.ErrNoCodec, e.Name(), e)
 		}
-		n := format.Named{Name: extend.NameOf(e, i), Saved: saved, At: i}
+		n := format.Named{Name: e.Name(), Saved: saved, At: i}
 		if e, ok := saved.(extend.Optioned); ok {
 			all, same := e.SavedOptions()
 			n.Type, n.Hash = all, xxh3.HashString(same)
@@ -190,7 +190,7 @@ func (m *matching) all() (same bool, err error) {
 		if m.own.hashed[what] {
 			m.order(what, *m.saved.Lists()[i])
 		}
-		same = same && (what == "also" || what == "system" || len(*m.list) == before) // no hash depends on these
+		same = same && (what == "extra" || what == "system" || len(*m.list) == before) // no hash depends on these
 	}
 	m.balancer()
 	return same, nil
@@ -265,11 +265,11 @@ func (m *matching) missing(what string, n *format.Named, name string) {
 		m.note(what, n.Name, "", false, "is dropped")
 		return
 	}
-	if what == "also" && n.Hash == format.Optional {
+	if what == "extra" && n.Hash == format.Optional {
 		m.note(what, n.Name, "", false, "is optional, and left out")
 		return
 	}
-	if what == "also" && m.files {
+	if what == "extra" && m.files {
 		m.note(what, n.Name, "", false, "is in the old one alone; Load needs it in Options.Extras")
 		return
 	}
@@ -306,7 +306,7 @@ func (m *matching) same(what string, n, own *format.Named) error {
 		m.note(what, n.Name, "", false, "is an accumulator in one of both alone: what shards have added and was not merged is left out")
 		return nil
 	}
-	if what == "also" || n.Hash == own.Hash && (n.Type == "") == (own.Type == "") {
+	if what == "extra" || n.Hash == own.Hash && (n.Type == "") == (own.Type == "") {
 		return nil
 	}
 	about := Difference{Kind: what, Name: n.Name}

@@ -160,8 +160,8 @@ func newInsertion(w, piece *world.World, o InsertOptions) (*insertion, error) {
 // functions that do. An error ends the Insert.
 func (i *insertion) planExtensions() error {
 	own, used := i.own.Extensions(), map[int]bool{}
-	for at, e := range i.other.Extensions() {
-		name := extend.NameOf(e, at)
+	for _, e := range i.other.Extensions() {
+		name := e.Name()
 		if _, late := e.(extend.Late); late {
 			continue // timers
 		}
@@ -178,7 +178,7 @@ func (i *insertion) planExtensions() error {
 		}
 		to := -1
 		for k, o := range own {
-			if to < 0 && !used[k] && extend.NameOf(o, k) == name {
+			if to < 0 && !used[k] && o.Name() == name {
 				to, used[k] = k, true
 			}
 		}

@@ -158,21 +158,21 @@ func (h *Hasher) sections(call string, which func(section int) bool, done func(s
 		h.resource(v, i)
 		done(nowhere, "resource", r.Name)
 	}
-	for i, e := range v.Extensions() {
-		x, err := h.statefulOf(e, i)
+	for _, e := range v.Extensions() {
+		x, err := h.statefulOf(e)
 		if err != nil {
 			return err
 		}
 		h.sum.Reset()
 		h.scratch = x.AppendState(h.scratch[:0])
 		h.sum.bytes(h.scratch)
-		done(nowhere, "extension", extend.NameOf(e, i))
+		done(nowhere, "extension", e.Name())
 	}
 	for _, x := range h.extras {
 		h.sum.Reset()
 		h.scratch = x.write(h.scratch[:0])
 		h.sum.bytes(h.scratch)
-		done(nowhere, "also", x.name)
+		done(nowhere, "extra", x.name)
 	}
 	return nil
 }
@@ -492,15 +492,15 @@ func (h *Hasher) learn(what string, all []extend.Named) error {
 	return errors.Join(errs...)
 }
 
-// statefulOf returns the i-th extension as Stateful. An error is of a codec that is missing.
-func (h *Hasher) statefulOf(e any, i int) (Stateful, error) {
+// statefulOf returns an extension as Stateful.
+func (h *Hasher) statefulOf(e extend.Base) (Stateful, error) {
 	x, err := form.StateOf(e, h.codecs, false)
 	if err != nil {
-		return nil, fmt.Errorf("extension %q: %w", extend.NameOf(e, i), err)
+		return nil, fmt.Errorf("extension %q: %w", e.Name(), err)
 	}
 	s, ok := x.(Stateful)
 	if !ok {
-		return nil, fmt.Errorf("%w: extension %d of the world, a %T, has no AppendState", form.ErrNoCodec, i, e)
+		return nil, fmt.Errorf("%w: extension %q, a %T, has no AppendState", form.ErrNoCodec, e.Name(), e)
 	}
 	return s, nil
 }

@@ -215,8 +215,8 @@ func (t *Turns) learn() {
 	components, resources := t.v.Components(), t.v.Resources()
 	t.lacks = errors.Join(t.h.learn("component", components), t.h.learn("resource", resources))
 	t.extensions = t.extensions[:0]
-	for i, e := range t.v.Extensions() {
-		s, err := t.h.statefulOf(e, i)
+	for _, e := range t.v.Extensions() {
+		s, err := t.h.statefulOf(e)
 		if err != nil {
 			t.lacks = errors.Join(t.lacks, err)
 			continue

@@ -87,7 +87,7 @@ func (e *exporting) all() error {
 		e.bytes("scheduler", "", e.body(format.SchedulerSection, 0))
 	}
 	for i, n := range e.p.names.Extras {
-		e.bytes("also", n.Name, e.body(format.ExtraSection, i))
+		e.bytes("extra", n.Name, e.body(format.ExtraSection, i))
 	}
 	e.line(endLine{fmt.Sprintf("%016x", e.sum.Sum64())})
 	return e.err

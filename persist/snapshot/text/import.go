@@ -128,7 +128,7 @@ func (b *builder) one(line []byte) error {
 var textLines = map[string]func(x *builder, line []byte) error{
 	"tick": lineOf((*builder).tick), "options": lineOf((*builder).options), "registered": lineOf((*builder).registered),
 	"entity": lineOf((*builder).entity), "resource": lineOf((*builder).resource), "message": lineOf((*builder).message), "request": lineOf((*builder).request),
-	"bytes": lineOf((*builder).bytes), "names": lineOf((*builder).namesOf), "name": lineOf((*builder).name), "refused": lineOf((*builder).refusedName),
+	"bytes": lineOf((*builder).bytes), "names": lineOf((*builder).namesOf), "name": lineOf((*builder).name), "conflict": lineOf((*builder).conflict),
 	"state": lineOf((*builder).world), "words": lineOf((*builder).words), "handles": lineOf((*builder).handles),
 	"shard": lineOf((*builder).shard), "table": lineOf((*builder).table), "chunk": lineOf((*builder).chunk), "end": lineOf((*builder).end),
 }
@@ -304,7 +304,7 @@ type mailText struct {
 // namesText has the lines of one extension's names.
 type namesText struct {
 	head     [2]uint64 // the limits
-	lists    [2][]byte // of names, and of those that were refused
+	lists    [2][]byte // of names, and of conflicts
 	counts   [2]uint64
 	taken    map[string]handleText // by name
 	entities map[handleText]bool   // those that have a name
@@ -467,7 +467,7 @@ func (b *builder) parts() (parts []format.Part, err error) {
 	if b.names.Scheduler {
 		add(format.SchedulerSection, 0, b.body(sectionKey{format.SchedulerSection, 0}))
 	}
-	all(format.ExtraSection, "also", b.names.Extras)
+	all(format.ExtraSection, "extra", b.names.Extras)
 	return parts, err
 }
 

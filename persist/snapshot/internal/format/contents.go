@@ -244,7 +244,7 @@ type Catalogue struct {
 }
 
 // Listed is the order of the lists in a snapshot, by the names that errors use.
-var Listed = [...]string{"component", "message", "resource", "request", "hook", "extension", "also", "system", "balancer"}
+var Listed = [...]string{"component", "message", "resource", "request", "hook", "extension", "extra", "system", "balancer"}
 
 // Lists returns the lists in the order of Listed.
 func (c *Catalogue) Lists() [len(Listed)]*[]Named {
