@@ -283,9 +283,9 @@ func TestExtensionAllocates(t *testing.T) {
 
 type quietExtension struct{ heard int }
 
-func (q *quietExtension) Begin()                              {}
-func (q *quietExtension) Spare(*extend.DyingSet) bool         { return false }
-func (q *quietExtension) Name() string { return "quiet" }
+func (q *quietExtension) Begin()                      {}
+func (q *quietExtension) Spare(*extend.DyingSet) bool { return false }
+func (q *quietExtension) Name() string                { return "quiet" }
 
 func (q *quietExtension) Spread(d *extend.DyingSet, from int) { q.heard += len(d.All()) - from }
 func (q *quietExtension) Settle()                             {}
