@@ -66,7 +66,7 @@ func (e *entities) serve(of func(*http.Request) (view, error)) handler {
 }
 
 // stream returns a handler that sends the view that a request asks for as an event, at once and
-// then after each interval. An error of of comes before the stream begins.
+// then after each interval. If the request is wrong, the error comes before the stream begins.
 func (e *entities) stream(of func(*http.Request) (view, error), event string, interval time.Duration) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		v, err := of(r)

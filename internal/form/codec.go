@@ -352,7 +352,7 @@ func structByCBOR(t reflect.Type, path string, within []reflect.Type, names map[
 }
 
 // fieldByCBOR returns an error if CBOR would lose something because a field has a tag or is
-// embedded.
+// embedded. structByCBOR asks it for each field.
 func fieldByCBOR(f reflect.StructField, at, name string) error {
 	tag, options := tagOf(f)
 	number, isNumber := strings.CutSuffix(name, ",keyasint")

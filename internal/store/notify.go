@@ -81,7 +81,8 @@ func (s *Space) NoteAllStored(l slots.Loc, components Set) {
 	}
 }
 
-// Noted returns how many entries there are.
+// Noted returns how many entries hooks have yet to be told of: created atoms, changes and replaced
+// components.
 func (s *Shard) Noted() int {
 	return len(s.tally.fresh) + rowsOf(s.tally.runs) + len(s.changes.changes) + rowsOf(s.changes.runs) + len(s.changes.stored)
 }

@@ -228,8 +228,8 @@ func (r *reader) wrong(as error, format string, args ...any) error {
 	return fmt.Errorf("%w: record %d, at byte %d: %s", as, r.number, r.start, fmt.Sprintf(format, args...))
 }
 
-// A tick's body has the following, as numbers of one to ten bytes each except for values,
-// and then the requests:
+// appendTick appends the body of a tick, but not its requests, which follow: numbers of one to ten
+// bytes each, except for the sum:
 //
 //	tick  by | rung<<2  drawn  sum of parts of the state before the tick, or 0: 8 bytes
 //	n recalled   {handle}

@@ -384,8 +384,8 @@ func appendOwn(dst, src []byte, s *shape.Shape, major byte, n uint64, rest []byt
 	return appendRawCBOR(dst, src[:len(src)-len(behind)]), behind, true
 }
 
-// appendPairs appends the n pairs of a map or the fields of a struct. It returns false if one of
-// them cannot be written.
+// appendPairs appends the n pairs of a map or the fields of a struct to a line, for appendCBOR. It
+// returns false if one of them cannot be written.
 func appendPairs(dst []byte, s *shape.Shape, n uint64, src []byte) (out, rest []byte, ok bool) {
 	dst = append(dst, '{')
 	for i := range n {

@@ -138,7 +138,8 @@ func AppendHeader(dst []byte, x *Info) []byte {
 	return dst
 }
 
-// ReadHeader reads the section of the header. An increment is an error.
+// ReadHeader reads the section of the header, which comes first in a whole snapshot. The error for
+// an increment is ErrBase; after an error the source cannot be read further.
 func ReadHeader(r Source, s *Section) (x Header, err error) {
 	if x, err = ReadAnyHeader(r, s); err == nil && x.Increment {
 		err = fmt.Errorf("%w: it is an increment on %v; pass both to Merge", ErrBase, x.Base)
