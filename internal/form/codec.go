@@ -468,7 +468,8 @@ func (o otherTypes) withinStruct(t reflect.Type) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-// held reports whether a type that does not write itself contains a type that has another.
+// held reports whether a type that does not write itself contains a type that has another. It looks
+// at the type alone, once for a codec.
 func (o otherTypes) held(t reflect.Type) bool {
 	switch {
 	case o(t) != nil:
