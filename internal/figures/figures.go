@@ -1,12 +1,15 @@
 package figures
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 	"github.com/atoll-sim/atoll/world/stats"
@@ -60,13 +63,9 @@ type Sample struct {
 	paused    bool
 	at        time.Time
 	pairs     [][]scheduler.ShardStats // by system; none of more than PairsMax
-	sets      []set
+	sets      []Set
+	names     []extend.Named // of the components
 	more      []Family
-}
-
-type set struct {
-	name string
-	n    int
 }
 
 // Take reads a world, which must be idle.
@@ -76,21 +75,38 @@ func (s *Sample) Take(by *scheduler.Scheduler, w *world.World) {
 	w.Stats(&s.World)
 	s.takePairs(by)
 	s.workers, s.indexes, s.paused = by.Workers(), int(w.Options().IndexMax)+1, by.Paused()
-	s.sets = s.sets[:0]
-	at := map[string]int{}
-	for _, x := range w.Describe().Shards {
-		for _, t := range x.Tables {
-			key := strings.Join(t.Components, "\xff") // a name may have a comma
-			i, ok := at[key]
-			if !ok {
-				i = len(s.sets)
-				at[key] = i
-				s.sets = append(s.sets, set{name: strings.Join(t.Components, ",")})
+	s.sets, s.names, s.more = SetsOf(w), engine.Of(w).Survey().Components(), Others(w)
+}
+
+// Set is the entities with one set of components.
+type Set struct {
+	Components store.Set
+	N          int
+	Shards     []int // how many of them are in each
+}
+
+// SetsOf returns the sets of components that entities of an idle world have, those with most
+// entities first.
+func SetsOf(w *world.World) (all []Set) {
+	survey := engine.Of(w).Survey()
+	places := map[store.Set]int{}
+	for i := range w.Shards() {
+		for _, t := range survey.Shard(i).Tables() {
+			if t.Rows() == 0 {
+				continue
 			}
-			s.sets[i].n += t.Entities
+			at, ok := places[t.Set()]
+			if !ok {
+				at = len(all)
+				places[t.Set()] = at
+				all = append(all, Set{Components: t.Set(), Shards: make([]int, w.Shards())})
+			}
+			all[at].N += t.Rows()
+			all[at].Shards[i] += t.Rows()
 		}
 	}
-	s.more = Others(w)
+	slices.SortStableFunc(all, func(a, b Set) int { return cmp.Compare(b.N, a.N) })
+	return all
 }
 
 // takePairs reads what each system did on each shard.
@@ -197,12 +213,16 @@ func (s *Sample) ticks(l *list) {
 func (s *Sample) entities(l *list) {
 	sets := Family{"atoll_component_set_entities", "Entities by their components, separated by commas. The rarest are summed up as \"others\".", Gauge, []string{"components"}, nil}
 	others := 0
-	for i, n := range order(s.sets) {
+	for i, x := range s.sets {
 		if i >= SetsMax {
-			others += n.n
+			others += x.N
 			continue
 		}
-		sets.Figures = append(sets.Figures, Figure{Values: []string{n.name}, Value: float64(n.n)})
+		var names []string
+		for id := range x.Components.All {
+			names = append(names, s.names[id].Name)
+		}
+		sets.Figures = append(sets.Figures, Figure{Values: []string{strings.Join(names, ",")}, Value: float64(x.N)})
 	}
 	if others > 0 {
 		sets.Figures = append(sets.Figures, Figure{Values: []string{"others"}, Value: float64(others)})
