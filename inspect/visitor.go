@@ -3,7 +3,6 @@ package inspect
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -148,24 +147,11 @@ func (v *visitor) take() []*visit {
 	return all
 }
 
-// serve calls the waiting functions.
+// serve calls the waiting functions: all of them, even if one panics.
 func (v *visitor) serve(w *world.World) {
 	for _, one := range v.take() {
-		one.done <- one.call(w)
+		one.done <- aside.Do("inspect: looking at the world", func() error { return one.f(w) })
 	}
-}
-
-// call recovers a panic of f, so that the other functions are still called.
-func (v *visit) call(w *world.World) (err error) {
-	returned := false
-	defer func() {
-		if !returned {
-			err = fmt.Errorf("inspect: looking at the world panicked: %v", recover())
-		}
-	}()
-	err = v.f(w)
-	returned = true
-	return err
 }
 
 // group is the goroutines that end with the Inspector.

@@ -230,8 +230,9 @@ func (s *Sample) entities(l *list) {
 	l.add(sets)
 }
 
-// perShard adds a family with a figure for each shard, or for more than ShardsMax one for all.
-func (s *Sample) perShard(l *list, kind Kind, name, help string, of func(shard int) float64) {
+// perShard makes a family with a figure for each shard, or for more than ShardsMax one for all,
+// without a label.
+func (s *Sample) perShard(kind Kind, name, help string, of func(shard int) float64) Family {
 	f := Family{Name: name, Help: help, Kind: kind}
 	sum := 0.0
 	for i := range s.World.Shards {
@@ -246,19 +247,19 @@ func (s *Sample) perShard(l *list, kind Kind, name, help string, of func(shard i
 	} else {
 		f.Labels = []string{"shard"}
 	}
-	l.add(f)
+	return f
 }
 
 func (s *Sample) shards(l *list) {
 	of := s.World.Shards
 	l.gauge("atoll_shards", "Shards of the world.", len(of))
-	s.perShard(l, Gauge, "atoll_entities", "Entities alive.", func(i int) float64 { return float64(of[i].Entities) })
-	s.perShard(l, Counter, "atoll_entities_created_total", "Entities created.", func(i int) float64 { return float64(of[i].Created) })
-	s.perShard(l, Counter, "atoll_entities_destroyed_total", "Entities destroyed.", func(i int) float64 { return float64(of[i].Destroyed) })
-	s.perShard(l, Counter, "atoll_entities_moved_in_total", "Entities that came from other shards.", func(i int) float64 { return float64(of[i].Arrived) })
-	s.perShard(l, Counter, "atoll_entities_moved_out_total", "Entities that went to other shards.", func(i int) float64 { return float64(of[i].Departed) })
+	l.add(s.perShard(Gauge, "atoll_entities", "Entities alive.", func(i int) float64 { return float64(of[i].Entities) }))
+	l.add(s.perShard(Counter, "atoll_entities_created_total", "Entities created.", func(i int) float64 { return float64(of[i].Created) }))
+	l.add(s.perShard(Counter, "atoll_entities_destroyed_total", "Entities destroyed.", func(i int) float64 { return float64(of[i].Destroyed) }))
+	l.add(s.perShard(Counter, "atoll_entities_moved_in_total", "Entities that came from other shards.", func(i int) float64 { return float64(of[i].Arrived) }))
+	l.add(s.perShard(Counter, "atoll_entities_moved_out_total", "Entities that went to other shards.", func(i int) float64 { return float64(of[i].Departed) }))
 	s.homes(l)
-	s.perShard(l, Gauge, "atoll_tables", "Tables, one for each component set and shard.", func(i int) float64 { return float64(of[i].Tables) })
+	l.add(s.perShard(Gauge, "atoll_tables", "Tables, one for each component set and shard.", func(i int) float64 { return float64(of[i].Tables) }))
 	for _, x := range []struct {
 		name, help string
 		of         func(scheduler.ShardTimes) time.Duration
@@ -267,26 +268,22 @@ func (s *Sample) shards(l *list) {
 		{"waited", "How long the shard stood before systems for others to pass fences.", func(x scheduler.ShardTimes) time.Duration { return x.Waited }},
 		{"held_up", "How long others stood because the shard was the last to pass.", func(x scheduler.ShardTimes) time.Duration { return x.HeldUp }},
 	} {
-		s.perShard(l, Counter, "atoll_shard_"+x.name+"_seconds_total", x.help, func(i int) float64 {
+		l.add(s.perShard(Counter, "atoll_shard_"+x.name+"_seconds_total", x.help, func(i int) float64 {
 			return x.of(s.Scheduler.Shards[i]).Seconds()
-		})
+		}))
 	}
 }
 
 // homes adds how much of each home is used: those of shards have the numbers of the shards, or are
 // summed up as "shards", and there is that of ports.
 func (s *Sample) homes(l *list) {
-	f := Family{"atoll_indexes_used", "Indexes of handles in use or retired, by home: a shard, or \"ports\" for what all ports create.", Gauge, []string{"home"}, nil}
-	sum := 0
-	for i, x := range s.World.Shards {
-		sum += x.Indexes
-		if len(s.World.Shards) <= ShardsMax {
-			f.Figures = append(f.Figures, Figure{Values: []string{strconv.Itoa(i)}, Value: float64(x.Indexes)})
-		}
+	f := s.perShard(Gauge, "atoll_indexes_used", "Indexes of handles in use or retired, by home: a shard, or \"ports\" for what all ports create.", func(i int) float64 {
+		return float64(s.World.Shards[i].Indexes)
+	})
+	if f.Labels == nil {
+		f.Figures[0].Values = []string{"shards"}
 	}
-	if f.Figures == nil {
-		f.Figures = []Figure{{Values: []string{"shards"}, Value: float64(sum)}}
-	}
+	f.Labels = []string{"home"}
 	f.Figures = append(f.Figures, Figure{Values: []string{"ports"}, Value: float64(s.World.PortIndexes)})
 	l.add(f)
 	l.one(Gauge, "atoll_indexes_max", "Indexes that each home has: one more than Options.IndexMax.", float64(s.indexes))
