@@ -74,7 +74,7 @@ func New[P any](w *world.World, at func(P) Point, o Options, terms ...world.Term
 	x.of = slices.IndexFunc(d.Survey().Components(), func(c extend.Named) bool { return c.Type == typ })
 	x.upkeep.init(x)
 	x.upkeep.update(w.Tick(), extend.Alone)
-	x.viewable = d.Derive(adapter{x}, x.name)
+	x.viewable = d.Derive(adapter{x})
 	return x
 }
 
@@ -152,6 +152,7 @@ func (i *Index) columnIn(t *store.Table) int {
 // adapter is an Index as the world sees it. It keeps its methods out of the exported ones of Index.
 type adapter struct{ *Index }
 
+// Name says which index it is, for messages.
 func (a adapter) Name() string { return a.name }
 
 // Update brings the index up to date.

@@ -9,7 +9,8 @@ import (
 )
 
 // appendState appends all that decides what the wheel does next: its generations, and the order of
-// the free entries and of those that are set. body appends the value of an entry.
+// the free entries and of those that are set. body appends the value of an entry. The caller has
+// the idle world, or a step in which the wheel does not change.
 func (w *Wheel) appendState(dst []byte, body func(dst []byte, index int) []byte) []byte {
 	dst = extend.AppendNumber(extend.AppendNumber(dst, len(w.slots)), w.used)
 	for k := range w.used {
@@ -33,7 +34,8 @@ func (w *Wheel) appendState(dst []byte, body func(dst []byte, index int) []byte)
 }
 
 // load makes the wheel what appendState wrote. now is the tick. body reads the value of an entry,
-// and returns the bytes after it.
+// and returns the bytes after it. The idle world calls it; after an error the wheel holds a part of
+// that, and must not be used.
 func (w *Wheel) load(c *extend.Cursor, now uint64, body func(src []byte, index int) ([]byte, error)) error {
 	slots, used := c.Int(), c.Count(1)
 	switch {
@@ -83,6 +85,8 @@ func (w *Wheel) load(c *extend.Cursor, now uint64, body func(src []byte, index i
 	return nil
 }
 
+// wrong returns the error of a wheel with an entry in the wrong place, or of bytes that ended too
+// soon.
 func wrong(c *extend.Cursor) error {
 	if c.Err != nil {
 		return c.Err

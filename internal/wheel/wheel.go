@@ -80,7 +80,8 @@ func (w *Wheel) InSlot(tick uint64) int { return int(w.slot(tick).len) }
 // At returns the entry at an index.
 func (w *Wheel) At(index int) *Entry { return &w.pages[index>>pageBits][index&pageMask] }
 
-// Add sets a new entry, and returns its index and ID.
+// Add sets a new entry, and returns its index and ID. The caller sees to it that there are no more
+// than Most.
 func (w *Wheel) Add(home int, to handle.Handle, due, armed, period uint64) (index int, id ID) {
 	index = w.take()
 	x := w.At(index)
@@ -124,8 +125,10 @@ func (w *Wheel) Set(index int, due, armed uint64) {
 // Unset takes the entry at an index out of its slot.
 func (w *Wheel) Unset(index int) { w.remove(w.slot(w.At(index).due), index) }
 
+// slot returns the list of a tick's slot.
 func (w *Wheel) slot(due uint64) *list { return &w.slots[due&uint64(len(w.slots)-1)] }
 
+// append puts an entry at the end of a list.
 func (w *Wheel) append(l *list, index int) {
 	x := w.At(index)
 	x.prev, x.next = l.last, 0
@@ -138,6 +141,7 @@ func (w *Wheel) append(l *list, index int) {
 	l.len++
 }
 
+// remove takes an entry out of the list that it is in.
 func (w *Wheel) remove(l *list, index int) {
 	x := w.At(index)
 	if x.prev == 0 {
@@ -170,7 +174,8 @@ func (w *Wheel) grow() {
 	}
 }
 
-// Find returns the index of the entry with an ID of this wheel.
+// Find returns the index of the entry with an ID of this wheel. It returns false if the entry is
+// gone.
 func (w *Wheel) Find(id ID) (index int, ok bool) {
 	index = id.Index()
 	if index >= w.used {
@@ -190,7 +195,8 @@ func (w *Wheel) Each(home int, f func(index int, id ID)) {
 }
 
 // Collect takes out the entries that are due at a tick, and drops those in its slot whose entity is
-// dead. owner returns the shard of an entity, or Gone.
+// dead. owner returns the shard of an entity, or Gone. The worker of the home calls it in the step
+// deliver of a refresh; Fired has the result.
 func (w *Wheel) Collect(home int, tick uint64, owner func(handle.Handle) int32) {
 	w.Fired = w.Fired[:0]
 	l := w.slot(tick)
