@@ -157,6 +157,7 @@ type CreatingHow uint8
 const (
 	inTurn  CreatingHow = 1 << iota // the shard was taken in turn: another may replace it
 	byWorld                         // a *World creates
+	inTx                            // a transaction does: later
 )
 
 // Where returns where an actor other than a *Port creates, and how. place, if not nil, chooses the
@@ -203,11 +204,18 @@ func (b *Bundle) Where(by Self, place func() int) (*BundlePart, CreatingHow, err
 		return p, 0, nil
 	}
 	b.check(by, "Bundle.Create") // nil
-	panic(notFor(by, "Bundle.Create"))
+	t, ok := by.(*Tx)
+	if !ok {
+		panic(notFor(by, "Bundle.Create"))
+	}
+	return b.whereIn(t, place)
 }
 
 // CreateFrom creates an entity, at once, from what its caller has stored in the part.
 func (b *Bundle) CreateFrom(p *BundlePart, how CreatingHow) (handle.Handle, error) {
+	if how&inTx != 0 {
+		return b.createIn(b.w.tx, p, how)
+	}
 	if check.Enabled && how&byWorld != 0 {
 		p.shard.Enter(&creating)
 		defer p.shard.Leave()

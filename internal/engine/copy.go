@@ -15,6 +15,9 @@ import (
 // it has none, by assignment.
 func Copy(by Self, h handle.Handle) (handle.Handle, error) {
 	const call = "world.Copy"
+	if t, ok := by.(*Tx); ok {
+		return t.copyIn(h)
+	}
 	if err := mayCopy(by, call); err != nil {
 		return handle.None, err
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -241,9 +242,17 @@ func (w *World) Acts(by Actor, extension, call string) (home int, err error) {
 			return ByWorld, nil
 		}
 		return by.c.shard.ID(), nil
+	case *Tx:
+		if err := by.mayWrite(call); err != nil {
+			return 0, err
+		}
+		return 0, fmt.Errorf("%w: %s of %q", ErrNotInTx, call, extension)
 	}
 	return ByPort, nil
 }
+
+// ErrNotInTx is the error of an extension that takes no part in transactions.
+var ErrNotInTx = errors.New("world: a call of an extension that takes no part in transactions; make it by a function or system, or before and after the transaction")
 
 // own is SelfOf for an actor that must be of this world.
 func (w *World) own(by Actor, extension string) Self {
@@ -269,6 +278,8 @@ func (w *World) openFor(by Self, extension string, h handle.Handle, others []han
 		return q, epoch, done, err
 	case *World:
 		panic(fmt.Sprintf("world: extension %q sends a request of *world.World; an idle World acts at once", extension))
+	case *Tx:
+		return nil, 0, nil, fmt.Errorf("%w: %q", ErrNotInTx, extension)
 	}
 	s := outboxOf(by, extension)
 	if !by.Alive(h) || slices.ContainsFunc(others, func(h handle.Handle) bool { return !by.Alive(h) }) {

@@ -1,0 +1,907 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"runtime/debug"
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/aside"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/slots"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// What one transaction may do, with those that it calls. See docs/limits.md.
+const (
+	TxEntitiesMax = 4096    // entities that it creates or changes
+	TxBytesMax    = 1 << 20 // bytes of the values that it writes
+	TxCallsMax    = 1 << 16 // calls of its Tx
+)
+
+// ErrTx is the error of a transaction that has reached one of its limits.
+var ErrTx = errors.New("world: a transaction does too much; do less in one, or several after each other")
+
+// Tx is what transactions act through. Whatever they change is kept here until the outermost has
+// returned. Then it is made all at once, by code that runs nothing of the user and for which there is
+// room; or it is forgotten, if a transaction has returned an error or panicked. So nobody ever sees
+// half of it, not even a goroutine that looks up a handle meanwhile, and nothing has to be undone.
+//
+//	entities  those that are written, in the order in which that began     [h, row, set] …
+//	values    their components that are written: a list for each entity    [copy, next] …
+//	parties   what else was written: messages, resources, extensions
+//
+// Rows do not move before the end, so locations and pointers into rows stay good. A handle of an
+// entity that is created is the one that the shard gives next; it is taken at the end.
+//
+// Ownership: the world's. In a refresh the coordinator, or the goroutine on which it runs
+// transactions while it waits; on an idle world the world's goroutine.
+type Tx struct {
+	txSelf
+	w        *World
+	name     string // of the outermost that runs
+	depth    int    // how many run, each called by the one before
+	fault    error  // it fails with this, whatever the outermost returns
+	returned bool   // the outermost has returned
+	idle     bool   // on an idle world
+	calls    int
+	bytes    int
+	changes  int // how many entities may take a row in another table
+	entities []taken
+	index    map[handle.Handle]int32 // of entities, once there are more than a few
+	values   []kept
+	spare    [][]mem.Address // by component: memory for values
+	parties  []Party
+	creates  []int // by shard
+	placing  placing
+	moves    []moving // of the transactions of this refresh
+	random   random
+	seeded   bool
+	ordered  uint64 // by Order
+	applied  uint64 // how many transactions of this tick were applied
+	tick     uint64
+}
+
+// Party is something besides entities that a transaction has written.
+type Party interface {
+	// Commit makes what was written since the Party joined, and Drop forgets it. Neither may panic.
+	Commit()
+	Drop()
+}
+
+// taken is an entity that a transaction has written.
+type taken struct {
+	handle         handle.Handle
+	loc            slots.Loc // 0: the transaction creates it
+	owner          int32
+	first, last    int32     // in values; -1: none
+	to             int32     // the shard to move to, or -1
+	set            store.Set // its components, as the transaction leaves them
+	restructured   bool      // they are, or were, others than those of its row
+	dying          bool
+	flags, cleared Flags
+}
+
+// kept is a value that a transaction has written.
+type kept struct {
+	at        mem.Address
+	component int32
+	next      int32
+}
+
+// moving is an entity that is to migrate.
+type moving struct {
+	handle handle.Handle
+	to     int
+}
+
+// placing is where a world creates next.
+type placing struct {
+	cursor, run, after, begun int
+}
+
+func (w *World) placing() placing { return placing{w.cursor, w.run, w.begun.after, w.begun.run} }
+
+func (w *World) placeAs(p placing) {
+	w.cursor, w.run, w.begun.after, w.begun.run = p.cursor, p.run, p.after, p.begun
+}
+
+// AddTransaction reserves a name for a transaction.
+func (w *World) AddTransaction(name string, isNil bool, arg reflect.Type) {
+	w.AddFunction("world.RegisterTransaction", name, isNil, arg)
+	if w.tx == nil {
+		w.tx = &Tx{w: w}
+		w.tx.random.init()
+		w.tx.creates = make([]int, len(w.shards))
+	}
+}
+
+func (t *Tx) world() *World {
+	if t == nil {
+		return nil
+	}
+	return t.w
+}
+
+// BeginTx begins a transaction in a refresh.
+func (w *World) BeginTx(name string) *Tx {
+	w.tx.begin(name)
+	return w.tx
+}
+
+func (t *Tx) begin(name string) {
+	t.name, t.depth, t.fault, t.returned, t.idle = name, 1, nil, false, false
+	t.placing = t.w.placing()
+	if now := t.w.engine.Tick.Load(); now != t.tick {
+		t.tick, t.applied = now, 0
+	}
+}
+
+// Returned notes what the transaction has returned. It returns the error with which it fails.
+func (t *Tx) Returned(err error) error {
+	t.returned = true
+	t.Fail(err)
+	return t.fault
+}
+
+// End ends a transaction in a refresh; v is the recovered value. It returns the outcome, and the
+// error if that is not Applied.
+func (t *Tx) End(v any) (queue.Outcome, error) {
+	switch {
+	case !t.returned:
+		t.drop()
+		return queue.Failed, t.panicked(v)
+	case t.fault != nil:
+		t.drop()
+		return queue.Refused, t.fault
+	}
+	t.commit()
+	return queue.Applied, nil
+}
+
+// panicked keeps the panic of a transaction. It returns the *world.PanicError if the refresh keeps it.
+func (t *Tx) panicked(v any) error {
+	c := t.w.contexts[len(t.w.shards)]
+	t.w.panicked.Store(true)
+	if !t.w.keepsFailure(len(c.failures)) {
+		c.omitted++
+		return nil
+	}
+	if v == nil {
+		v = aside.ErrGoexit
+	}
+	p := newPanic(&Panic{In: InTransaction, Name: t.name, Shard: AllShards, Tick: t.Tick(), Value: v, Stack: debug.Stack()})
+	c.failures = append(c.failures, p)
+	return p.Err
+}
+
+// Enter begins a transaction that the running one calls.
+func (t *Tx) Enter(call string) {
+	t.must(call)
+	t.depth++
+}
+
+// Fail makes the transaction fail with an error, unless it has failed already.
+func (t *Tx) Fail(err error) {
+	if t.fault == nil {
+		t.fault = err
+	}
+}
+
+// Leave ends what Enter began, with the error that the transaction returned.
+func (t *Tx) Leave(err error) {
+	t.depth--
+	if err != nil {
+		t.Fail(err)
+	}
+}
+
+// Tx returns the transaction that runs.
+func (w *World) Tx() *Tx { return w.tx }
+
+// BeginRun begins a transaction of an idle world, which is then not idle. EndIdle follows.
+func BeginRun(by Self, call, name string) (*Tx, error) {
+	w, ok := by.(*World)
+	if !ok {
+		turnDownBy(by)
+		panic(notFor(by, call))
+	}
+	if err := w.idle(call); err != nil {
+		return nil, err
+	}
+	w.LookForChanges()
+	w.enterPhase(call, phaseRefresh)
+	w.tx.begin(name)
+	w.tx.idle = true
+	w.outdate()
+	for _, s := range w.shards {
+		s.Loop = w.loop
+	}
+	return w.tx, nil
+}
+
+// EndIdle ends a transaction on an idle world, also one that panics.
+func (t *Tx) EndIdle() {
+	if t.returned && t.fault == nil {
+		t.commit()
+		t.w.moveTaken()
+		t.w.touched = true
+	} else {
+		t.drop()
+	}
+	t.w.leavePhase()
+}
+
+// commit makes what the transaction has written.
+func (t *Tx) commit() {
+	for i := range t.entities {
+		if e := &t.entities[i]; e.loc == 0 {
+			t.store(e)
+		} else {
+			t.change(e)
+		}
+	}
+	for _, p := range t.parties {
+		p.Commit()
+	}
+	t.applied++
+	t.reset()
+}
+
+// drop forgets what the transaction has written.
+func (t *Tx) drop() {
+	for _, p := range t.parties {
+		p.Drop()
+	}
+	t.w.placeAs(t.placing)
+	t.reset()
+}
+
+// reset makes ready for the next transaction. Memory for values is kept, but nothing in it.
+func (t *Tx) reset() {
+	for i := range t.values {
+		v := &t.values[i]
+		if of := t.w.space.TypeOf(int(v.component)); !of.Plain {
+			of.Clear(v.at, 1)
+		}
+		t.spare[v.component] = append(t.spare[v.component], v.at)
+		v.at = nil
+	}
+	if len(t.entities) > fewTaken {
+		clear(t.index)
+	}
+	for i := range t.creates {
+		t.creates[i] = 0
+	}
+	clear(t.parties)
+	t.entities, t.values, t.parties = t.entities[:0], t.values[:0], t.parties[:0]
+	t.depth, t.calls, t.bytes, t.changes, t.seeded = 0, 0, 0, 0, false
+}
+
+// store creates an entity.
+func (t *Tx) store(e *taken) {
+	s := t.w.shards[e.owner]
+	a, err := s.Create(s.Table(e.set))
+	if err != nil || a.Handle != e.handle {
+		panic(fmt.Sprintf("world: transaction %q has less room than there was: %v, %v instead of %v", t.name, err, a.Handle, e.handle))
+	}
+	for v := e.first; v >= 0; v = t.values[v].next {
+		x := &t.values[v]
+		if id := int(x.component); e.set.Has(id) {
+			t.w.space.TypeOf(id).Copy(store.Value(a, id), t.settle(x), 1)
+		}
+	}
+	a.Publish()
+	t.finish(e, a.Loc())
+}
+
+// change changes an entity.
+func (t *Tx) change(e *taken) {
+	w, l := t.w, e.loc
+	if t.changes > 0 { // rows may have moved
+		l = w.lookup.Locate(e.handle)
+	}
+	had := e.set
+	if e.restructured {
+		had = *w.space.Set(l)
+		a, err := w.shards[e.owner].Change(l, e.set)
+		if err != nil {
+			panic(fmt.Sprintf("world: transaction %q has less room than there was: %v", t.name, err))
+		}
+		l = a.Loc()
+	}
+	for v := e.first; v >= 0; v = t.values[v].next {
+		x := &t.values[v]
+		id := int(x.component)
+		if !e.set.Has(id) {
+			continue
+		}
+		c := w.space.Columns[id]
+		c.Store(l, t.settle(x))
+		if c.Watched() && had.Has(id) {
+			w.shards[e.owner].NoteStored(e.handle, id)
+		}
+	}
+	t.finish(e, l)
+}
+
+// settle returns a value that is about to be stored; its times lose their reading of the monotonic
+// clock.
+func (t *Tx) settle(x *kept) mem.Address {
+	if of := t.w.space.TypeOf(int(x.component)); of.HasTimes() {
+		of.DropClocks(x.at, 1)
+	}
+	return x.at
+}
+
+// finish does what concerns no component.
+func (t *Tx) finish(e *taken, l slots.Loc) {
+	if e.flags|e.cleared != 0 {
+		if t.idle {
+			t.w.space.SetFlagsNow(e.handle, l, e.flags, e.cleared)
+		} else {
+			t.w.shards[e.owner].SetFlags(l, e.flags, e.cleared)
+		}
+	}
+	switch {
+	case e.dying:
+		t.w.space.Mark(l)
+	case e.to >= 0:
+		t.moves = append(t.moves, moving{e.handle, int(e.to)})
+	}
+}
+
+// moveTaken moves the entities that transactions have moved. The world is idle, or the refresh has
+// done everything else. One that is gone by now, or for which there is no room, stays.
+func (w *World) moveTaken() {
+	t := w.tx
+	for _, m := range t.moves {
+		l := w.lookup.Locate(m.handle)
+		if l == 0 || w.space.Marked(l) || w.shards[m.to].Owns(l) {
+			continue
+		}
+		w.engine.Mail.Misrouted = true
+		_ = w.shards[m.to].Migrate(l)
+	}
+	t.moves = t.moves[:0]
+}
+
+// fewTaken is the number of entities up to which one is found by looking at all.
+const fewTaken = 8
+
+// find returns an entity that the transaction has written, or nil. The result is good until the
+// next is added.
+func (t *Tx) find(h handle.Handle) *taken {
+	if len(t.entities) <= fewTaken {
+		for i := range t.entities {
+			if e := &t.entities[i]; e.handle == h {
+				return e
+			}
+		}
+		return nil
+	}
+	if i, ok := t.index[h]; ok {
+		return &t.entities[i]
+	}
+	return nil
+}
+
+// take adds an entity.
+func (t *Tx) take(e taken) (*taken, error) {
+	n := len(t.entities)
+	if n == TxEntitiesMax {
+		return nil, t.limit("entities", TxEntitiesMax)
+	}
+	t.entities = append(t.entities, e)
+	if n >= fewTaken {
+		if t.index == nil {
+			t.index = map[handle.Handle]int32{}
+		}
+		for i := len(t.index); i <= n; i++ {
+			t.index[t.entities[i].handle] = int32(i)
+		}
+	}
+	return &t.entities[n], nil
+}
+
+// touch returns an entity that is about to be written. It returns ErrStale for one that is dead or
+// marked.
+func (t *Tx) touch(h handle.Handle) (*taken, error) {
+	if e := t.find(h); e != nil {
+		if e.dying {
+			return nil, ErrStale
+		}
+		return e, nil
+	}
+	w := t.w
+	l := w.lookup.Locate(h)
+	if l == 0 || w.space.Marked(l) {
+		return nil, ErrStale
+	}
+	return t.take(taken{handle: h, loc: l, owner: int32(w.space.Owner(l)), first: -1, last: -1, to: -1, set: *w.space.Set(l)})
+}
+
+// limit makes the transaction fail, because it has reached a limit.
+func (t *Tx) limit(what string, most int) error {
+	err := fmt.Errorf("%w: %q has reached %d %s", ErrTx, t.name, most, what)
+	t.Fail(err)
+	return err
+}
+
+// restructure notes that an entity may come to another table. There must be a chunk for it.
+func (t *Tx) restructure(e *taken) error {
+	if e.restructured {
+		return nil
+	}
+	if err := t.w.space.CheckChunks(t.changes + 1); err != nil {
+		return err
+	}
+	t.changes++
+	e.restructured = true
+	return nil
+}
+
+// written returns the value of a component that was written, or nil.
+func (t *Tx) written(e *taken, component int) mem.Address {
+	for v := e.first; v >= 0; v = t.values[v].next {
+		if t.values[v].component == int32(component) {
+			return t.values[v].at
+		}
+	}
+	return nil
+}
+
+// value returns where a component is written, and whether it was written before. Otherwise it holds
+// old contents.
+func (t *Tx) value(e *taken, component int) (at mem.Address, was bool, err error) {
+	if at := t.written(e, component); at != nil {
+		return at, true, nil
+	}
+	of := t.w.space.TypeOf(component)
+	if t.bytes += int(of.Size); t.bytes > TxBytesMax {
+		return nil, false, t.limit("bytes", TxBytesMax)
+	}
+	for len(t.spare) <= component {
+		t.spare = append(t.spare, nil)
+	}
+	if spare := t.spare[component]; len(spare) > 0 {
+		at = spare[len(spare)-1]
+		t.spare[component] = spare[:len(spare)-1]
+	} else {
+		at = of.New(1)
+	}
+	n := int32(len(t.values))
+	t.values = append(t.values, kept{at, int32(component), -1})
+	if e.first < 0 {
+		e.first = n
+	} else {
+		t.values[e.last].next = n
+	}
+	e.last = n
+	return at, false, nil
+}
+
+// must panics if no transaction runs. It counts the call.
+func (t *Tx) must(call string) {
+	if t == nil || t.depth == 0 {
+		t.panicLate(call)
+	}
+	if t.calls++; t.calls > TxCallsMax {
+		t.limit("calls", TxCallsMax)
+	}
+}
+
+// panicLate is a function of its own so that must inlines.
+//
+//go:noinline
+func (t *Tx) panicLate(call string) {
+	if t == nil {
+		panic(fmt.Sprintf("world: %s of a nil Tx; pass the one that the transaction is given", call))
+	}
+	panic(fmt.Sprintf("world: %s after transaction %q returned; a Tx is for the running transaction alone", call, t.name))
+}
+
+// mayWrite is must for a call that writes. It returns the error of a transaction that has failed
+// already.
+func (t *Tx) mayWrite(call string) error {
+	t.must(call)
+	return t.fault
+}
+
+// Tick returns the number of the tick that ends, or on an idle world of the next tick.
+func (t *Tx) Tick() uint64 { return t.w.engine.Tick.Load() }
+
+// Alive reports whether an entity is alive.
+func (t *Tx) Alive(h handle.Handle) bool { return t.find(h) != nil || t.w.space.Alive(h) }
+
+// Status returns what a handle stands for.
+func (t *Tx) Status(h handle.Handle) Status {
+	t.must("Tx.Status")
+	e := t.find(h)
+	switch {
+	case e == nil:
+	case e.dying:
+		return Dying
+	default:
+		return Alive
+	}
+	if l := t.w.space.Locate(h); l != 0 {
+		if t.w.space.Marked(l) {
+			return Dying
+		}
+		return Alive
+	}
+	return statusInTick(t.w, h)
+}
+
+// Has reports whether an entity is alive and has all of the components.
+func (t *Tx) Has(h handle.Handle, x ComponentSet) bool {
+	t.must("Tx.Has")
+	if e := t.find(h); e != nil {
+		if isNil(x) {
+			mustPart("Tx.Has", 0, x)
+		}
+		return x.in(t.w, &e.set)
+	}
+	return t.w.has("Tx.Has", t.w.space.Locate(h), x)
+}
+
+// Owner returns the shard that holds an entity, and whether it is alive.
+func (t *Tx) Owner(h handle.Handle) (shard int, ok bool) {
+	t.must("Tx.Owner")
+	if e := t.find(h); e != nil {
+		return int(e.owner), true
+	}
+	return t.w.ShardOf(h)
+}
+
+// Destroy destroys an entity, at this refresh.
+func (t *Tx) Destroy(h handle.Handle) error {
+	if err := t.mayWrite("Tx.Destroy"); err != nil {
+		return err
+	}
+	if e := t.find(h); e != nil && e.dying {
+		return nil
+	}
+	e, err := t.touch(h)
+	if err == nil {
+		e.dying = true
+	}
+	return err
+}
+
+// Get returns a component of an entity for reading, or nil.
+func (c *Component) Get(t *Tx, h handle.Handle) mem.Address {
+	t.must("Component.Get")
+	c.check(t, "Component.Get")
+	e := t.find(h)
+	if e == nil {
+		return c.column.At(t.w.lookup.Locate(h))
+	}
+	if !e.set.Has(c.id) {
+		return nil
+	}
+	if at := t.written(e, c.id); at != nil {
+		return at
+	}
+	return c.column.At(e.loc)
+}
+
+// Edit returns a component of an entity for writing, or nil.
+func (c *Component) Edit(t *Tx, h handle.Handle) mem.Address {
+	t.must("Component.Edit")
+	c.check(t, "Component.Edit")
+	e, err := t.touch(h)
+	if err != nil || !e.set.Has(c.id) {
+		return nil
+	}
+	at, was, err := t.value(e, c.id)
+	switch {
+	case err != nil:
+		return nil
+	case !was:
+		c.column.CopyOut(at, c.column.At(e.loc))
+	}
+	return at
+}
+
+// setIn returns where a transaction stores a component that an entity has.
+func (c *Component) setIn(t *Tx, h handle.Handle) (Sending, error) {
+	if err := t.mayWrite("Component.Set"); err != nil {
+		return Sending{}, err
+	}
+	e, err := t.touch(h)
+	switch {
+	case err != nil:
+		return Sending{}, err
+	case !e.set.Has(c.id):
+		return Sending{}, ErrMissing
+	}
+	at, _, err := t.value(e, c.id)
+	return Sending{To: mem.Pointer{Address: at}}, err
+}
+
+// addIn returns where a transaction stores a component that an entity gets.
+func (c *Component) addIn(t *Tx, h handle.Handle) (Sending, error) {
+	if err := t.mayWrite("Component.Add"); err != nil {
+		return Sending{}, err
+	}
+	e, err := t.touch(h)
+	if err == nil && !e.set.Has(c.id) {
+		err = t.restructure(e)
+	}
+	if err != nil {
+		return Sending{}, err
+	}
+	at, _, err := t.value(e, c.id)
+	if err == nil {
+		e.set.Add(c.id)
+	}
+	return Sending{To: mem.Pointer{Address: at}}, err
+}
+
+// removeIn takes the component from an entity.
+func (c *Component) removeIn(t *Tx, h handle.Handle) error {
+	if err := t.mayWrite("Component.Remove"); err != nil {
+		return err
+	}
+	e, err := t.touch(h)
+	if err == nil && !e.set.Has(c.id) {
+		err = ErrMissing
+	}
+	if err == nil {
+		err = t.restructure(e)
+	}
+	if err == nil {
+		e.set.Remove(c.id)
+	}
+	return err
+}
+
+// new returns an entity that the transaction creates, without components, in a shard or, if that has
+// no index left and another may take its turn, in the next that has one.
+func (t *Tx) new(shard int, inTurn bool) (*taken, error) {
+	if err := t.w.space.CheckChunks(t.changes + 1); err != nil {
+		return nil, err
+	}
+	h, err := t.w.shards[shard].Nth(t.creates[shard])
+	for k := 1; inTurn && errors.Is(err, ErrIndexes) && k < len(t.w.shards); k++ {
+		at := (shard + k) % len(t.w.shards)
+		if h, err = t.w.shards[at].Nth(t.creates[at]); err == nil {
+			t.w.cursor, shard = at, at
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	e, err := t.take(taken{handle: h, owner: int32(shard), first: -1, last: -1, to: -1, restructured: true})
+	if err == nil {
+		t.creates[shard]++
+		t.changes++
+	}
+	return e, err
+}
+
+// whereIn returns where a transaction creates: where an idle world would.
+func (b *Bundle) whereIn(t *Tx, place func() int) (*BundlePart, CreatingHow, error) {
+	if err := t.mayWrite("Bundle.Create"); err != nil {
+		return nil, 0, err
+	}
+	at, err := -1, error(nil)
+	if place != nil {
+		if at, err = b.placed(place); err != nil {
+			return nil, 0, err
+		}
+	}
+	i, how := t.w.next(), inTurn|inTx // a turn passes in any case
+	if at >= 0 {
+		i, how = at, inTx
+	}
+	return b.part(t.w.shards[i]), how, nil
+}
+
+// createIn creates an entity from what its caller has stored in the part.
+func (b *Bundle) createIn(t *Tx, p *BundlePart, how CreatingHow) (handle.Handle, error) {
+	defer p.forget()
+	e, err := t.new(p.shard.ID(), how&inTurn != 0)
+	if err != nil {
+		t.w.giveBack()
+		return handle.None, err
+	}
+	return e.handle, b.putIn(t, e, p.Scratch)
+}
+
+// putIn gives an entity the fields of a bundle.
+func (b *Bundle) putIn(t *Tx, e *taken, v mem.Pointer) error {
+	for i := range b.fields {
+		f := &b.fields[i]
+		at, _, err := t.value(e, f.Component)
+		if err != nil {
+			return err // the transaction fails
+		}
+		t.w.space.TypeOf(f.Component).Copy(at, v.At(1, f.Offset).Address, 1)
+		e.set.Add(f.Component)
+	}
+	return nil
+}
+
+// In returns the transaction that an actor is, and where its caller stores a bundle for PutIn; or
+// nil.
+func (b *Bundle) In(by Self) (*Tx, mem.Pointer) {
+	if t, ok := by.(*Tx); ok {
+		return t, b.part(b.w.shards[0]).Scratch
+	}
+	return nil, mem.Pointer{}
+}
+
+// SetIn sets an entity to what its caller has stored where In said.
+func (b *Bundle) SetIn(t *Tx, h handle.Handle) error {
+	b.check(t, "Bundle.Set")
+	p := b.part(b.w.shards[0])
+	defer p.forget()
+	if err := t.mayWrite("Bundle.Set"); err != nil {
+		return err
+	}
+	e, err := t.touch(h)
+	switch {
+	case err != nil:
+		return err
+	case !e.set.Contains(&b.set):
+		return ErrMissing
+	}
+	return b.putIn(t, e, p.Scratch)
+}
+
+// AddIn gives an entity what its caller has stored where In said, and takes components away.
+func (b *Bundle) AddIn(t *Tx, h handle.Handle, remove *store.Set) error {
+	p := b.part(b.w.shards[0])
+	defer p.forget()
+	if err := t.mayWrite("Bundle.Add"); err != nil {
+		return err
+	}
+	e, err := t.touch(h)
+	if err == nil {
+		err = t.restructure(e)
+	}
+	if err != nil {
+		return err
+	}
+	e.set = e.set.Minus(*remove)
+	return b.putIn(t, e, p.Scratch)
+}
+
+// copyIn is Copy by a transaction.
+func (t *Tx) copyIn(h handle.Handle) (handle.Handle, error) {
+	if err := t.mayWrite("world.Copy"); err != nil {
+		return handle.None, err
+	}
+	from, err := t.touch(h)
+	if err != nil {
+		return handle.None, err
+	}
+	for id := range from.set.All {
+		if err := t.w.Shared(id, t.w.cores[id].Get(t, h), nil); err != nil {
+			return handle.None, fmt.Errorf("world: Copy of %v: %w", h, err)
+		}
+	}
+	set, shard := from.set, int(from.owner)
+	e, err := t.new(shard, false)
+	if err != nil {
+		return handle.None, err
+	}
+	made := e.handle
+	for id := range set.All {
+		to, _, err := t.value(t.find(made), id) // again: a CloneBy may have used the transaction
+		if err != nil {
+			return handle.None, err
+		}
+		c := t.w.cores[id]
+		c.column.CopyOut(to, c.Get(t, h))
+		if of := t.w.space.TypeOf(id); of.HasSingles() {
+			of.ClearSingles(to, 1)
+		}
+	}
+	t.find(made).set = set
+	return made, nil
+}
+
+// moveIn is Move by a transaction.
+func (t *Tx) moveIn(h handle.Handle, to int) error {
+	if err := t.mayWrite("world.Move"); err != nil {
+		return err
+	}
+	e, err := t.touch(h)
+	if err == nil {
+		e.to = int32(to)
+	}
+	return err
+}
+
+// flagIn sets and clears flags.
+func (t *Tx) flagIn(call string, h handle.Handle, f flagging) error {
+	if err := t.mayWrite(call); err != nil {
+		return err
+	}
+	e, err := t.touch(h)
+	if err == nil {
+		e.flags, e.cleared = e.flags&^f.cleared|f.set, e.cleared&^f.set|f.cleared
+	}
+	return err
+}
+
+// flagsIn returns the flags of an entity.
+func (t *Tx) flagsIn(h handle.Handle) Flags {
+	t.must("world.FlagsOf")
+	f := Flags(0)
+	if l := t.w.space.Locate(h); l != 0 {
+		f = t.w.space.FlagsAt(l)
+	}
+	if e := t.find(h); e != nil {
+		f = f&^e.cleared | e.flags
+	}
+	return f
+}
+
+// Write says that a transaction writes to a Party.
+func (t *Tx) Write(call string, p Party) error {
+	if err := t.mayWrite(call); err != nil {
+		return err
+	}
+	if !slices.Contains(t.parties, p) {
+		t.parties = append(t.parties, p)
+	}
+	return nil
+}
+
+// Charge counts bytes that a Party keeps.
+func (t *Tx) Charge(bytes uintptr) error {
+	if t.bytes += int(bytes); t.bytes > TxBytesMax {
+		return t.limit("bytes", TxBytesMax)
+	}
+	return nil
+}
+
+// Target returns the shard of an entity that a transaction sends a message to.
+func (t *Tx) Target(call string, h handle.Handle) (shard int, err error) {
+	if err := t.mayWrite(call); err != nil {
+		return 0, err
+	}
+	if e := t.find(h); e != nil && !e.dying {
+		return int(e.owner), nil
+	}
+	l := t.w.lookup.Locate(h)
+	if l == 0 || t.w.space.Marked(l) || t.find(h) != nil {
+		return 0, ErrStale
+	}
+	return t.w.space.Owner(l), nil
+}
+
+// Order is what an applied transaction has instead of store.Shard.Order: later ones have a higher
+// number, and all have a higher one than other requests.
+func (t *Tx) Order() uint64 {
+	t.ordered++
+	return 1<<63 | t.ordered
+}
+
+// Idle reports whether the transaction runs on an idle world.
+func (t *Tx) Idle() bool { return t.idle }
+
+// Rand returns the random numbers of the transaction.
+func (t *Tx) Rand() *rand.Rand {
+	t.must("Tx.Rand")
+	if !t.seeded {
+		t.seeded = true
+		seed := named(t.w.options.Seed, t.name)
+		seed = mix(mix(seed) + t.Tick())
+		seed = mix(seed + t.applied<<1)
+		if t.idle {
+			seed = mix(seed)
+		}
+		t.random.source.Seed(seed, mix(seed))
+	}
+	return t.random.rand
+}
