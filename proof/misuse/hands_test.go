@@ -47,6 +47,8 @@ func foreignRows() (rows []misuseRow) {
 			"Component.Add":     func(x *misuseScene, by world.Actor) error { return x.name.Add(by, x.hs[0], misuseName{}) },
 			"Component.Remove":  func(x *misuseScene, by world.Actor) error { return x.health.Remove(by, x.hs[0]) },
 			"Func.Call":         func(x *misuseScene, by world.Actor) error { return x.heal.Call(by, x.hs[0], 1) },
+			"Transaction.Call":  func(x *misuseScene, by world.Actor) error { return x.pay.Call(by, x.paying()) },
+			"Transaction.Run":   func(x *misuseScene, by world.Actor) error { _, err := x.pay.Run(by, x.paying()); return err },
 			"Message.Send":      func(x *misuseScene, by world.Actor) error { return x.hit.Send(by, x.hs[0], misuseHit{}) },
 			"Message.SendShard": func(x *misuseScene, by world.Actor) error { return x.hit.SendShard(by, 0, misuseHit{}) },
 			"Message.Broadcast": func(x *misuseScene, by world.Actor) error { return x.hit.Broadcast(by, misuseHit{}) },
