@@ -169,7 +169,6 @@ func TestTransactionDoes(t *testing.T) {
 	}
 }
 
-
 // TestTransactionPanics panics, calls Goexit, and fails within another: the world goes on.
 func TestTransactionPanics(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})

@@ -43,6 +43,11 @@ func mayCopy(by Self, call string) error {
 	case *Context:
 		by.mustRun(call)
 		return nil
+	case *Tx:
+		if err := by.mayWrite(call); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: %s", ErrNotInTx, call)
 	}
 	turnDownBy(by)
 	panic(fmt.Sprintf("world: %s by a %s, which cannot look at an entity's components; pass a *World or a *Context", call, nameOf(by)))

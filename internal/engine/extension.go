@@ -251,8 +251,26 @@ func (w *World) Acts(by Actor, extension, call string) (home int, err error) {
 	return ByPort, nil
 }
 
+// BindsTx returns the transaction that a Binder is, or nil. It panics if that does not run, or is of
+// another world.
+func (w *World) BindsTx(a Binder, call string) *Tx {
+	x, ok := a.(interface{ transaction() *Tx })
+	if !ok || isNil(a) {
+		return nil
+	}
+	t := x.transaction()
+	t.must(call)
+	if t.w != w {
+		w.panicForeign(t, call, "extension", "of that name")
+	}
+	return t
+}
+
 // ErrNotInTx is the error of an extension that takes no part in transactions.
 var ErrNotInTx = errors.New("world: a call of an extension that takes no part in transactions; make it by a function or system, or before and after the transaction")
+
+// MustOwn panics unless an actor is of this world.
+func (w *World) MustOwn(by Actor, extension string) { w.own(by, extension) }
 
 // own is SelfOf for an actor that must be of this world.
 func (w *World) own(by Actor, extension string) Self {

@@ -559,6 +559,15 @@ func (t *Tx) Owner(h handle.Handle) (shard int, ok bool) {
 	return t.w.ShardOf(h)
 }
 
+// Living reports whether an entity is alive and not marked: whether it may be written.
+func (t *Tx) Living(h handle.Handle) bool {
+	if e := t.find(h); e != nil {
+		return !e.dying
+	}
+	l := t.w.lookup.Locate(h)
+	return l != 0 && !t.w.space.Marked(l)
+}
+
 // Destroy destroys an entity, at this refresh.
 func (t *Tx) Destroy(h handle.Handle) error {
 	if err := t.mayWrite("Tx.Destroy"); err != nil {
