@@ -102,7 +102,7 @@ func (t *Transaction[A, R]) Call(by Actor, arg A) error {
 	t.w.Check(self, "Transaction.Call", "transaction", t.name)
 	switch self.(type) {
 	case *engine.Tx, *engine.World:
-		_, err := t.Run(by, arg)
+		_, err := t.now(self, "Transaction.Call", arg)
 		return err
 	}
 	x, err := engine.RequestOfNone(self, "Transaction.Call", &t.asking)
@@ -118,9 +118,13 @@ func (t *Transaction[A, R]) Call(by Actor, arg A) error {
 // By a *World, which must be idle, a panic reaches the caller, and what is destroyed stays marked
 // until the refresh; Run panics within a query loop. It panics for other actors.
 func (t *Transaction[A, R]) Run(by Actor, arg A) (result R, err error) {
-	const call = "Transaction.Run"
 	self := selfOf(by)
-	t.w.Check(self, call, "transaction", t.name)
+	t.w.Check(self, "Transaction.Run", "transaction", t.name)
+	return t.now(self, "Transaction.Run", arg)
+}
+
+// now is Run; call is the name for messages.
+func (t *Transaction[A, R]) now(self engine.Self, call string, arg A) (result R, err error) {
 	if x, ok := self.(*engine.Tx); ok {
 		x.Enter(call)
 		result, err = t.run((*Tx)(x), arg)
