@@ -22,14 +22,14 @@
 //	look up one entity, or one at random      Reader.Get, Context.Locate, Query.At
 //	read entities of other shards in it       world.ReadForeign
 //	run systems tick by tick, on all cores    scheduler.New, Scheduler.Step, Run
-//	order them, skip them, print the plan     scheduler.Before, When, Every, Scheduler.Plan
+//	order them, skip them, print the schedule scheduler.Before, When, Every, Scheduler.Schedule
 //	use the World between two ticks           Scheduler.Between, Options.OnTick
 //	run code on an entity at the refresh      world.RegisterFunc, RegisterQuestion
 //	be called when entities change            World.Observe
 //	see the world as of one tick, from anywhere  World.NewView, View.Capture, Frame
 //	read relations and names as of one tick   Relation.Read, Names.Read
 //	find what changed between two ticks       Frame.Diff
-//	mark entities by bits, readable anywhere  world.Flag, world.FlagsOf
+//	mark entities by bits, readable anywhere  world.AddFlags, world.FlagsOf
 //	keep entities in trees, or in places      package ext/hierarchy
 //	make entities from templates, copy trees  package ext/prefab
 //	find entities by a name                   package ext/names
@@ -38,7 +38,7 @@
 //	divide a world by space                   package ext/region
 //	compare worlds, tick by tick              package persist/state
 //	record a world's inputs, replay them      package persist/inputlog
-//	save a world, go on from it               snapshot.Save, Load, of package persist/snapshot
+//	save a world, go on from it               snapshot.Write, Load, of package persist/snapshot
 //	save only what has changed                snapshot.Chain, snapshot.Merge, Dir.Increments
 //	survive the death of the process          package persist/durable
 //	try something out, or go back in time     snapshot.Capture, Captured.Load

@@ -112,7 +112,8 @@ func (a *answers) forget() {
 	}
 }
 
-// compute computes an answer by f when it has a place among those that are computed at a time.
+// compute computes an answer by f when it has a place among those that are computed at a time. It
+// runs on a goroutine of its own, which owns the answer until it closes one.ready; it always does.
 func (a *answers) compute(one *answer, f func(context.Context) ([]byte, error)) {
 	defer close(one.ready)
 	ctx, cancel := context.WithTimeout(a.ctx, computeMax)

@@ -365,14 +365,14 @@ func (e *entity) read(w *world.World, s *schema, h handle.Handle) {
 	}
 	e.Names = s.namesOf(h)
 	for i, of := range d.Survey().Extensions() {
-		if f, ok := of.(extend.Family); ok {
+		if f, ok := of.(engine.Family); ok {
 			e.relate(extend.NameOf(of, i), f)
 		}
 	}
 }
 
 // relate adds the entity's place in a relation, if it is in it.
-func (e *entity) relate(label string, f extend.Family) {
+func (e *entity) relate(label string, f engine.Family) {
 	r := entityRelation{Label: label, Children: []handle.Handle{}}
 	if p := f.Parent(e.Handle); p != handle.None {
 		r.Parent = p.String()

@@ -128,7 +128,8 @@ func (p *plot) colourOf(r *query.Rows) colour {
 	return colour{shard: r.Shard}
 }
 
-// each calls f for the rows that have a place.
+// each calls f for the rows that the query takes and whose place is a number, within the box if the
+// map has one. It only reads.
 func (p *plot) each(r *query.Rows, f func(row int, x, y float64)) {
 	xs, ys := p.fields[0].Numbers(r), p.fields[1].Numbers(r)
 	for _, row := range r.Which {

@@ -79,7 +79,7 @@ func TestRefused(t *testing.T) {
 
 // TestSlow makes ticks that take longer than their interval: Run gives some up, or its clock slips.
 func TestSlow(t *testing.T) {
-	for policy, what := range map[scheduler.Overrun]string{
+	for policy, what := range map[scheduler.OverrunPolicy]string{
 		scheduler.Skip: "ticks were given up", scheduler.SlowClock: "the clock of the world slips",
 	} {
 		f := paused(t, world.Options{TickInterval: time.Millisecond}, scheduler.Options{Overrun: policy},

@@ -256,7 +256,7 @@ func (s *sample) takePairs(from *scheduler.Scheduler, full bool) {
 // idle.
 func stagesOf(s *scheduler.Scheduler) map[string]string {
 	stages := map[string]string{}
-	if p, err := s.Plan(); err == nil {
+	if p, err := s.Schedule(); err == nil {
 		for _, of := range p.Systems {
 			stages[of.Name] = of.Stage.String()
 		}

@@ -368,9 +368,9 @@ func (i *Inspector) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 
 // servePlan answers with the order of the systems and their fences.
 func (i *Inspector) servePlan(w http.ResponseWriter, r *http.Request) error {
-	var p *scheduler.Plan
+	var p *scheduler.Schedule
 	err := i.do(r.Context(), func(*world.World) (err error) {
-		if p, err = i.s.Plan(); err != nil {
+		if p, err = i.s.Schedule(); err != nil {
 			err = refuse(http.StatusConflict, err.Error())
 		}
 		return err

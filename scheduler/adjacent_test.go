@@ -118,7 +118,7 @@ func (f *rows) create(t *testing.T, i int) {
 	}
 	require.NoError(t, err)
 	if i%97 < 2 {
-		require.NoError(t, world.Flag(f.w, h, world.Flags(1+i%3)))
+		require.NoError(t, world.AddFlags(f.w, h, world.Flags(1+i%3)))
 	}
 }
 

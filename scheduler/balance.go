@@ -17,30 +17,30 @@ import (
 type Balancer interface {
 	// Balance appends its decisions for a tick to dst and returns it. The goroutine in Step calls
 	// it once in each tick, when all systems have run and before the refresh, which carries the
-	// decisions out. loads is by shard; it must not be kept. For a run to give the same world as
+	// decisions out. costs is by shard; it must not be kept. For a run to give the same world as
 	// another, Balance must decide only by what is the same in both, such as the tick and the
 	// numbers of entities. A Balancer with a state that affects its later decisions should append
 	// that state in a method AppendState, like Scheduler.AppendState, so that a hash of the state
 	// includes it.
-	Balance(tick uint64, loads []Load, dst []Transfer) []Transfer
+	Balance(tick uint64, costs []ShardCost, dst []Shift) []Shift
 }
 
-// Transfer is a decision to move a number of entities from one shard to another, without naming
+// Shift is a decision to move a number of entities from one shard to another, without naming
 // them. The last rows of From's tables move, from each table in proportion to its rows, so that
 // From keeps its mixture; which ones depends on the world alone. They move at the refresh, when
-// all requests are done. Entities that are marked, that a request moves already, or that have a
+// all requests are done. Entities that are dying, that a request moves already, or that have a
 // pinned component stay; see world.World.Pin. If From has too few others, fewer move. Outcomes
 // and counts of requests do not show it, but world.Stats.Moved does.
-type Transfer struct {
+type Shift struct {
 	From, To, Entities int
 }
 
-// Load is how much work a shard has.
-type Load struct {
-	Entities int // now, marked ones included, without what ports requested
+// ShardCost is what a shard has to do.
+type ShardCost struct {
+	Entities int // now, dying ones included, without what ports requested
 	// Cost is the moving average, over some ticks before this one, of the time that the
 	// shard's systems took. It is measured, so it differs from run to run.
-	Cost time.Duration
+	Time time.Duration
 }
 
 // balancing is what the scheduler does for its Balancer.
@@ -49,9 +49,9 @@ type Load struct {
 type balancing struct {
 	by     Balancer // nil: no entities are shifted
 	system *system  // the system that its panics are counted for
-	loads  []Load
-	shifts []Transfer        // of the last tick
-	passed []extend.Transfer // the same, in the form that the world takes
+	costs  []ShardCost
+	shifts []Shift        // of the last tick
+	passed []extend.Shift // the same, in the form that the world takes
 	err    *world.PanicError
 }
 
@@ -59,7 +59,7 @@ func (b *balancing) init(o *Options, shards int) {
 	b.by = o.Balancer
 	b.system = &system{name: "balancer", options: options{policy: o.IfPanics}}
 	b.system.enabled.Store(true)
-	b.loads = make([]Load, shards)
+	b.costs = make([]ShardCost, shards)
 }
 
 // load gives the Balancer the state that AppendState wrote.
@@ -166,20 +166,20 @@ type leveler struct {
 
 // Balance has the shards that are too far above the mean give entities to shards below it, every
 // LevelOptions.Every ticks.
-func (l *leveler) Balance(tick uint64, loads []Load, dst []Transfer) []Transfer {
+func (l *leveler) Balance(tick uint64, costs []ShardCost, dst []Shift) []Shift {
 	if tick%uint64(l.o.Every) != 0 {
 		return dst
 	}
-	for len(l.giving) < len(loads) {
+	for len(l.giving) < len(costs) {
 		l.giving = append(l.giving, false)
 	}
 	mean := 0.0
-	for _, x := range loads {
+	for _, x := range costs {
 		mean += float64(x.Entities)
 	}
-	mean /= float64(len(loads))
+	mean /= float64(len(costs))
 	l.donors = l.donors[:0]
-	for i, x := range loads {
+	for i, x := range costs {
 		p := shardLoad{i, float64(x.Entities)}
 		switch {
 		case p.load <= l.o.Until*mean:
@@ -195,7 +195,7 @@ func (l *leveler) Balance(tick uint64, loads []Load, dst []Transfer) []Transfer 
 		return dst
 	}
 	l.receivers = l.receivers[:0]
-	for i, x := range loads {
+	for i, x := range costs {
 		if p := (shardLoad{i, float64(x.Entities)}); p.load < mean {
 			l.receivers = append(l.receivers, p)
 		}
@@ -203,9 +203,9 @@ func (l *leveler) Balance(tick uint64, loads []Load, dst []Transfer) []Transfer 
 	return l.level(mean, dst)
 }
 
-// level decides the transfers from donors to receivers, until one of the two is at the mean or the
+// level decides the shifts from donors to receivers, until one of the two is at the mean or the
 // limit is reached.
-func (l *leveler) level(mean float64, dst []Transfer) []Transfer {
+func (l *leveler) level(mean float64, dst []Shift) []Shift {
 	slices.SortFunc(l.donors, l.descend)
 	slices.SortFunc(l.receivers, l.ascend)
 	left, at := l.o.Limit, 0
@@ -218,7 +218,7 @@ func (l *leveler) level(mean float64, dst []Transfer) []Transfer {
 				at++
 				continue
 			}
-			dst = append(dst, Transfer{From: g.shard, To: t.shard, Entities: n})
+			dst = append(dst, Shift{From: g.shard, To: t.shard, Entities: n})
 			t.load += float64(n)
 			give, left = give-n, left-n
 		}

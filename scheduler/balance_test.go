@@ -20,15 +20,15 @@ import (
 )
 
 // balancer makes a Balancer of a function.
-type balancer func(tick uint64, loads []scheduler.Load, dst []scheduler.Transfer) []scheduler.Transfer
+type balancer func(tick uint64, costs []scheduler.ShardCost, dst []scheduler.Shift) []scheduler.Shift
 
-func (f balancer) Balance(tick uint64, loads []scheduler.Load, dst []scheduler.Transfer) []scheduler.Transfer {
-	return f(tick, loads, dst)
+func (f balancer) Balance(tick uint64, costs []scheduler.ShardCost, dst []scheduler.Shift) []scheduler.Shift {
+	return f(tick, costs, dst)
 }
 
 // playback decides what was recorded, by tick.
-func playback(record [][]scheduler.Transfer) scheduler.Balancer {
-	return balancer(func(tick uint64, _ []scheduler.Load, dst []scheduler.Transfer) []scheduler.Transfer {
+func playback(record [][]scheduler.Shift) scheduler.Balancer {
+	return balancer(func(tick uint64, _ []scheduler.ShardCost, dst []scheduler.Shift) []scheduler.Shift {
 		return append(dst, record[tick]...)
 	})
 }
@@ -63,7 +63,7 @@ func TestBalance(t *testing.T) {
 	f.heap(4000, 2)
 	f.step(1)
 	require.Equal(t, 3301, f.counts()[2])
-	require.Equal(t, []scheduler.Transfer{{From: 2, To: 0, Entities: 700}}, f.Shifts())
+	require.Equal(t, []scheduler.Shift{{From: 2, To: 0, Entities: 700}}, f.Shifts())
 	f.step(9)
 	require.Equal(t, []int{1001, 1001, 1001, 1001}, f.counts())
 	require.Empty(t, f.Shifts())
@@ -82,7 +82,7 @@ func TestBalance(t *testing.T) {
 // workers do not show. Then by cost: the decisions, played back, make the same
 // world.
 func TestBalanceSame(t *testing.T) {
-	run := func(workers int, by scheduler.Balancer) (sum uint64, record [][]scheduler.Transfer) {
+	run := func(workers int, by scheduler.Balancer) (sum uint64, record [][]scheduler.Shift) {
 		f := newFixtureOf(t, world.Options{Shards: 6, Seed: 9}, scheduler.Options{Workers: workers, Balancer: by})
 		f.mark()
 		f.heap(1000, 1)
@@ -172,14 +172,14 @@ func TestBalanceConcurrent(t *testing.T) {
 }
 
 // TestBalancerSees asks once in a tick, after the systems: what they created is
-// among the loads.
+// among the costs.
 func TestBalancerSees(t *testing.T) {
 	var seen [][]int
 	f := newFixtureOf(t, world.Options{Shards: 2}, scheduler.Options{Balancer: balancer(
-		func(tick uint64, loads []scheduler.Load, dst []scheduler.Transfer) []scheduler.Transfer {
+		func(tick uint64, costs []scheduler.ShardCost, dst []scheduler.Shift) []scheduler.Shift {
 			require.Len(t, seen, int(tick))
-			seen = append(seen, []int{loads[0].Entities, loads[1].Entities})
-			require.Equal(t, tick > 0, loads[1].Cost > 0, "of the ticks before")
+			seen = append(seen, []int{costs[0].Entities, costs[1].Entities})
+			require.Equal(t, tick > 0, costs[1].Time > 0, "of the ticks before")
 			return dst
 		})})
 	f.MustAdd("create", func(b *world.Build) func(*world.Context) {
@@ -200,13 +200,13 @@ func TestBalancerSees(t *testing.T) {
 // tick is completed, nobody is shifted, and the policy decides what then.
 func TestBalancerPanics(t *testing.T) {
 	calls := 0
-	transfers := []scheduler.Transfer{{From: 0, To: 1, Entities: 5}, {From: 0, To: 9, Entities: 1}}
+	shifts := []scheduler.Shift{{From: 0, To: 1, Entities: 5}, {From: 0, To: 9, Entities: 1}}
 	f := newFixtureOf(t, world.Options{Shards: 2}, scheduler.Options{IfPanics: scheduler.DisableSystem, Balancer: balancer(
-		func(_ uint64, loads []scheduler.Load, dst []scheduler.Transfer) []scheduler.Transfer {
+		func(_ uint64, costs []scheduler.ShardCost, dst []scheduler.Shift) []scheduler.Shift {
 			if calls++; calls == 1 {
-				return append(dst, transfers[:1]...)
+				return append(dst, shifts[:1]...)
 			}
-			return append(dst, transfers...)
+			return append(dst, shifts...)
 		})})
 	f.heap(100, 0)
 	f.step(1)
@@ -223,7 +223,7 @@ func TestBalancerPanics(t *testing.T) {
 	require.Equal(t, []int{95, 5}, f.counts())
 
 	f = newFixtureOf(t, world.Options{Shards: 2}, scheduler.Options{Balancer: balancer(
-		func(uint64, []scheduler.Load, []scheduler.Transfer) []scheduler.Transfer { panic(errBroken) })})
+		func(uint64, []scheduler.ShardCost, []scheduler.Shift) []scheduler.Shift { panic(errBroken) })})
 	for tick := range uint64(3) {
 		err := f.Step(t.Context())
 		require.ErrorIs(t, err, errBroken)
@@ -239,11 +239,11 @@ func TestBalanceAllocatesNothing(t *testing.T) {
 	}
 	level := scheduler.Level(scheduler.LevelOptions{Least: 1})
 	f := newFixtureOf(t, world.Options{Shards: 4}, scheduler.Options{Workers: 2, Balancer: balancer(
-		func(tick uint64, loads []scheduler.Load, dst []scheduler.Transfer) []scheduler.Transfer {
+		func(tick uint64, costs []scheduler.ShardCost, dst []scheduler.Shift) []scheduler.Shift {
 			if tick%2 == 0 {
-				return append(dst, scheduler.Transfer{From: int(tick/2) % 4, To: int(tick/2+1) % 4, Entities: 600})
+				return append(dst, scheduler.Shift{From: int(tick/2) % 4, To: int(tick/2+1) % 4, Entities: 600})
 			}
-			return level.Balance(tick, loads, dst)
+			return level.Balance(tick, costs, dst)
 		})})
 	require.NoError(t, f.movers.CreateN(f.w, 4000, nil))
 	f.step(100)

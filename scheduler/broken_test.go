@@ -120,7 +120,7 @@ func TestStepRecorderFails(t *testing.T) {
 // failing is a Balancer that fails.
 type failing func()
 
-func (f failing) Balance(_ uint64, _ []scheduler.Load, dst []scheduler.Transfer) []scheduler.Transfer {
+func (f failing) Balance(_ uint64, _ []scheduler.ShardCost, dst []scheduler.Shift) []scheduler.Shift {
 	f()
 	return dst
 }

@@ -197,7 +197,7 @@ func TestControlFromAnywhere(t *testing.T) {
 // TestOverrun has tick 2 take 7.5 intervals, and tick 12 take 1.5, by each policy.
 func TestOverrun(t *testing.T) {
 	for _, test := range []struct {
-		policy  scheduler.Overrun
+		policy  scheduler.OverrunPolicy
 		most    int
 		skipped uint64
 		slipped time.Duration

@@ -11,7 +11,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// drawn is a scheduler with one of everything that a plan tells.
+// drawn is a scheduler with one of everything that a schedule tells.
 func drawn(t *testing.T) *fixture {
 	type Sum struct{ N int }
 	type Rule struct{ N int }
@@ -45,10 +45,10 @@ func drawn(t *testing.T) *fixture {
 	return f
 }
 
-// TestPlanPrinted prints a plan with one of everything.
+// TestPlanPrinted prints a schedule with one of everything.
 func TestPlanPrinted(t *testing.T) {
 	f := drawn(t)
-	p, err := f.Plan()
+	p, err := f.Schedule()
 	require.NoError(t, err)
 	require.Equal(t, strings.TrimPrefix(`
 1. rule (PreUpdate; once per tick)
@@ -85,11 +85,11 @@ func TestPlanPrinted(t *testing.T) {
 
 // TestPlanDrawn draws it for Graphviz, which can read it where it is installed.
 func TestPlanDrawn(t *testing.T) {
-	p, err := drawn(t).Plan()
+	p, err := drawn(t).Schedule()
 	require.NoError(t, err)
 	dot := p.DOT()
 	for _, part := range []string{
-		"digraph plan {", `"write" [label="write"];`, `"rule" [label="rule\n(PreUpdate; once per tick)", shape=octagon];`,
+		"digraph schedule {", `"write" [label="write"];`, `"rule" [label="rule\n(PreUpdate; once per tick)", shape=octagon];`,
 		`"near" [label="near\n(on a condition; disabled)", style=dotted];`, `"write" -> "look" [style=dashed];`,
 		`"rule" -> "write" [color=grey];`, `"merge \"sum\"" -> "near" [style="bold", label="\"sum\": written, then read"];`,
 		`"write" -> "near" [style="bold,dotted", label="\"velocity\": written, then read in neighbours"];`,

@@ -68,7 +68,8 @@ func ExampleAfter() {
 	s := scheduler.New(world.MustNew(world.Options{}), scheduler.Options{})
 	s.MustAdd("egg", says, scheduler.Global(), scheduler.After("hen"))
 	fmt.Println(s.Add("hen", says, scheduler.Global(), scheduler.After("egg")))
-	// Output: scheduler: systems are to come before each other in a circle: "egg" before "hen" before "egg"; take one Before or After away
+	// Output: scheduler: systems are to come before each other in a circle: "egg" before "hen"
+	// before "egg"; take one Before or After away
 }
 
 // What need not be done in each tick: here in ticks 1, 4 and 7.
@@ -126,8 +127,8 @@ func ExampleIfPanics() {
 func ExamplePlan() {
 	s := scheduler.New(newRocks(), scheduler.Options{})
 	addRockSystems(s)
-	plan, _ := s.Plan()
-	for _, f := range plan.Fences {
+	schedule, _ := s.Schedule()
+	for _, f := range schedule.Fences {
 		fmt.Println(f.System, "waits for", f.After, f.Reasons)
 	}
 	// Output:

@@ -32,7 +32,7 @@ func (r Reason) String() string {
 	return fmt.Sprintf("%q: %s, then %s", r.Name, r.First, r.Then)
 }
 
-// What a system does, in the words of the plan.
+// What a system does, in the words of the schedule.
 const (
 	writes    = "written"
 	reads     = "read"
@@ -190,9 +190,9 @@ func (u *users) add(at int, s *system) {
 	}
 }
 
-// before returns the places of the systems that s may have to wait for, ascending. Of the systems of
-// the shards, and of the global ones, these are the last that all shards wait for, and later ones
-// that only neighbours wait for. The result is good until the next call.
+// before returns the places of the systems that s may have to wait for, ascending. Of the systems
+// of the shards, and of the global ones, these are the last that all shards wait for, and later
+// ones that only neighbours wait for. The result is good until the next call.
 func (u *users) before(s *system) []int {
 	last := [2]int{none, none}
 	exclusive := s.global && s.access[0].Exclusive

@@ -190,7 +190,7 @@ func TestStretchIsOver(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, x.Run(t.Context()))
 	var file bytes.Buffer
-	require.NoError(t, snapshot.Save(&file, x.w, snapshot.Options{Scheduler: x.Scheduler}))
+	require.NoError(t, snapshot.Write(&file, x.w, snapshot.Options{Scheduler: x.Scheduler}))
 	require.NoError(t, snapshot.Load(&file, y.w, snapshot.Options{Scheduler: y.Scheduler}))
 	for _, x := range []*climber{x, y} {
 		x.w.Destroy(hs[0])

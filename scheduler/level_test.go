@@ -78,13 +78,13 @@ func TestLevel(t *testing.T) {
 		for tick := range uint64(30) {
 			want := naive.decide(counts)
 			got := slices.Clone(counts)
-			loads := make([]scheduler.Load, len(counts))
+			costs := make([]scheduler.ShardCost, len(counts))
 			for i, n := range counts {
-				loads[i] = scheduler.Load{Entities: n, Cost: time.Duration(r.Int64())}
+				costs[i] = scheduler.ShardCost{Entities: n, Time: time.Duration(r.Int64())}
 			}
-			transfers := level.Balance(tick, loads, nil)
-			decided += len(transfers)
-			for _, x := range transfers {
+			shifts := level.Balance(tick, costs, nil)
+			decided += len(shifts)
+			for _, x := range shifts {
 				require.Positive(t, x.Entities)
 				require.NotEqual(t, x.From, x.To)
 				got[x.From] -= x.Entities
@@ -104,7 +104,7 @@ func TestLevel(t *testing.T) {
 func TestLevelHysteresis(t *testing.T) {
 	level := scheduler.Level(scheduler.LevelOptions{Above: 1.5, Until: 1.1, Limit: 100, Least: 1})
 	shift := func(first int) (n int) {
-		for _, x := range level.Balance(0, []scheduler.Load{{Entities: first}, {Entities: 2000 - first}}, nil) {
+		for _, x := range level.Balance(0, []scheduler.ShardCost{{Entities: first}, {Entities: 2000 - first}}, nil) {
 			require.Zero(t, x.From)
 			n += x.Entities
 		}

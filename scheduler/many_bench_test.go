@@ -20,7 +20,7 @@ func withIdle(b *testing.B, n int, names []string) *scheduler.Scheduler {
 	return s
 }
 
-// BenchmarkAddMany gives the time to add a system, and to plan it in the first Step, by how many
+// BenchmarkAddMany gives the time to add a system, and to schedule it in the first Step, by how many
 // there are.
 func BenchmarkAddMany(b *testing.B) {
 	names := make([]string, 5000)

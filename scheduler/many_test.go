@@ -40,13 +40,13 @@ func TestFencesOfMany(t *testing.T) {
 				require.ErrorContains(t, err, "split it into two systems")
 			}
 		}
-		plan, err := s.Plan()
+		schedule, err := s.Schedule()
 		require.NoError(t, err)
 		var want []Fence
 		for _, f := range fencesByPairs(s.tick.engine, s.tick.systems) {
 			want = append(want, f.public(s.tick.systems))
 		}
-		require.Equal(t, want, plan.Fences)
+		require.Equal(t, want, schedule.Fences)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestOrderOfMany(t *testing.T) {
 		missing := slices.ContainsFunc(added, func(x *system) bool {
 			return slices.ContainsFunc(slices.Concat(x.before, x.after), func(name string) bool { return !names[name] })
 		})
-		_, err := s.Plan()
+		_, err := s.Schedule()
 		require.Equal(t, missing, err != nil, "%v", err)
 	}
 	require.Greater(t, refused, 100)

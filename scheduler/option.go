@@ -154,14 +154,14 @@ func (p PanicPolicy) String() string {
 	return fmt.Sprintf("PanicPolicy(%d)", int(p))
 }
 
-// Overrun is what Run does when ticks took too long and it is behind.
-type Overrun int
+// OverrunPolicy is what Run does when ticks took too long and it is behind.
+type OverrunPolicy int
 
 // The policies.
 const (
 	// CatchUp makes the ticks that are due follow at once while Run is at most CatchUpMax
 	// ticks behind. When it is further behind, it gives up all of them but the last.
-	CatchUp Overrun = iota
+	CatchUp OverrunPolicy = iota
 	// Skip gives up all ticks that are due. The next one is made at its time.
 	Skip
 	// SlowClock gives nothing up: the next tick follows at once, and all later
@@ -170,7 +170,7 @@ const (
 )
 
 // String returns the policy's name.
-func (o Overrun) String() string {
+func (o OverrunPolicy) String() string {
 	switch o {
 	case CatchUp:
 		return "CatchUp"
@@ -179,5 +179,5 @@ func (o Overrun) String() string {
 	case SlowClock:
 		return "SlowClock"
 	}
-	return fmt.Sprintf("Overrun(%d)", int(o))
+	return fmt.Sprintf("OverrunPolicy(%d)", int(o))
 }

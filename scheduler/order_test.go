@@ -121,7 +121,7 @@ func TestOrderRejects(t *testing.T) {
 			require.Equal(t, []string{"a", "b", "late"}, f.Systems())
 		})
 	}
-	_, err := f.Plan()
+	_, err := f.Schedule()
 	require.ErrorContains(t, err, `system "b" is to come before "c", which was not added`)
 	require.EqualError(t, f.Step(t.Context()), err.Error())
 	require.EqualError(t, f.Run(t.Context()), err.Error())

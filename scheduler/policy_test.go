@@ -48,7 +48,7 @@ func TestPolicy(t *testing.T) {
 				})
 				f.step(1)
 				require.ErrorIs(t, f.Step(t.Context()), errBroken)
-				f.MustAdd("more", idle) // a new plan forgets nothing
+				f.MustAdd("more", idle) // a new schedule forgets nothing
 				f.step(2)
 				for shard := range test.want {
 					require.Equal(t, test.want[shard], ran[shard])

@@ -38,7 +38,7 @@ type Options struct {
 	// reports ticks that take longer. Default: the world's TickInterval.
 	Budget time.Duration
 	// Overrun is what Run does when it is behind. Default: CatchUp.
-	Overrun Overrun
+	Overrun OverrunPolicy
 	// CatchUpMax is how many ticks Run may be behind before CatchUp gives them up.
 	// Default: 5.
 	CatchUpMax int
@@ -337,7 +337,7 @@ func (s *Scheduler) log(level slog.Level, what string, values ...any) {
 // notifyStuck reports a system that does not return. The watchdog calls it. It returns the panic of
 // Notify.
 func (s *Scheduler) notifyStuck(x Stuck) error {
-	s.log(slog.LevelWarn, "system does not return", "system", x.System, "shard", x.Shard, "tick", x.Tick, "for", x.For, "stack", x.Stack)
+	s.log(slog.LevelWarn, "system does not return", "system", x.System, "shard", x.Shard, "tick", x.Tick, "for", x.Duration, "stack", x.Stack)
 	if s.options.Watchdog.Notify == nil {
 		return nil
 	}

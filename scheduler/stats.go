@@ -30,7 +30,7 @@ type Stats struct {
 	Time stats.Histogram
 	// Between is how long the goroutine of Run or Step worked before each tick, since the last one:
 	// in OnTick, in functions of Scheduler.Between, on captures of the idle world for a log of
-	// inputs, on a plan for systems that were added. What it does while Run is paused does not
+	// inputs, on a schedule for systems that were added. What it does while Run is paused does not
 	// count.
 	Between stats.Histogram
 	Systems []SystemStats // in the order in which they run, merges included
@@ -142,7 +142,7 @@ func (p *program) stats(scale clock.Scale, i int) ShardStats {
 
 // Shifts returns what the Balancer decided in the last tick, for example for a log of inputs. It is
 // for the goroutine that owns the scheduler, between ticks; the slice is good until the next one.
-func (s *Scheduler) Shifts() []Transfer {
+func (s *Scheduler) Shifts() []Shift {
 	s.mustRest("Shifts")
 	return s.balancing.shifts
 }

@@ -197,15 +197,15 @@ func (s *Scheduler) balance(w *engine.Tick) {
 		b.shifts = b.shifts[:0]
 		b.err = &world.PanicError{In: inBalancer, Shard: world.AllShards, Tick: w.Number(), Value: v, Stack: debug.Stack()}
 	}()
-	for i := range b.loads {
-		b.loads[i] = Load{Entities: w.Entities(i), Cost: s.tick.scale.Duration(s.tick.programs[i].cost)}
+	for i := range b.costs {
+		b.costs[i] = ShardCost{Entities: w.Entities(i), Time: s.tick.scale.Duration(s.tick.programs[i].cost)}
 	}
-	b.shifts = b.by.Balance(w.Number(), b.loads, b.shifts)
+	b.shifts = b.by.Balance(w.Number(), b.costs, b.shifts)
 	b.passed = b.passed[:0]
 	for _, x := range b.shifts {
-		b.passed = append(b.passed, extend.Transfer(x))
+		b.passed = append(b.passed, extend.Shift(x))
 	}
-	w.Transfer(b.passed)
+	w.Shift(b.passed)
 	returned = true
 	if len(b.shifts) == 0 {
 		return
@@ -221,8 +221,8 @@ func (s *Scheduler) balance(w *engine.Tick) {
 	}
 }
 
-// refresh makes the refresh and settles the tick. The world is idle only when it is settled, so that
-// nobody closes the world beside that. If the world breaks, the tick is over, too.
+// refresh makes the refresh and settles the tick. The world is idle only when it is settled, so
+// that nobody closes the world beside that. If the world breaks, the tick is over, too.
 func (s *Scheduler) refresh(ctx context.Context, early []failure) (err error) {
 	t := &s.tick
 	done := false
@@ -256,9 +256,10 @@ func (s *Scheduler) giveUp(ctx context.Context, early []failure, v any) error {
 	return s.settle(ctx, early, broken)
 }
 
-// settle adds up a tick that is over, and joins the panics in this order: of conditions; of systems,
-// by shard and in the order of the systems; of global systems; of the balancer; of functions, then
-// of hooks, in the refresh, by shard; of a Recorder; of the watchdog; and what broke the world.
+// settle adds up a tick that is over, and joins the panics in this order: of conditions; of
+// systems, by shard and in the order of the systems; of global systems; of the balancer; of
+// functions, then of hooks, in the refresh, by shard; of a Recorder; of the watchdog; and what
+// broke the world.
 func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.BrokenError) error {
 	t := &s.tick
 	defer t.world.Leave()

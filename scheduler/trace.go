@@ -38,8 +38,8 @@ type Trace struct {
 type Span struct {
 	Kind SpanKind
 	// Name is that of the system, or of the step of the refresh. For a wait it is the system that
-	// the other shard had to pass. What came before the tick is "OnTick", "functions of Between", or
-	// "idle world": a capture or a plan.
+	// the other shard had to pass. What came before the tick is "OnTick", "functions of Between",
+	// or "idle world": a capture or a schedule.
 	Name string
 	// Shard is the shard that was worked on, or that waited. It is world.AllShards for global
 	// systems and for what has no shard.

@@ -14,10 +14,10 @@ import (
 // and from two, beside a move and a death: sums of these do not overflow.
 func TestTransferOfAll(t *testing.T) {
 	all := func(from ...int) balancer {
-		return func(tick uint64, _ []scheduler.Load, dst []scheduler.Transfer) []scheduler.Transfer {
+		return func(tick uint64, _ []scheduler.ShardCost, dst []scheduler.Shift) []scheduler.Shift {
 			for _, shard := range from {
 				if tick == 0 {
-					dst = append(dst, scheduler.Transfer{From: shard, To: 1, Entities: math.MaxInt})
+					dst = append(dst, scheduler.Shift{From: shard, To: 1, Entities: math.MaxInt})
 				}
 			}
 			return dst

@@ -79,9 +79,9 @@ func TestTurns(t *testing.T) {
 				case 1:
 					_ = world.Move(p, h, dice.IntN(shards))
 				case 2:
-					_ = world.Flag(p, h, asleep)
+					_ = world.AddFlags(p, h, asleep)
 				case 3:
-					_ = world.Unflag(p, h, asleep)
+					_ = world.RemoveFlags(p, h, asleep)
 				}
 			}
 			tick := f.w.Tick()
@@ -165,7 +165,7 @@ func TestWakes(t *testing.T) {
 				if c.Shard() == 0 && target != handle.None {
 					require.NoError(t, f.push.Send(c, target, Push{1}))
 					if c.Owns(target) { // the message comes behind what the tick asks for
-						require.NoError(t, world.Flag(c, target, asleep))
+						require.NoError(t, world.AddFlags(c, target, asleep))
 					}
 				}
 			}
@@ -183,7 +183,7 @@ func TestWakes(t *testing.T) {
 		)
 		for i, send := range from {
 			for shard, h := range f.mark() {
-				require.NoError(t, world.Flag(f.w, h, asleep|2))
+				require.NoError(t, world.AddFlags(f.w, h, asleep|2))
 				f.step(1)
 				require.NotContains(t, awake.all(), h)
 				require.NoError(t, f.push.SendShard(f.w, shard, Push{}))

@@ -27,10 +27,10 @@ type Watchdog struct {
 
 // Stuck describes a system that has not returned.
 type Stuck struct {
-	System string
-	Shard  int // or world.AllShards
-	Tick   uint64
-	For    time.Duration // so far
+	System   string
+	Shard    int // or world.AllShards
+	Tick     uint64
+	Duration time.Duration // so far
 	// Stack is the stack of the goroutine that runs it, and of those it started, as in a
 	// goroutine profile. It is empty if the system has returned meanwhile.
 	Stack string
@@ -38,7 +38,7 @@ type Stuck struct {
 
 // String names the system and says how long it has been running.
 func (s Stuck) String() string {
-	return fmt.Sprintf("system %q has been running for %v on shard %d in tick %d", s.System, s.For, s.Shard, s.Tick)
+	return fmt.Sprintf("system %q has been running for %v on shard %d in tick %d", s.System, s.Duration, s.Shard, s.Tick)
 }
 
 // watchdog is a timer that runs while a tick does.
@@ -92,7 +92,7 @@ func (w *watchdog) look() {
 			stack = ""
 		}
 		by.reported = since
-		err := w.notify(Stuck{System: s.system.name, Shard: int(s.shard), Tick: w.tick.number, For: spent, Stack: stack})
+		err := w.notify(Stuck{System: s.system.name, Shard: int(s.shard), Tick: w.tick.number, Duration: spent, Stack: stack})
 		if e := (*aside.Error)(nil); errors.As(err, &e) && w.mu.failed == nil {
 			w.mu.failed = &world.PanicError{In: inWatchdog, Shard: world.AllShards, Tick: w.tick.number, Value: e.Value, Stack: e.Stack}
 		}

@@ -46,7 +46,7 @@ func TestWatchdog(t *testing.T) {
 		require.Equal(t, "stuck", s.System)
 		require.Equal(t, 4, s.Shard)
 		require.Equal(t, uint64(2), s.Tick)
-		require.GreaterOrEqual(t, s.For, 100*time.Millisecond)
+		require.GreaterOrEqual(t, s.Duration, 100*time.Millisecond)
 		require.Contains(t, s.Stack, "waitForTheBell")
 		require.NotContains(t, s.Stack, "TestWatchdog(", "no other goroutine's")
 		require.Contains(t, s.String(), `system "stuck" has been running for`)

@@ -58,21 +58,21 @@ type (
 // slots in which one was given a flag, and a bit per row and flag.
 type Flags uint8
 
-// Flag gives an entity flags; those that it has stay. A *World, a *Context in its own shard, and an
-// *EntityContext for its own entity set them at once, even for a query loop that has not reached
-// the entity's chunk yet. By other actors Flag is a request that the refresh applies. Nothing has
-// to be declared. The result of FlagsOf for other actors changes at the refresh.
+// AddFlags gives an entity flags; those that it has stay. A *World, a *Context in its own shard,
+// and an *EntityContext for its own entity set them at once, even for a query loop that has not
+// reached the entity's chunk yet. By other actors AddFlags is a request that the refresh applies.
+// Nothing has to be declared. The result of FlagsOf for other actors changes at the refresh.
 //
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the request was
 // not accepted.
-func Flag(by Actor, h handle.Handle, f Flags) error {
-	return engine.Flag(selfOf(by), h, engine.Flags(f))
+func AddFlags(by Actor, h handle.Handle, f Flags) error {
+	return engine.AddFlags(selfOf(by), h, engine.Flags(f))
 }
 
-// Unflag takes flags from an entity, if it has them. It acts at once or by request, and returns
-// errors, as Flag does.
-func Unflag(by Actor, h handle.Handle, f Flags) error {
-	return engine.Unflag(selfOf(by), h, engine.Flags(f))
+// RemoveFlags takes flags from an entity, if it has them. It acts at once or by request, and
+// returns errors, as AddFlags does.
+func RemoveFlags(by Actor, h handle.Handle, f Flags) error {
+	return engine.RemoveFlags(selfOf(by), h, engine.Flags(f))
 }
 
 // FlagsOf returns the flags of an entity, or none if it is not alive. For an entity of the shard

@@ -193,7 +193,7 @@ func TestBatchOfQueries(t *testing.T) {
 					for range rng.IntN(10) {
 						if len(all) > 0 {
 							h := all[rng.IntN(len(all))]
-							require.NoError(t, world.Flag(w.World, h, hidden))
+							require.NoError(t, world.AddFlags(w.World, h, hidden))
 							m := w.model[h]
 							m.hidden = true
 							w.model[h] = m

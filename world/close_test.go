@@ -93,7 +93,7 @@ func TestCloseFailsFurtherUse(t *testing.T) {
 			"Send":                 func() error { return f.hit.Send(by, h, Hit{}) },
 			"Move":                 func() error { return world.Move(by, h, 1) },
 			"Call":                 func() error { return f.do(by, h, func(*world.EntityContext) {}) },
-			"Flag":                 func() error { return world.Flag(by, h, 1) },
+			"AddFlags":             func() error { return world.AddFlags(by, h, 1) },
 			"Bundle.Set":           func() error { return f.unit.Set(by, h, Unit{}) },
 		} {
 			errs[call+" by "+name] = run

@@ -39,11 +39,11 @@ func (c *Context) Shards() int { return (*engine.Context)(c).Shards() }
 // System returns the name of the running system.
 func (c *Context) System() string { return (*engine.Context)(c).System() }
 
-// Count returns the number of entities in the shard, marked ones included. For a global system
+// Count returns the number of entities in the shard, dying ones included. For a global system
 // that asked for something in the shards, it returns the number in the world.
 func (c *Context) Count() int { return (*engine.Context)(c).Count() }
 
-// Alive reports whether the entity is alive, in whichever shard. A marked one is alive until the
+// Alive reports whether the entity is alive, in whichever shard. A dying one is alive until the
 // refresh. What another shard creates in this tick is not alive here before the next tick, unless a
 // global system that has all shards to itself runs in between: until then no call of a Context
 // shows that its handle was given. The refresh hides from a hook in the same way what hooks create
@@ -51,7 +51,7 @@ func (c *Context) Count() int { return (*engine.Context)(c).Count() }
 func (c *Context) Alive(h handle.Handle) bool { return (*engine.Context)(c).Alive(h) }
 
 // Status returns what a handle stands for. It returns Dying only for entities of the own shard;
-// a marked entity elsewhere is Alive. What ports were given since the last refresh is Forged, and
+// a dying entity elsewhere is Alive. What ports were given since the last refresh is Forged, and
 // what they may be given of the slots that they had before is Pending.
 func (c *Context) Status(h handle.Handle) Status { return Status((*engine.Context)(c).Status(h)) }
 

@@ -14,7 +14,7 @@ import (
 // WorldInfo describes a world.
 type WorldInfo struct {
 	Tick       uint64       `json:"tick"`
-	Entities   int          `json:"entities"` // marked ones included
+	Entities   int          `json:"entities"` // dying ones included
 	Components []string     `json:"components"`
 	Messages   []string     `json:"messages"`
 	Resources  []string     `json:"resources"`
@@ -22,7 +22,7 @@ type WorldInfo struct {
 }
 
 func describeShard(w *engine.World, s *store.Shard) shard.Info {
-	x := shard.Info{Shard: s.ID(), Entities: s.Alive(), Marked: s.MarkedRows(), Created: s.Created(), Destroyed: s.Destroyed(), Tables: []shard.TableInfo{}}
+	x := shard.Info{Shard: s.ID(), Entities: s.Alive(), Dying: s.MarkedRows(), Created: s.Created(), Destroyed: s.Destroyed(), Tables: []shard.TableInfo{}}
 	for _, t := range s.Tables() {
 		if t.Rows() > 0 {
 			x.Tables = append(x.Tables, describeTable(w, t))
@@ -32,7 +32,7 @@ func describeShard(w *engine.World, s *store.Shard) shard.Info {
 }
 
 func describeTable(w *engine.World, t *store.Table) shard.TableInfo {
-	x := shard.TableInfo{Entities: t.Rows(), Marked: t.Marked(), Components: []string{}, Chunks: []int{}}
+	x := shard.TableInfo{Entities: t.Rows(), Dying: t.Marked(), Components: []string{}, Chunks: []int{}}
 	set := t.Set()
 	for id := range set.All {
 		x.Components = append(x.Components, w.ComponentName(id))

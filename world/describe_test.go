@@ -52,7 +52,7 @@ func TestDescribeEntity(t *testing.T) {
 	require.Equal(t, fmt.Sprintf(`it.handle=%v it.status=alive it.shard=1 it.components.position="{X:1 Y:2}" it.components.health={Points:100} it.components.name={Text:who}`, h), logged(x))
 	require.Less(t, strings.Index(jsonText(t, x), "position"), strings.Index(jsonText(t, x), "health"), "as they were registered")
 
-	require.NoError(t, world.Flag(f.World, h, 5))
+	require.NoError(t, world.AddFlags(f.World, h, 5))
 	require.NoError(t, f.name.Remove(f.World, h))
 	require.NoError(t, odd.Add(f.World, h, Odd{}))
 	f.Destroy(h)
@@ -92,12 +92,12 @@ func TestDescribeWorld(t *testing.T) {
 	require.Equal(t, `world at tick 1: 43 entities, 2 shards, 5 components, 2 messages, 1 resources
 shard 0: 20 entities, 20 created, 0 destroyed
   20 of (health), 1 chunks for 64
-shard 1: 23 entities, 1 marked, 23 created, 0 destroyed
-  20 of (health), 1 marked, 1 chunks for 64
+shard 1: 23 entities, 1 dying, 23 created, 0 destroyed
+  20 of (health), 1 dying, 1 chunks for 64
   3 of (position, velocity), 1 chunks for 16`, x.String())
 	require.Equal(t, "it.tick=1 it.entities=43 it.shards=2", logged(x))
-	require.Equal(t, "it.shard=1 it.entities=23 it.marked=1 it.created=23 it.destroyed=0 it.tables=2", logged(x.Shards[1]))
-	require.Equal(t, "it.components=[health] it.entities=20 it.marked=1 it.capacity=64", logged(x.Shards[1].Tables[0]))
+	require.Equal(t, "it.shard=1 it.entities=23 it.dying=1 it.created=23 it.destroyed=0 it.tables=2", logged(x.Shards[1]))
+	require.Equal(t, "it.components=[health] it.entities=20 it.dying=1 it.capacity=64", logged(x.Shards[1].Tables[0]))
 	var read world.WorldInfo
 	require.NoError(t, json.Unmarshal([]byte(jsonText(t, x)), &read))
 	require.Equal(t, x, read, "JSON tells all of it")

@@ -23,7 +23,7 @@ func TestEmbeddedActor(t *testing.T) {
 		require.NoError(t, f.health.Set(by, h, Health{2}))
 		require.NoError(t, f.frozen.Add(by, h, Frozen{}))
 		require.NoError(t, f.mover.Add(by, h, Mover{}))
-		require.NoError(t, world.Flag(by, h, 1))
+		require.NoError(t, world.AddFlags(by, h, 1))
 		require.NoError(t, world.Move(by, h, 1))
 		require.NoError(t, f.hit.Send(by, h, Hit{}))
 		require.NoError(t, f.hit.SendShard(by, 0, Hit{}))

@@ -8,7 +8,7 @@ import (
 
 // A connection sees from a handle alone whether its unit burns; a system looks for those
 // that do.
-func ExampleFlag() {
+func ExampleAddFlags() {
 	const burning world.Flags = 1 << 0
 	w := world.MustNew(world.Options{})
 	world.Register[Health](w, "health")
@@ -17,7 +17,7 @@ func ExampleFlag() {
 	_, _ = units.Create(w, Unit{Health{100}})
 
 	port, _ := w.OpenPort()
-	_ = world.Flag(port, unit, burning)
+	_ = world.AddFlags(port, unit, burning)
 	fmt.Println("requested:", world.FlagsOf(port, unit)&burning != 0)
 	w.Refresh()
 	fmt.Println("refreshed:", world.FlagsOf(port, unit)&burning != 0)
@@ -39,7 +39,7 @@ func ExampleFlags() {
 	world.Register[Health](w, "health")
 	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{})
 
-	_ = world.Flag(w, unit, burning|hidden)
+	_ = world.AddFlags(w, unit, burning|hidden)
 	fmt.Println(world.FlagsOf(w, unit)&burning != 0, world.FlagsOf(w, unit) == burning|hidden)
 	// Output: true true
 }
@@ -52,7 +52,7 @@ func ExampleFlagsOf() {
 	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{})
 	port, _ := w.OpenPort()
 
-	_ = world.Flag(port, unit, hidden)
+	_ = world.AddFlags(port, unit, hidden)
 	fmt.Println(world.FlagsOf(port, unit), world.FlagsOf(w, unit))
 	w.Refresh()
 	fmt.Println(world.FlagsOf(port, unit), world.FlagsOf(w, unit))
@@ -62,14 +62,14 @@ func ExampleFlagsOf() {
 }
 
 // What is taken away are the bits that are named, and no others.
-func ExampleUnflag() {
+func ExampleRemoveFlags() {
 	const burning, hidden world.Flags = 1, 2
 	w := world.MustNew(world.Options{})
 	world.Register[Health](w, "health")
 	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{})
 
-	_ = world.Flag(w, unit, burning|hidden)
-	_ = world.Unflag(w, unit, burning)
+	_ = world.AddFlags(w, unit, burning|hidden)
+	_ = world.RemoveFlags(w, unit, burning)
 	fmt.Println(world.FlagsOf(w, unit) == hidden)
 	// Output: true
 }
@@ -81,7 +81,7 @@ func ExampleWithFlags() {
 	world.Register[Health](w, "health")
 	all, _ := world.NewBundle[Unit](w).AppendN(nil, w, 100, nil)
 	for _, h := range all[:30] {
-		_ = world.Flag(w, h, burning)
+		_ = world.AddFlags(w, h, burning)
 	}
 	fmt.Println(w.Query(world.Read[Health](w), world.WithFlags(w, burning)).Count())
 	// Output: 30
@@ -93,8 +93,8 @@ func ExampleWithoutFlags() {
 	w := world.MustNew(world.Options{})
 	world.Register[Health](w, "health")
 	all, _ := world.NewBundle[Unit](w).AppendN(nil, w, 100, nil)
-	_ = world.Flag(w, all[0], burning)
-	_ = world.Flag(w, all[1], hidden)
+	_ = world.AddFlags(w, all[0], burning)
+	_ = world.AddFlags(w, all[1], hidden)
 	fmt.Println(w.Query(world.WithoutFlags(w, burning|hidden)).Count())
 	// Output: 98
 }

@@ -89,7 +89,7 @@ func ExampleMessage_Wakes() {
 	knocks.Wakes(asleep)
 	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{})
 
-	_ = world.Flag(w, unit, asleep)
+	_ = world.AddFlags(w, unit, asleep)
 	fmt.Println(w.Query(world.WithoutFlags(w, asleep)).Count())
 	_ = knocks.Send(w, unit, Knock{})
 	fmt.Println(w.Query(world.WithoutFlags(w, asleep)).Count())

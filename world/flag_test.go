@@ -25,12 +25,12 @@ const (
 func TestFlagsByFunction(t *testing.T) {
 	f := newFixture(t, world.Options{})
 	h := f.newUnit(1)
-	ignite := func(self *world.EntityContext) { require.NoError(t, world.Flag(self, self.Handle(), burning)) }
+	ignite := func(self *world.EntityContext) { require.NoError(t, world.AddFlags(self, self.Handle(), burning)) }
 	require.NoError(t, f.do(f.World, h, ignite))
 	require.Equal(t, burning, world.FlagsOf(f.World, h), "at once")
 	require.Panics(t, func() {
 		_ = f.do(f.World, h, func(self *world.EntityContext) {
-			require.NoError(t, world.Unflag(self, h, burning))
+			require.NoError(t, world.RemoveFlags(self, h, burning))
 			panic("too late")
 		})
 	})
@@ -56,10 +56,10 @@ func TestFlags(t *testing.T) {
 	for i, h := range all {
 		require.Zero(t, world.FlagsOf(f.World, h))
 		if i%3 == 0 {
-			require.NoError(t, world.Flag(f.World, h, burning))
+			require.NoError(t, world.AddFlags(f.World, h, burning))
 		}
 		if i >= 150 {
-			require.NoError(t, world.Flag(f.World, h, hidden|last))
+			require.NoError(t, world.AddFlags(f.World, h, hidden|last))
 		}
 	}
 	require.Equal(t, burning, world.FlagsOf(f.World, all[0]), "at once on an idle world")
@@ -73,7 +73,7 @@ func TestFlags(t *testing.T) {
 	require.Empty(t, f.flagged(world.WithFlags(f.World, 1<<4)))
 	require.Len(t, f.flagged(world.WithoutFlags(f.World, 1<<4)), 200)
 
-	require.NoError(t, world.Unflag(f.World, all[150], burning|1<<5))
+	require.NoError(t, world.RemoveFlags(f.World, all[150], burning|1<<5))
 	require.Equal(t, hidden|last, world.FlagsOf(f.World, all[150]))
 	copied, err := world.Copy(f.World, all[150])
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestFlags(t *testing.T) {
 	f.Refresh()
 	require.Zero(t, world.FlagsOf(f.World, all[3]), "it is dead")
 	require.Equal(t, []world.Flags{hidden | last}, uniqueFlags(f, f.flagged(world.WithFlags(f.World, hidden))))
-	require.ErrorIs(t, world.Flag(f.World, all[3], burning), world.ErrStale)
+	require.ErrorIs(t, world.AddFlags(f.World, all[3], burning), world.ErrStale)
 	for range 100 {
 		h := f.newUnit(1) // in the slots of the dead
 		require.Zero(t, world.FlagsOf(f.World, h))
@@ -108,19 +108,19 @@ func TestFlagsFromEverywhere(t *testing.T) {
 	f.unit.PlaceBy(func(u Unit) int { return int(u.Points) })
 	own, foreign := f.newUnit(0), f.newUnit(1)
 	p := f.port()
-	require.NoError(t, world.Flag(p, own, hidden))
+	require.NoError(t, world.AddFlags(p, own, hidden))
 	late, err := f.unit.Create(p, Unit{})
 	require.NoError(t, err)
 	var done, gone world.Completion
-	require.NoError(t, world.Flag(p.Notify(&done), late, last), "before it is alive")
+	require.NoError(t, world.AddFlags(p.Notify(&done), late, last), "before it is alive")
 	require.Zero(t, world.FlagsOf(p, own))
 	f.tick(on(0, func(b *world.Build) func(*world.Context) {
 		burns := b.Query(world.WithFlags(b, burning))
 		return func(c *world.Context) {
 			require.Zero(t, burns.Count())
-			require.NoError(t, world.Flag(c, own, burning))
-			require.NoError(t, world.Flag(c, foreign, burning))
-			require.ErrorIs(t, world.Flag(c, handle.New(0, 1000, 9), burning), world.ErrStale)
+			require.NoError(t, world.AddFlags(c, own, burning))
+			require.NoError(t, world.AddFlags(c, foreign, burning))
+			require.ErrorIs(t, world.AddFlags(c, handle.New(0, 1000, 9), burning), world.ErrStale)
 			require.Equal(t, burning, world.FlagsOf(c, own), "its own at once")
 			require.Equal(t, 1, burns.Count())
 			require.Zero(t, world.FlagsOf(c, foreign))
@@ -133,8 +133,8 @@ func TestFlagsFromEverywhere(t *testing.T) {
 	require.Equal(t, world.Applied, done.Outcome())
 
 	f.Destroy(foreign)
-	require.NoError(t, world.Unflag(p.Notify(&gone), foreign, burning))
-	require.NoError(t, world.Unflag(p, own, burning))
+	require.NoError(t, world.RemoveFlags(p.Notify(&gone), foreign, burning))
+	require.NoError(t, world.RemoveFlags(p, own, burning))
 	f.Refresh()
 	require.Equal(t, world.Gone, gone.Outcome())
 	require.Equal(t, hidden, world.FlagsOf(p, own))
@@ -148,7 +148,7 @@ func TestFlagsFromEverywhere(t *testing.T) {
 	c := (*world.Context)(engine.Of(f.World).Context(world.AllShards))
 	(*engine.Context)(c).Acting().Start("all", access)
 	require.Equal(t, 1, q.Count())
-	require.NoError(t, world.Unflag(c, own, hidden))
+	require.NoError(t, world.RemoveFlags(c, own, hidden))
 	require.Zero(t, q.Count())
 	(*engine.Context)(c).Acting().Stop()
 	require.Equal(t, hidden, world.FlagsOf(f.World, own))
@@ -174,16 +174,16 @@ func TestFlagsFollow(t *testing.T) {
 					h := f.newUnit(1)
 					known, want[h] = append(known, h), 0
 				case n < 9:
-					if h := some(); world.Flag(f.World, h, x) == nil {
+					if h := some(); world.AddFlags(f.World, h, x) == nil {
 						want[h] |= x
 					}
 				case n == 9:
-					if h := some(); world.Unflag(f.World, h, x) == nil {
+					if h := some(); world.RemoveFlags(f.World, h, x) == nil {
 						want[h] &^= x
 					}
 				case n == 10:
 					h := some()
-					require.NoError(t, world.Flag(p, h, x))
+					require.NoError(t, world.AddFlags(p, h, x))
 					f.Refresh()
 					if f.Alive(h) {
 						want[h] |= x
@@ -259,7 +259,7 @@ func TestFlagsAreReadAnytime(t *testing.T) {
 	for range iterations(3000) {
 		h := f.newUnit(1)
 		current.Store(uint64(h))
-		require.NoError(t, world.Flag(f.World, h, flagOf(h)))
+		require.NoError(t, world.AddFlags(f.World, h, flagOf(h)))
 		f.Destroy(h)
 		f.Refresh()
 	}
@@ -276,25 +276,25 @@ func TestFlagsMisuse(t *testing.T) {
 		run  func()
 		says []string
 	}{
-		"holder":       {func() { _ = world.Flag(nil, h, burning) }, []string{"Flag by a nil Actor", "pass a *World"}},
+		"holder":       {func() { _ = world.AddFlags(nil, h, burning) }, []string{"AddFlags by a nil Actor", "pass a *World"}},
 		"asker":        {func() { world.WithFlags(nil, burning) }, []string{"world.WithFlags is asked of nil"}},
 		"no flags":     {func() { world.WithoutFlags(f.World, 0) }, []string{"world.WithoutFlags of no flags", "name one or more"}},
 		"twice":        {func() { f.Query(world.WithFlags(f.World, 3), world.WithoutFlags(f.World, 6)) }, []string{"flags 0b10 are named twice", "name each once"}},
 		"other world":  {func() { f.Query(world.WithFlags(other.World, burning)) }, []string{"the term of flags 0b1 was asked of another world"}},
 		"optional":     {func() { world.Optional(world.WithFlags(f.World, burning)) }, []string{"Optional takes a Reader or a Writer"}},
 		"any of":       {func() { world.AnyOf(world.WithFlags(f.World, burning)) }, []string{"AnyOf takes one or more"}},
-		"running tick": {func() { defer engine.Of(f.World).BeginTick().End(serial); _ = world.Flag(f.World, h, burning) }, []string{"world.Flag while a tick runs"}},
+		"running tick": {func() { defer engine.Of(f.World).BeginTick().End(serial); _ = world.AddFlags(f.World, h, burning) }, []string{"world.AddFlags while a tick runs"}},
 	} {
 		t.Run(name, func(t *testing.T) { mustPanic(t, test.says, test.run) })
 	}
 	require.Zero(t, world.FlagsOf(f.World, handle.None))
-	require.NoError(t, world.Flag(f.World, h, burning))
+	require.NoError(t, world.AddFlags(f.World, h, burning))
 	require.Zero(t, world.FlagsOf(f.World, handle.None))
 	require.Zero(t, world.FlagsOf(f.World, handle.New(3, 77, 1)))
 	require.Zero(t, world.FlagsOf(f.World, ^handle.None))
 	f.Close()
 	require.Zero(t, world.FlagsOf(f.World, h))
-	require.ErrorIs(t, world.Flag(f.World, h, burning), world.ErrClosed)
+	require.ErrorIs(t, world.AddFlags(f.World, h, burning), world.ErrClosed)
 }
 
 // TestFlagsAllocateNothing counts, in steady state.
@@ -307,8 +307,8 @@ func TestFlagsAllocateNothing(t *testing.T) {
 	p := f.port()
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		for _, h := range all {
-			_ = world.Flag(f.World, h, burning)
-			_ = world.Unflag(p, h, burning)
+			_ = world.AddFlags(f.World, h, burning)
+			_ = world.RemoveFlags(p, h, burning)
 		}
 		f.Refresh()
 	}))
@@ -331,7 +331,7 @@ func BenchmarkFlags(b *testing.B) {
 		}
 	})
 	for _, h := range all {
-		_ = world.Flag(f.World, h, burning)
+		_ = world.AddFlags(f.World, h, burning)
 	}
 	b.Run("read", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
@@ -340,26 +340,26 @@ func BenchmarkFlags(b *testing.B) {
 	})
 	b.Run("set and clear", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
-			_ = world.Flag(f.World, all[i%1000], burning)
-			_ = world.Unflag(f.World, all[i%1000], burning)
+			_ = world.AddFlags(f.World, all[i%1000], burning)
+			_ = world.RemoveFlags(f.World, all[i%1000], burning)
 		}
 	})
 	b.Run("set and clear by a port", func(b *testing.B) {
 		p := f.port()
 		for b.Loop() {
 			for _, h := range all {
-				_ = world.Flag(p, h, burning)
-				_ = world.Unflag(p, h, burning)
+				_ = world.AddFlags(p, h, burning)
+				_ = world.RemoveFlags(p, h, burning)
 			}
 			f.Refresh()
 		}
 	})
 	for i, h := range all {
 		if i%2 > 0 {
-			_ = world.Unflag(f.World, h, burning)
+			_ = world.RemoveFlags(f.World, h, burning)
 			continue
 		}
-		_ = world.Flag(f.World, h, burning)
+		_ = world.AddFlags(f.World, h, burning)
 	}
 	second := f.Query(world.WithFlags(f.World, burning))
 	b.Run("query 500 of 1000", func(b *testing.B) {
@@ -371,7 +371,7 @@ func BenchmarkFlags(b *testing.B) {
 	})
 	for i, h := range all {
 		if i%100 > 0 {
-			_ = world.Unflag(f.World, h, burning)
+			_ = world.RemoveFlags(f.World, h, burning)
 		}
 	}
 	q := f.Query(world.WithFlags(f.World, burning))

@@ -28,7 +28,7 @@ func (v *View) Capture(ctx context.Context) (*Frame, error) {
 	return (*Frame)(x), err
 }
 
-// Now is Capture on the idle world: it returns the world as it is now, including marked entities.
+// Now is Capture on the idle world: it returns the world as it is now, including dying entities.
 // It panics within the init of a CreateN or CreateRows.
 func (v *View) Now() (*Frame, error) {
 	x, err := (*engine.View)(v).Now()
@@ -72,7 +72,7 @@ func (f *Frame) Query(terms ...Term) *Query {
 	return (*Query)((*engine.Frame)(f).Query(termsOf(terms)...))
 }
 
-// Count returns the number of entities. Marked ones, which only Now can find, are included.
+// Count returns the number of entities. Dying ones, which only Now can find, are included.
 func (f *Frame) Count() int { return (*engine.Frame)(f).Count() }
 
 // Alive reports whether the entity was alive.

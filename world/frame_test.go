@@ -158,8 +158,8 @@ func (f *fixture) busyTick(r *rand.Rand, all *[]handle.Handle, p *world.Port, wo
 		_ = f.velocity.Remove(f.World, any())
 		_ = f.health.Set(p, any(), Health{r.Int64N(99)})
 		_ = f.name.Add(p, any(), Name{string(rune('a' + r.IntN(26)))})
-		_ = world.Flag(f.World, any(), world.Flags(1+r.IntN(3)))
-		_ = world.Unflag(p, any(), 1)
+		_ = world.AddFlags(f.World, any(), world.Flags(1+r.IntN(3)))
+		_ = world.RemoveFlags(p, any(), 1)
 		_ = world.Move(p, any(), r.IntN(f.Shards()))
 		f.World.Destroy(any())
 	}

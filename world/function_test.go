@@ -115,7 +115,7 @@ func TestFunctionSelf(t *testing.T) {
 		require.ErrorIs(t, f.name.Set(self, me+1, Name{}), world.ErrStale)
 		require.NoError(t, f.name.Add(self, me, Name{"later"}))
 		require.Nil(t, f.name.Read(self), "by request")
-		require.NoError(t, world.Flag(self, me, hidden))
+		require.NoError(t, world.AddFlags(self, me, hidden))
 
 		var err error
 		child, err = f.unit.Create(self, Unit{Health{8}})

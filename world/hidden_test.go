@@ -76,7 +76,7 @@ func (g *guess) look(by world.Actor) (told []string) {
 		told = append(told, fmt.Sprint(by.Alive(h), by.Status(h), owner.Shares(), weak.Equal(weak),
 			g.health.Set(by, h, Health{7}), g.velocity.Add(by, h, Velocity{}), g.health.Remove(by, h),
 			g.unit.Set(by, h, Unit{}), g.mover.Add(by, h, Mover{}), g.hit.Send(by, h, Hit{1}), g.call.Call(by, h, 1),
-			world.Move(by, h, 0), world.Flag(by, h, 1), world.FlagsOf(by, h),
+			world.Move(by, h, 0), world.AddFlags(by, h, 1), world.FlagsOf(by, h),
 			g.names.Bind(by, h, "guessed"), g.family.Add(by, h), later, asked))
 		told = append(told, g.several(by, h)...)
 		switch by := by.(type) {

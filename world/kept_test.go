@@ -326,7 +326,7 @@ func TestKeptPointerIdle(t *testing.T) {
 			require.NoError(t, f.frozen.Remove(f.World, all[0]))
 			last := all[0] // it was put last
 			p := world.Read[Health](f.World).Get(last)
-			require.NoError(t, world.Flag(f.World, all[5], hidden))
+			require.NoError(t, world.AddFlags(f.World, all[5], hidden))
 			require.NoError(t, move(f, last))
 			require.Less(t, p.Points, int64(0), "%d", p.Points)
 			require.Equal(t, int64(5), world.Read[Health](f.World).Get(last).Points)
@@ -426,7 +426,7 @@ func TestKeptReadOnly(t *testing.T) {
 				require.NoError(t, f.mover.CreateN(c, 100, nil))
 				for ch := range q.Chunks() {
 					require.NoError(t, c.Destroy(ch.Handle(0)))
-					require.NoError(t, world.Flag(c, ch.Handle(ch.Len()-1), hidden))
+					require.NoError(t, world.AddFlags(c, ch.Handle(ch.Len()-1), hidden))
 				}
 			}
 		})

@@ -109,7 +109,7 @@ func TestLimitGivenBack(t *testing.T) {
 		"flags": func(f *fixture) {
 			all := f.newUnits(n)
 			for _, h := range all {
-				require.NoError(f.t, world.Flag(f.World, h, 8))
+				require.NoError(f.t, world.AddFlags(f.World, h, 8))
 			}
 			f.Query(world.Read[Health](f.World)).Destroy()
 		},

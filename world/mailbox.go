@@ -43,7 +43,9 @@ func (m *Message[M]) box(shard int) *messageBox[M] {
 	return box
 }
 
-// Swap makes the messages of the next tick the messages of this one. Message.Wakes is done here.
+// Swap makes the messages of the next tick the messages of this one, and wakes their receivers. It
+// returns false if there are none: then the box is no longer listed. On the worker of shard s, whose
+// box this is, at the end of each tick that has mail.
 func (b *messageBox[M]) Swap(s *store.Shard) bool {
 	clear(b.now)
 	b.now, b.next = b.next, b.now[:0]

@@ -278,7 +278,7 @@ var memoryPaths = map[string]func(e *estate) (gone, kept []traces){
 	"flagged": func(e *estate) (gone, kept []traces) {
 		all, what := e.settle(e.World, 60)
 		for i, h := range all {
-			require.NoError(e.t, world.Flag(e.World, h, world.Flags(1+i%2)))
+			require.NoError(e.t, world.AddFlags(e.World, h, world.Flags(1+i%2)))
 		}
 		for _, h := range all[:20] {
 			e.Destroy(h)

@@ -54,7 +54,7 @@ func RegisterMessage[M any](w *World, name string) *Message[M] {
 
 // Wakes makes each message of the type take flags from the entity that it is delivered to. So
 // queries that leave out entities with those flags see the entity in the tick in which the message
-// is delivered. The flags are taken after all other requests of that refresh, such as Flag.
+// is delivered. The flags are taken after all other requests of that refresh, such as AddFlags.
 // Entities that sleep cost a query a bit each:
 //
 //	const asleep world.Flags = 1

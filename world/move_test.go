@@ -47,8 +47,8 @@ func TestMove(t *testing.T) {
 			all, err := f.creature.AppendN(nil, f.World, 30, func(i int, c *Creature) { c.Name.Text = fmt.Sprint(i) })
 			require.NoError(t, err)
 			h := all[17]
-			require.NoError(t, world.Flag(f.World, h, burning|last))
-			require.NoError(t, world.Flag(f.World, all[18], hidden))
+			require.NoError(t, world.AddFlags(f.World, h, burning|last))
+			require.NoError(t, world.AddFlags(f.World, all[18], hidden))
 			for round := range 7 {
 				to := round * 2 % 3
 				was, _ := f.Owner(h)
@@ -230,7 +230,7 @@ func moved(t *testing.T, parallel extend.Parallel, keepOrder bool) (looks []stri
 					case 0, 1:
 						err = world.Move(c, h, (n/8+c.Shard())%shards)
 					case 2:
-						err = world.Flag(c, h, hidden)
+						err = world.AddFlags(c, h, hidden)
 					case 3:
 						err = f.hit.Send(c, all[n%len(all)], Hit{int64(n)})
 					case 4:

@@ -68,8 +68,8 @@ func TestNilNamed(t *testing.T) {
 			"world.Move":        func() { _ = world.Move(by, h, 0) },
 			"world.FlagsOf":     func() { world.FlagsOf(by, h) },
 			"world.Copy":        func() { _, _ = world.Copy(by, h) },
-			"world.Flag":        func() { _ = world.Flag(by, h, 1) },
-			"world.Unflag":      func() { _ = world.Unflag(by, h, 1) },
+			"world.AddFlags":    func() { _ = world.AddFlags(by, h, 1) },
+			"world.RemoveFlags": func() { _ = world.RemoveFlags(by, h, 1) },
 			"a reference":       func() { engine.Of(by).Liveness() },
 		} {
 			calls[call+": by "+name] = run

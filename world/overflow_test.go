@@ -24,7 +24,7 @@ func TestSharesOfLargeNumbers(t *testing.T) {
 	f = newFixture(t, world.Options{Shards: 2})
 	require.NoError(t, f.unit.PlaceBy(func(Unit) int { return 0 }).CreateN(f.World, 60_000, nil))
 	require.NoError(t, f.mover.PlaceBy(func(Mover) int { return 0 }).CreateN(f.World, 60_000, nil))
-	f.shift(serial, extend.Transfer{From: 0, To: 1, Entities: 60_000})
+	f.shift(serial, extend.Shift{From: 0, To: 1, Entities: 60_000})
 	for _, table := range f.Describe().Shards[1].Tables {
 		require.Equal(t, 30_000, table.Entities, "%v", table.Components)
 	}

@@ -54,10 +54,10 @@ func TestAtomsByPosition(t *testing.T) {
 	mustAgree(f.Query(health, world.With[Frozen](f.World)))
 	for i, h := range all {
 		if i%5 == 0 {
-			require.NoError(t, world.Flag(f.World, h, burning))
+			require.NoError(t, world.AddFlags(f.World, h, burning))
 		}
 		if i%3 == 0 {
-			require.NoError(t, world.Flag(f.World, h, burning))
+			require.NoError(t, world.AddFlags(f.World, h, burning))
 		}
 	}
 	mustAgree(q)
@@ -148,7 +148,7 @@ func TestTables(t *testing.T) {
 	all := f.newUnits(30)
 	f.Destroy(all[1])
 	for i, s := range f.Describe().Shards {
-		require.Equal(t, []shard.TableInfo{{Components: []string{"health"}, Entities: 15, Marked: i, Capacity: 16, Chunks: []int{8, 8}}}, s.Tables)
+		require.Equal(t, []shard.TableInfo{{Components: []string{"health"}, Entities: 15, Dying: i, Capacity: 16, Chunks: []int{8, 8}}}, s.Tables)
 	}
 	f.Refresh()
 	require.Equal(t, 29, f.Count())

@@ -18,7 +18,7 @@ type Query engine.Query
 // At returns the i-th of the entities that match, counted from 0, as a Chunk of one row, for
 // Handle(0) and the accessors' Slice; or false if there are fewer. The order is that of Chunks:
 // by shard, then by table in the order they were made, then by row. It is the same for as long
-// as nothing is stored, moved or refreshed. Marked entities keep their places until the
+// as nothing is stored, moved or refreshed. Dying entities keep their places until the
 // refresh. When the refresh removes an entity it may put another into its place, unless
 // Options.KeepOrder is set.
 //
@@ -32,7 +32,7 @@ func (q *Query) At(i int) (Chunk, bool) { return (*engine.Query)(q).At(i) }
 func (q *Query) Entities() iter.Seq2[handle.Handle, shard.Loc] { return (*engine.Query)(q).Entities() }
 
 // Limit returns a query for the first n of the entities that match, in the order of Chunks,
-// marked ones included. Chunks, Count, Destroy, AddTo and all other operations on it concern
+// dying ones included. Chunks, Count, Destroy, AddTo and all other operations on it concern
 // those entities alone. Limit allocates; its query may be kept like any other. It panics if n
 // is negative.
 func (q *Query) Limit(n int) *Query { return (*Query)((*engine.Query)(q).Limit(n)) }
@@ -51,7 +51,7 @@ func (q *Query) Limit(n int) *Query { return (*Query)((*engine.Query)(q).Limit(n
 // checks neither. An idle world's query panics in both builds while a tick runs.
 func (q *Query) Chunks() iter.Seq[Chunk] { return (*engine.Query)(q).Chunks() }
 
-// Count returns the number of rows that match, marked ones included, without
+// Count returns the number of rows that match, dying ones included, without
 // visiting them.
 func (q *Query) Count() int { return (*engine.Query)(q).Count() }
 

@@ -13,12 +13,12 @@ import (
 // TestReplayerTimes calls a Replayer when it is closed, in a closed world and in a tick.
 func TestReplayerTimes(t *testing.T) {
 	for name, call := range map[string]func(f *engine.Replayer) error{
-		"Draw":     func(f *engine.Replayer) error { return f.Draw(0) },
-		"Recall":   func(f *engine.Replayer) error { return f.Recall(handle.New(2, 0, 1)) },
-		"Request":  func(f *engine.Replayer) error { _, err := f.Request(0, 0, handle.New(0, 0, 1)); return err },
-		"Transfer": func(f *engine.Replayer) error { return f.Transfer(nil) },
-		"Publish":  func(f *engine.Replayer) error { f.Publish(); return world.ErrClosed },
-		"Close":    func(f *engine.Replayer) error { f.Close(); return world.ErrClosed },
+		"Draw":    func(f *engine.Replayer) error { return f.Draw(0) },
+		"Recall":  func(f *engine.Replayer) error { return f.Recall(handle.New(2, 0, 1)) },
+		"Request": func(f *engine.Replayer) error { _, err := f.Request(0, 0, handle.New(0, 0, 1)); return err },
+		"Shift":   func(f *engine.Replayer) error { return f.Shift(nil) },
+		"Publish": func(f *engine.Replayer) error { f.Publish(); return world.ErrClosed },
+		"Close":   func(f *engine.Replayer) error { f.Close(); return world.ErrClosed },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := world.MustNew(world.Options{Shards: 2})

@@ -87,7 +87,7 @@ the table says marked, or applied for Destroy.
 - Pending in the last column of a Port: the create is in the same refresh. If the create is not sent
   by then the outcome is gone: it is in a batch, or the handle is the next of a slot that ports
   create from, and no caller was given it.
-- An EntityContext, in a function, does at once what concerns its own entity (Set, Flag, Destroy)
+- An EntityContext, in a function, does at once what concerns its own entity (Set, AddFlags, Destroy)
   and what it creates; its other requests are the next refresh's, and are answered as a Context's.
   What functions and hooks create on other shards in the same refresh is Unused to it, and to hooks.
 `

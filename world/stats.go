@@ -12,7 +12,7 @@ import (
 // are times, which differ.
 type Stats struct {
 	Tick      uint64
-	Entities  int    // alive, marked ones included
+	Entities  int    // alive, dying ones included
 	Created   uint64 // entities stored
 	Destroyed uint64 // entities removed
 	Moved     uint64 // entities moved between shards

@@ -19,10 +19,10 @@ const (
 	// by the last refresh; what ports draw later is forged to them until the next one. So they see
 	// the same however ports and ticks happen to meet.
 	Pending
-	// Alive: the entity is stored. A marked entity is alive until the refresh for all but its
+	// Alive: the entity is stored. A dying entity is alive until the refresh for all but its
 	// owner.
 	Alive
-	// Dying: the entity is marked and will be removed at the refresh. Only the shard that owns
+	// Dying: the entity was destroyed and will be removed at the refresh. Only the shard that owns
 	// it gets this status.
 	Dying
 	// Stale: it was alive once.

@@ -122,7 +122,7 @@ func TestTransactionDoes(t *testing.T) {
 			require.Equal(t, world.Dying, tx.Status(hs[3]))
 			require.ErrorIs(t, f.health.Set(tx, hs[3], Health{}), world.ErrStale)
 			require.ErrorIs(t, f.position.Set(tx, hs[4], Position{}), world.ErrMissing)
-			require.NoError(t, world.Flag(tx, hs[5], 2))
+			require.NoError(t, world.AddFlags(tx, hs[5], 2))
 			require.EqualValues(t, 2, world.FlagsOf(tx, hs[5]))
 			require.NoError(t, world.Move(tx, hs[6], 2))
 			require.NoError(t, f.hit.Send(tx, hs[7], Hit{8}))

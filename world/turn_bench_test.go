@@ -63,7 +63,7 @@ func BenchmarkTurns(b *testing.B) {
 			}
 		})
 		for _, h := range all {
-			require.NoError(b, world.Flag(f.World, h, hidden))
+			require.NoError(b, world.AddFlags(f.World, h, hidden))
 		}
 		loop("asleep", f.Query(pos, vel, world.WithoutFlags(f.World, hidden)), move)
 	}

@@ -18,7 +18,7 @@ func TestTurnsIdle(t *testing.T) {
 	all := f.newUnits(500)
 	for i := range all {
 		if i%5 == 0 {
-			require.NoError(t, world.Flag(f.World, all[i], hidden))
+			require.NoError(t, world.AddFlags(f.World, all[i], hidden))
 		}
 	}
 	q := f.Query(world.Turns(f.World, n), world.WithoutFlags(f.World, hidden), world.Read[Health](f.World))

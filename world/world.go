@@ -107,7 +107,7 @@ func (w *World) Query(terms ...Term) *Query {
 	return (*Query)((*engine.World)(w).Query(termsOf(terms)...))
 }
 
-// Refresh ends a tick, or settles the idle world: requests are applied, marked entities are
+// Refresh ends a tick, or settles the idle world: requests are applied, dying entities are
 // destroyed and their handles become stale, storage is compact again, and messages become
 // readable. Its cost depends on what changed.
 //
@@ -125,7 +125,7 @@ func (w *World) Tick() uint64 { return (*engine.World)(w).Tick() }
 // because no shard is its home.
 func (w *World) Shards() int { return (*engine.World)(w).Shards() }
 
-// Alive reports whether the entity is alive. A marked one is alive until the
+// Alive reports whether the entity is alive. A dying one is alive until the
 // refresh. Safe from any goroutine at any time: three atomic loads, no waiting,
 // no writing.
 func (w *World) Alive(h handle.Handle) bool { return (*engine.World)(w).Alive(h) }
@@ -147,7 +147,7 @@ func (w *World) Has(h handle.Handle, c ComponentSet) bool { return (*engine.Worl
 // an entity that was marked before. Destroying within a query loop is allowed.
 func (w *World) Destroy(h handle.Handle) bool { return (*engine.World)(w).Destroy(h) }
 
-// Count returns the number of entities, marked ones included.
+// Count returns the number of entities, dying ones included.
 func (w *World) Count() int { return (*engine.World)(w).Count() }
 
 // Clear is a Refresh that destroys every entity. It also gives back the memory of their components,

@@ -142,7 +142,7 @@ func useNothing(x *featured, fill func(*world.World) error) (after, end func()) 
 
 func useDurable(x *featured, fill func(*world.World) error) (after, end func()) {
 	dir := must(os.MkdirTemp("", "compare"))
-	store := must(durable.Open(context.Background(), dir, x.World, x.s, durable.Options{New: fill, Every: -1}))
+	store := must(durable.Open(context.Background(), dir, x.World, x.s, durable.Options{New: fill, Interval: -1}))
 	return func() {}, func() {
 		check(store.Close())
 		check(os.RemoveAll(dir))
@@ -244,10 +244,10 @@ func useInterest(x *featured, fill func(*world.World) error) (after, end func())
 	check(fill(x.World))
 	view := must(x.NewView(index, x.position))
 	for _, h := range x.all[:min(featureClients, len(x.all))] {
-		set.Open(interest.Viewer{Entity: h, Radius: 8, Client: fmt.Sprint(h)})
+		set.Open(interest.ClientOptions{Entity: h, Radius: 8, User: fmt.Sprint(h)})
 	}
 	return func() {}, background(func(ctx context.Context) error {
-		return set.Run(ctx, view, 50*time.Millisecond, 1, func(*interest.View, *interest.Packet) {})
+		return set.Run(ctx, view, 50*time.Millisecond, 1, func(*interest.Client, *interest.Packet) {})
 	})
 }
 
@@ -306,9 +306,9 @@ func newMarkings() (*atollWorld, []marking) {
 		}, func(b world.Binder) world.Term { return world.With[Marked](b) }, nil},
 		{"flag", func(by world.Actor, h handle.Handle, on bool) error {
 			if on {
-				return world.Flag(by, h, markedFlag)
+				return world.AddFlags(by, h, markedFlag)
 			}
-			return world.Unflag(by, h, markedFlag)
+			return world.RemoveFlags(by, h, markedFlag)
 		}, nil, func(b world.Binder) world.Term { return world.WithFlags(b, markedFlag) }, nil},
 		newSparseMarking(),
 	}

@@ -303,7 +303,7 @@ func kinHomes(s wishes) []int {
 
 func atollHierarchy(o world.Options, s wishes) kinship {
 	w := newKinWorld(o, s)
-	rel := hierarchy.New(w.World, "kin", hierarchy.Options{OnChildDeath: hierarchy.Swap, Tree: hierarchy.TreeOptions{KeepCapacity: true}})
+	rel := hierarchy.New(w.World, "kin", hierarchy.Options{OnChildDeath: hierarchy.Swap, Memory: hierarchy.Memory{KeepCapacity: true}})
 	read := rel.Read(w.World)
 	check(rel.AddChildren(w.World, w.top, w.parents...))
 	for i, child := range w.children {

@@ -130,7 +130,7 @@ func runPlan(_ context.Context, args []string, stdout, stderr io.Writer) int {
 	f := wordFlags("plan", planAbout, twoFiles)
 	return runOnTwo(f, args, func(old, now io.Reader) (told, error) {
 		p, err := snapshot.PlanFiles(old, now, snapshot.Options{})
-		return told{p, p.Differences, len(p.Refused()) > 0}, err
+		return told{p, p.Differences, len(p.Blocking()) > 0}, err
 	}, stdout, stderr)
 }
 

@@ -83,7 +83,7 @@ func saveShips[T any](t *testing.T, name string, n int) (path string) {
 	path = filepath.Join(t.TempDir(), name)
 	file, err := os.Create(path)
 	require.NoError(t, err)
-	require.NoError(t, snapshot.Save(file, w, snapshot.Options{}))
+	require.NoError(t, snapshot.Write(file, w, snapshot.Options{}))
 	require.NoError(t, file.Close())
 	return path
 }

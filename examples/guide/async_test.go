@@ -42,7 +42,7 @@ func Example_asks() {
 	loaded := world.RegisterMessage[async.Result[Row]](w, "loaded")
 	load := async.New(w, "load", loaded, func(ctx context.Context, name string) (Row, error) {
 		return find(ctx, name)
-	}, async.Options{Again: true}) // it only reads
+	}, async.Options{Rerun: true}) // it only reads
 	s.MustAdd("loaded", func(b *world.Build) func(*world.Context) {
 		in, wallets := world.Receive[async.Result[Row]](b), world.Write[Wallet](b)
 		return func(*world.Context) {

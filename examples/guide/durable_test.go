@@ -83,7 +83,7 @@ func backUp(s *scheduler.Scheduler, to *snapshot.Dir) error {
 		return err
 	}
 	defer captured.Release()
-	_, err = to.Write(captured)
+	_, err = to.SaveCaptured(captured)
 	return err
 }
 

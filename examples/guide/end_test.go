@@ -29,7 +29,7 @@ type server struct {
 	store     *durable.Store
 	pool      *async.Pool
 	frames    *world.View
-	views     *interest.Set
+	views     *interest.Clients
 	inspector *inspect.Inspector
 	ships     *world.Bundle[Ship]
 	playing   context.Context    // ends when clients are to go
@@ -45,7 +45,7 @@ func newServer(path string, systems ...scheduler.System) (x *server, err error) 
 	world.Register[Velocity](w, "velocity")
 	world.Register[Hull](w, "hull")
 	x.ships = world.NewBundle[Ship](w)
-	async.New(w, "load", world.RegisterMessage[async.Result[Row]](w, "loaded"), find, async.Options{Again: true})
+	async.New(w, "load", world.RegisterMessage[async.Result[Row]](w, "loaded"), find, async.Options{Rerun: true})
 	index := near.New(w, func(p Position) near.Point { return near.Point{X: p.X, Y: p.Y} },
 		near.Options{Max: near.Point{X: 1000, Y: 1000}, Cell: 50})
 	x.views = interest.New(w, index, interest.Options{}, interest.Encode(appendPosition))
@@ -125,7 +125,7 @@ func (x *server) client(in chan<- struct{}) {
 	var done world.Completion
 	me, _ := x.ships.Create(port.Notify(&done), Ship{})
 	_, _ = done.Wait(ctx)
-	view := x.views.Open(interest.Viewer{Entity: me, Radius: 50, Write: func([]byte) {}})
+	view := x.views.Open(interest.ClientOptions{Entity: me, Radius: 50, Write: func([]byte) {}})
 	defer view.Close()
 	close(in)
 	<-x.playing.Done()

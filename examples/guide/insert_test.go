@@ -40,7 +40,7 @@ func campFile() *bytes.Buffer {
 	_ = in.AddChild(w, camp, guard)
 	_ = s.Step(context.Background())
 	file := new(bytes.Buffer)
-	_ = snapshot.Save(file, w, snapshot.Options{Scheduler: s})
+	_ = snapshot.Write(file, w, snapshot.Options{Scheduler: s})
 	return file
 }
 

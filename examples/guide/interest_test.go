@@ -28,21 +28,21 @@ func Example_interest() {
 		hs = append(hs, h)
 	}
 
-	set := interest.New(w, index, interest.Options{Hide: cloaks},
+	clients := interest.New(w, index, interest.Options{Hide: cloaks},
 		interest.Encode(appendPosition), interest.Encode(appendHull))
 	view, err := w.NewView(index, position, hull)
 	if err != nil {
 		fmt.Println(err)
 	}
-	anna := set.Open(interest.Viewer{Entity: hs[0], Radius: 50, Margin: 5, Client: "anna"})
+	anna := clients.Open(interest.ClientOptions{Entity: hs[0], Radius: 50, Margin: 5, User: "anna"})
 	step := func() {
-		if err := update(view, set); err != nil {
+		if err := update(view, clients); err != nil {
 			fmt.Println(err)
 		}
 	}
 	step()
 	_ = hull.Set(w, hs[1], Hull{8})
-	_ = world.Flag(w, hs[2], cloaked)
+	_ = world.AddFlags(w, hs[2], cloaked)
 	w.Refresh()
 	step()
 	anna.Close()
@@ -59,7 +59,7 @@ func Example_interestRun() {
 	position, hull := world.Register[Position](w, "position"), world.Register[Hull](w, "hull")
 	index := near.New(w, func(p Position) near.Point { return near.Point{X: p.X, Y: p.Y} },
 		near.Options{Max: near.Point{X: 1000, Y: 1000}, Cell: 50})
-	set := interest.New(w, index, interest.Options{}, interest.Encode(appendPosition), interest.Encode(appendHull))
+	clients := interest.New(w, index, interest.Options{}, interest.Encode(appendPosition), interest.Encode(appendHull))
 	view, _ := w.NewView(index, position, hull)
 	h, _ := world.NewBundle[struct {
 		Position
@@ -69,13 +69,13 @@ func Example_interestRun() {
 		Hull
 	}{Position{10, 0}, Hull{9}})
 	read, written := net.Pipe()
-	connect(set, h, written)
+	connect(clients, h, written)
 
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	all.Go(func() { _ = scheduler.New(w, scheduler.Options{}).Run(ctx) })
 	all.Go(func() {
-		if err := tell(ctx, view, set); err != nil {
+		if err := tell(ctx, view, clients); err != nil {
 			fmt.Println(err)
 		}
 	})
@@ -88,14 +88,14 @@ func Example_interestRun() {
 	// [1 0 1 6 1 0 0 0 0 0 0 0 232 3 0 0 0 0 0 0 9]
 }
 
-func connect(set *interest.Set, ship handle.Handle, conn io.Writer) *interest.View {
-	return set.Open(interest.Viewer{Entity: ship, Radius: 50, Write: func(packet []byte) {
+func connect(clients *interest.Clients, ship handle.Handle, conn io.Writer) *interest.Client {
+	return clients.Open(interest.ClientOptions{Entity: ship, Radius: 50, Write: func(packet []byte) {
 		_, _ = conn.Write(packet)
 	}})
 }
 
-func tell(ctx context.Context, view *world.View, set *interest.Set) error {
-	return set.Run(ctx, view, 0, 2, nil)
+func tell(ctx context.Context, view *world.View, clients *interest.Clients) error {
+	return clients.Run(ctx, view, 0, 2, nil)
 }
 
 func appendPosition(dst []byte, p *Position) []byte {
@@ -105,34 +105,34 @@ func appendPosition(dst []byte, p *Position) []byte {
 
 func appendHull(dst []byte, h *Hull) []byte { return binary.AppendUvarint(dst, uint64(h.Points)) }
 
-func update(view *world.View, set *interest.Set) error {
+func update(view *world.View, clients *interest.Clients) error {
 	frame, err := view.Now() // View.Capture, while the world ticks
 	if err != nil {
 		return err
 	}
 	defer frame.Release()
-	set.Update(frame, 2, send)
+	clients.Update(frame, 2, send)
 	return nil
 }
 
-func send(v *interest.View, p *interest.Packet) {
+func send(c *interest.Client, p *interest.Packet) {
 	for _, l := range p.Leaves {
-		fmt.Printf("%v: %d goes, gone %v\n", v.Client(), l.Slot, l.Gone)
+		fmt.Printf("%v: %d goes, gone %v\n", c.User(), l.Slot, l.Gone)
 	}
 	for _, r := range p.Rows {
 		does := "changes"
 		if r.Enter {
 			does = "comes"
 		}
-		fmt.Printf("%v: %d %s, columns %b, %d bytes\n", v.Client(), r.Slot, does, r.Columns, len(r.Bytes))
+		fmt.Printf("%v: %d %s, columns %b, %d bytes\n", c.User(), r.Slot, does, r.Columns, len(r.Bytes))
 	}
 }
 
 const cloaked = world.Flags(1)
 
 // cloaks hides ships with a cloak from all but themselves.
-func cloaks(f *world.Frame) func(*interest.View, handle.Handle) bool {
-	return func(v *interest.View, h handle.Handle) bool {
-		return f.Flags(h)&cloaked != 0 && v.Viewer().Entity != h
+func cloaks(f *world.Frame) func(*interest.Client, handle.Handle) bool {
+	return func(c *interest.Client, h handle.Handle) bool {
+		return f.Flags(h)&cloaked != 0 && c.Options().Entity != h
 	}
 }

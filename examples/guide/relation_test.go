@@ -30,8 +30,9 @@ func Example_hierarchy() {
 
 	read := aboard.Read(w)
 	tons := 0
-	for _, weight := range hierarchy.With(read.Each(ship), world.Read[Weight](w)) {
-		tons += weight.Tons
+	weights := world.Read[Weight](w)
+	for crate := range read.Each(ship) {
+		tons += weights.Get(crate).Tons
 	}
 	fmt.Println(read.Count(ship), "crates of", tons, "tons;", read.Parent(tea) == ship)
 

@@ -75,7 +75,7 @@ func Example_flag() {
 	port, _ := w.OpenPort()
 
 	const burning world.Flags = 1 << 0
-	_ = world.Flag(port, h, burning)
+	_ = world.AddFlags(port, h, burning)
 	fmt.Println(world.FlagsOf(port, h)&burning != 0)
 	w.Refresh()
 	fmt.Println(world.FlagsOf(port, h)&burning != 0, w.Query(world.WithFlags(w, burning)).Count())

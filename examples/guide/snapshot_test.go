@@ -74,7 +74,7 @@ func olderGame() []byte {
 	world.Register[Paint](w, "paint")
 	_, _ = world.NewBundle[creature](w).Create(w, creature{OldHealth{70, 100}, OldMood{"calm"}, Paint{}})
 	var file bytes.Buffer
-	_ = snapshot.Save(&file, w, snapshot.Options{})
+	_ = snapshot.Write(&file, w, snapshot.Options{})
 	return file.Bytes()
 }
 
@@ -140,7 +140,7 @@ func Example_split() {
 	world.Register[OldShip](olds, "ship")
 	_, _ = world.NewBundle[struct{ OldShip }](olds).Create(olds, struct{ OldShip }{OldShip{70, 3}})
 	var file bytes.Buffer
-	_ = snapshot.Save(&file, olds, snapshot.Options{})
+	_ = snapshot.Write(&file, olds, snapshot.Options{})
 	w := world.MustNew(world.Options{})
 
 	old := world.Register[OldShip](w, "ship")
@@ -180,7 +180,7 @@ func Example_capture() {
 		captured, failed = snapshot.Capture(w, snapshot.Options{Scheduler: s})
 	})
 	if err = errors.Join(err, failed); err == nil {
-		_, err = dir.Write(captured)
+		_, err = dir.SaveCaptured(captured)
 		captured.Release()
 	}
 	found, _ := dir.Newest()
@@ -259,7 +259,7 @@ func Example_text() {
 	h, _ := creatures.Create(w, creature{Health{70, 100, 0}, Mood{true}})
 
 	var file, lines, again bytes.Buffer
-	_ = snapshot.Save(&file, w, snapshot.Options{})
+	_ = snapshot.Write(&file, w, snapshot.Options{})
 	_, err := text.Export(&file, &lines, snapshot.Options{})
 	fmt.Println(err)
 

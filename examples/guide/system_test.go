@@ -101,7 +101,7 @@ func Example_order() {
 	s.MustAdd("sail", Sail)
 	s.MustAdd("drift", Drift, scheduler.Before("sail"))
 	s.MustAdd("blow", Blow, scheduler.Global(), scheduler.In(scheduler.PreUpdate))
-	plan, _ := s.Plan()
+	plan, _ := s.Schedule()
 	fmt.Print(plan)
 	// Output:
 	// 1. blow (PreUpdate; once per tick)

@@ -45,7 +45,7 @@ func Example_turns() {
 
 	all, _ := thinkers.AppendN(nil, w, 100, nil)
 	for _, h := range all[:60] {
-		_ = world.Flag(w, h, asleep)
+		_ = world.AddFlags(w, h, asleep)
 	}
 	_ = s.Step(context.Background())
 	_ = s.Step(context.Background())

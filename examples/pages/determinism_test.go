@@ -30,7 +30,7 @@ func newSeas(workers int) (*scheduler.Scheduler, *state.Hasher) {
 		Append: func(dst []byte, m *Motto) []byte { return append(dst, m.Text...) },
 	})
 	hasher := state.NewHasher(w, codecs)
-	hasher.Also("systems", s.AppendState) // which are enabled, where the game changes that
+	hasher.Add("systems", s.AppendState) // which are enabled, where the game changes that
 	return s, hasher
 }
 

@@ -28,8 +28,10 @@ func Weigh(inventory *hierarchy.Relation) func(b *world.Build) func(*world.Conte
 				burdens := burden.Slice(ch)
 				for i := range burdens {
 					sum := 0
-					for _, w := range hierarchy.WithForeign(bags.DepthFirst(ch.Handle(i)), weight) {
-						sum += w.Kilos
+					for item := range bags.DepthFirst(ch.Handle(i)) {
+						if w, ok := weight.Get(item); ok {
+							sum += w.Kilos
+						}
 					}
 					burdens[i].Kilos = sum
 				}
@@ -73,17 +75,17 @@ func Example_hierarchy() {
 	port, _ := w.OpenPort() // any goroutine, at any time
 	var done world.Completion
 	_ = port.Destroy(bag)
-	_ = inventory.Transfer(port.Notify(&done), cheese, bag, hero, -1) // to the first free place
+	_ = inventory.PutFrom(port.Notify(&done), cheese, bag, hero, hierarchy.Free)
 
 	_ = s.Step(context.Background())
 	fmt.Println(done.Outcome(), port.Alive(bag), port.Alive(cheese))
 	_ = s.Step(context.Background())
 	fmt.Println(world.Read[Burden](w).Get(hero).Kilos, "kilos")
 
-	_ = inventory.Transfer(port.Notify(&done), sword, handle.None, guild, -1) // it is not nobody's
+	_ = inventory.PutFrom(port.Notify(&done), sword, handle.None, guild, hierarchy.Free) // it is not nobody's
 	_ = s.Step(context.Background())
-	for _, refused := range bags.Refused() {
-		fmt.Println(done.Outcome(), refused.Entity == sword, refused.Err)
+	for _, c := range bags.Conflicts() {
+		fmt.Println(done.Outcome(), c.Entity == sword, c.Err)
 	}
 	// Output:
 	// 40 1 true

@@ -80,10 +80,10 @@ type zone struct {
 	player   *world.Component[Player]
 	login    *world.Func[string]
 	view     *world.View
-	views    *interest.Set
+	clients  *interest.Clients
 	db       *sql.DB
 	online   sync.Map     // the names of clients
-	clients  sync.RWMutex // each holds it for reading
+	sessions sync.RWMutex // each holds it for reading
 }
 
 func main() {
@@ -139,13 +139,13 @@ func (z *zone) run(ctx context.Context, l net.Listener, dir string) error {
 	server := http.Server{Handler: mux, ReadHeaderTimeout: patience,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	go func() { fail(server.Serve(l)) }()
-	go func() { fail(z.views.Run(ctx, z.view, 0, runtime.GOMAXPROCS(0), nil)) }()
+	go func() { fail(z.clients.Run(ctx, z.view, 0, runtime.GOMAXPROCS(0), nil)) }()
 	fail(z.systems.Run(ctx))
 	late, done := context.WithTimeout(context.Background(), patience)
 	defer done()
 	err = errors.Join(server.Close(), pool.Close(late), z.systems.Step(late), store.Close(), z.db.Close())
-	z.world.Close()  // clients that wait for a tick go on
-	z.clients.Lock() // once they have all gone; from now on it lets nobody in
+	z.world.Close()   // clients that wait for a tick go on
+	z.sessions.Lock() // once they have all gone; from now on it lets nobody in
 	if why := context.Cause(ctx); !errors.Is(why, context.Canceled) {
 		err = errors.Join(why, err)
 	}
@@ -154,10 +154,10 @@ func (z *zone) run(ctx context.Context, l net.Listener, dir string) error {
 
 // play serves a client. Each message of it is a Goal.
 func (z *zone) play(rw http.ResponseWriter, r *http.Request) {
-	if !z.clients.TryRLock() {
+	if !z.sessions.TryRLock() {
 		return // run has closed the connection
 	}
-	defer z.clients.RUnlock()
+	defer z.sessions.RUnlock()
 	conn, err := websocket.Accept(rw, r, nil) // not of a page of another origin
 	if err != nil {
 		return // it has answered
@@ -189,12 +189,12 @@ func (z *zone) session(conn *websocket.Conn, name string) error {
 	}
 	defer func() { _ = port.Within(ctx).Destroy(me) }() // it waits if the queue is full
 	_ = z.login.Call(port, me, name)                    // it has room for that
-	view := z.views.Open(interest.Viewer{Entity: me, Radius: sight, Margin: 5, Bytes: packetMax, Write: func(packet []byte) {
+	client := z.clients.Open(interest.ClientOptions{Entity: me, Radius: sight, Margin: 5, Bytes: packetMax, Write: func(packet []byte) {
 		late, done := context.WithTimeout(ctx, patience)
 		defer done()
 		_ = conn.Write(late, websocket.MessageBinary, packet) // if it fails, it closes the connection
 	}})
-	defer view.Close()
+	defer client.Close()
 	for {
 		var goal Goal
 		_, m, err := conn.Read(ctx)
@@ -226,7 +226,7 @@ func newZone() (*zone, error) {
 	all := near.New(w, at, space, alive)
 	players := near.New(w, at, space, alive, world.With[Player](w))
 	monsters := near.New(w, at, space, alive, world.With[Monster](w))
-	z.views = interest.New(w, all, interest.Options{}, interest.Encode(appendPosition), interest.Encode(appendHealth),
+	z.clients = interest.New(w, all, interest.Options{}, interest.Encode(appendPosition), interest.Encode(appendHealth),
 		interest.Encode(appendMonster), interest.Encode(appendPlayer))
 
 	scored := world.RegisterMessage[async.Result[int]](w, "scored")
@@ -234,7 +234,7 @@ func newZone() (*zone, error) {
 		err = z.db.QueryRowContext(ctx, `INSERT INTO players VALUES (?, ?) ON CONFLICT DO
 			UPDATE SET score = max(score, excluded.score) RETURNING score`, p.Name, p.Score).Scan(&score)
 		return score, err
-	}, async.Options{Again: true}) // it may run twice without harm
+	}, async.Options{Rerun: true}) // it may run twice without harm
 	z.login = world.RegisterFunc(w, "login", func(self *world.EntityContext, name string) {
 		_, _ = best.Go(self, self.Handle(), Player{Name: name})
 	})
@@ -248,7 +248,7 @@ func newZone() (*zone, error) {
 	hit := world.RegisterFunc(w, "hit", func(self *world.EntityContext, by Hit) {
 		h := health.Write(self)
 		if h.Points > 0 && h.Points <= by.Points {
-			_ = world.Flag(self, self.Handle(), dead)
+			_ = world.AddFlags(self, self.Handle(), dead)
 			_, _ = rise.After(self, self.Handle(), int(5*time.Second/tick), Rise{})
 			_ = killed.Call(self, by.By, self.Handle())
 		}
@@ -282,7 +282,7 @@ func live(b *world.Build) func(*world.Context) {
 	return func(c *world.Context) {
 		for _, m := range rises.All() {
 			health.Get(m.To).Points = health.Get(m.To).Max
-			_ = world.Unflag(c, m.To, dead)
+			_ = world.RemoveFlags(c, m.To, dead)
 		}
 		for _, m := range scores.All() { // also those of victims
 			if p := players.Get(m.To); p != nil {

@@ -163,7 +163,7 @@ func TestLate(t *testing.T) {
 	<-joined // on a busy machine it takes a while until the zone runs
 	time.Sleep(200 * time.Millisecond)
 	s.stop()
-	if s.clients.TryRLock() {
+	if s.sessions.TryRLock() {
 		t.Error("the zone has ended, and lets clients in")
 	}
 	all.Wait()

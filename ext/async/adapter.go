@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
@@ -81,8 +83,8 @@ func (h *home[A, R]) dropDead(owner func(handle.Handle) int32) {
 // adapter is a Call as the world sees it. It keeps its methods out of the exported ones of Call.
 type adapter[A, R any] struct{ *Call[A, R] }
 
-// Name returns the label.
-func (a adapter[A, R]) Name() string { return a.label }
+// Name returns the name.
+func (a adapter[A, R]) Name() string { return a.name }
 
 // attached returns the Pool of the Call.
 func (a adapter[A, R]) attached() *Pool { return a.pool }
@@ -101,7 +103,7 @@ func (a adapter[A, R]) attach(p *Pool) {
 		}
 		h.Each(i, func(_ int, id wheel.ID) {
 			if !fresh[id] {
-				a.push(h, id, !a.options.Again)
+				a.push(h, id, !a.options.Rerun)
 			}
 		})
 	}
@@ -167,18 +169,18 @@ func (a adapter[A, R]) Deliver(shard int) {
 
 // Measure reports how many asks have no result yet.
 func (a adapter[A, R]) Measure(add func(extend.Measured)) {
-	add(extend.Measured{Name: "atoll_async_pending", Help: "Asks of work outside that have no result yet.", Of: a.label, Value: float64(a.Len())})
+	add(extend.Measured{Name: "atoll_async_pending", Help: "Asks of work outside that have no result yet.", Of: a.name, Value: float64(a.Len())})
 }
 
 // coded shows the state of a Call.
 type coded[A, R any] struct {
 	*Call[A, R]
-	form extend.Form // of the arguments
+	form form.Form // of the arguments
 }
 
-// Coded returns what shows the state, with the arguments by a *state.Codecs.
-func (a adapter[A, R]) Coded(codecs any, toRead bool) (any, error) {
-	form, err := extend.FormOf(codecs, reflect.TypeFor[A](), toRead)
+// Coded returns what shows the state, with the arguments by codecs.
+func (a adapter[A, R]) Coded(codecs *form.Codecs, toRead bool) (any, error) {
+	form, err := codecs.Form(reflect.TypeFor[A](), toRead)
 	return coded[A, R]{a.Call, form}, err
 }
 
@@ -209,14 +211,14 @@ func (c coded[A, R]) AppendSaved(dst []byte) []byte {
 // would not know of it.
 func (c coded[A, R]) LoadSaved(src []byte) error {
 	if c.pool != nil && !c.pool.isClosed() {
-		return fmt.Errorf("async: %q has a Pool already; close the Pool, and attach one after the load", c.label)
+		return fmt.Errorf("async: %q has a Pool already; close the Pool, and attach one after the load", c.name)
 	}
 	x := extend.Cursor{Rest: src}
 	if shape := x.Text(); x.Err == nil && shape != c.form.Shape() {
-		return fmt.Errorf("async: the arguments of %q were saved as %s, and are %s now; keep their type as it was", c.label, shape, c.form.Shape())
+		return fmt.Errorf("async: the arguments of %q were saved as %s, and are %s now; keep their type as it was", c.name, shape, c.form.Shape())
 	}
 	if homes := x.Int(); x.Err == nil && homes != len(c.homes) {
-		return fmt.Errorf("async: %q has %d wheels, and was saved with %d (%w)", c.label, len(c.homes), homes, extend.ErrImage)
+		return fmt.Errorf("async: %q has %d wheels, and was saved with %d (%w)", c.name, len(c.homes), homes, extend.ErrImage)
 	}
 	for i := range c.homes {
 		h := &c.homes[i]
@@ -224,7 +226,7 @@ func (c coded[A, R]) LoadSaved(src []byte) error {
 			return c.form.Read(src, mem.CellOf(h.args.At(index)))
 		})
 		if err != nil {
-			return fmt.Errorf("async: %q, wheel %d: %w", c.label, i, err)
+			return fmt.Errorf("async: %q, wheel %d: %w", c.name, i, err)
 		}
 		h.fresh = h.fresh[:0]
 		h.Each(i, func(index int, id wheel.ID) {
@@ -232,7 +234,7 @@ func (c coded[A, R]) LoadSaved(src []byte) error {
 				h.fresh = append(h.fresh, id)
 			}
 			if h.At(index).Period != 0 {
-				x.Err = fmt.Errorf("async: %q, wheel %d: an ask is there that repeats (%w)", c.label, i, extend.ErrImage)
+				x.Err = fmt.Errorf("async: %q, wheel %d: an ask is there that repeats (%w)", c.name, i, extend.ErrImage)
 			}
 		})
 	}

@@ -30,10 +30,10 @@ type Options struct {
 	// Ticks is after how many ticks an ask times out: from 2, since a result takes as long, to 2³⁰.
 	// Default: 600.
 	Ticks int
-	// Again says that the function may run twice for one ask: it only reads, say, or writes
+	// Rerun says that the function may run twice for one ask: it only reads, say, or writes
 	// the same the second time. If the process dies, or the Pool is closed, before there is a
-	// result, the next Pool runs it again. Without Again the result is Lost then.
-	Again bool
+	// result, the next Pool runs it again. Without Rerun the result is Lost then.
+	Rerun bool
 }
 
 const (
@@ -45,13 +45,13 @@ const (
 )
 
 // validate fills in the defaults. It panics for options out of range.
-func (o Options) validate(label string) Options {
+func (o Options) validate(of string) Options {
 	limit := func(name string, v *int, def, least, most int) {
 		if *v == 0 {
 			*v = def
 		}
 		if *v < least || *v > most {
-			panic(fmt.Sprintf("async: Options.%s of %q is %d; want %d to %d, or 0 for %d", name, label, *v, least, most, def))
+			panic(fmt.Sprintf("async: Options.%s of %q is %d; want %d to %d, or 0 for %d", name, of, *v, least, most, def))
 		}
 	}
 	limit("Pending", &o.Pending, pendingDefault, 1, pendingMost)
@@ -68,7 +68,7 @@ const (
 	Failed                 // the function has returned an error; or PoolOptions.Gate has, and the function was not called
 	Panicked               // the function has panicked, or ended its goroutine
 	TimedOut               // there is no result after Options.Ticks; the function may still run
-	Lost                   // the world had no Pool, or lost it, and Options.Again is not set; the function may have run
+	Lost                   // the world had no Pool, or lost it, and Options.Rerun is not set; the function may have run
 	statuses
 )
 
@@ -106,7 +106,7 @@ func init() { mem.Single[ID]() }
 type Call[A, R any] struct {
 	w       *world.World
 	engine  *engine.World
-	label   string
+	name    string
 	options Options
 	run     func(context.Context, A) (R, error)
 	homes   []home[A, R]
@@ -119,25 +119,25 @@ type Call[A, R any] struct {
 }
 
 // New makes a function a Call of the world: its results are sent as m. Errors, logs and snapshots
-// use the label. Several Calls may share one m.
+// use the name. Several Calls may share one m.
 //
 // run is called on any goroutine of a Pool, on several at the same time. It must not touch the
 // world except through a port of its own. It must not write what args point to. ctx ends when the
 // ask has timed out, when the Pool gives up, and within 64 ticks after the death of the entity, or
 // more if over 4,096 asks of the shard are under way. What the function returns then is dropped.
 //
-// The world must be idle and, if it is to be loaded, new. New panics for a label that is empty or
+// The world must be idle and, if it is to be loaded, new. New panics for a name that is empty or
 // taken, a nil m or run, an R larger than world.Options.QueueBytes, and options out of range.
-func New[A, R any](w *world.World, label string, m *world.Message[Result[R]], run func(ctx context.Context, args A) (R, error), o Options) *Call[A, R] {
+func New[A, R any](w *world.World, name string, m *world.Message[Result[R]], run func(ctx context.Context, args A) (R, error), o Options) *Call[A, R] {
 	d := engine.Of(w)
-	d.MustName("async.New", label)
+	d.MustName("async.New", name)
 	switch {
 	case m == nil:
-		panic(fmt.Sprintf("async: New of %q with a nil Message; pass one of world.RegisterMessage", label))
+		panic(fmt.Sprintf("async: New of %q with a nil Message; pass one of world.RegisterMessage", name))
 	case run == nil:
-		panic(fmt.Sprintf("async: New of %q with a nil function; pass one to call", label))
+		panic(fmt.Sprintf("async: New of %q with a nil function; pass one to call", name))
 	}
-	c := &Call[A, R]{w: w, engine: d, label: label, options: o.validate(label), run: run, homes: make([]home[A, R], w.Shards()+1), of: mem.TypeOf[A]()}
+	c := &Call[A, R]{w: w, engine: d, name: name, options: o.validate(name), run: run, homes: make([]home[A, R], w.Shards()+1), of: mem.TypeOf[A]()}
 	for _, x := range d.Survey().Extensions() {
 		if other, ok := x.(attachable); ok {
 			c.pool = other.attached()
@@ -154,9 +154,9 @@ func New[A, R any](w *world.World, label string, m *world.Message[Result[R]], ru
 		}
 		return wheel.Gone
 	}
-	c.answers = engine.NewDirect(d, label, c.answer)
+	c.answers = engine.NewDirect(d, name, c.answer)
 	if n, most := c.answers.Bytes(), w.Options().QueueBytes; n > uint64(most) {
-		panic(fmt.Sprintf("async: a result of %q takes %d bytes, and no port sends more than world.Options.QueueBytes = %d; raise that, or return a pointer", label, n, most))
+		panic(fmt.Sprintf("async: a result of %q takes %d bytes, and no port sends more than world.Options.QueueBytes = %d; raise that, or return a pointer", name, n, most))
 	}
 	d.ExtendLate(adapter[A, R]{c})
 	d.OnClose(func() {
@@ -175,12 +175,12 @@ func New[A, R any](w *world.World, label string, m *world.Message[Result[R]], ru
 // is not alive. Go panics for a *world.Port, which must send a world.Func that calls Go. Once warm
 // it does not allocate.
 func (c *Call[A, R]) Go(by world.Actor, to handle.Handle, args A) (ID, error) {
-	at, err := c.engine.Acts(by, c.label, "Call.Go")
+	at, err := c.engine.Acts(by, c.name, "Call.Go")
 	switch {
 	case err != nil:
 		return None, err
 	case at == engine.ByPort:
-		panic(fmt.Sprintf("async: Call.Go of %q by a *world.Port; call a world.Func that does it", c.label))
+		panic(fmt.Sprintf("async: Call.Go of %q by a *world.Port; call a world.Func that does it", c.name))
 	}
 	idle := at == engine.ByWorld
 	if idle {
@@ -255,7 +255,7 @@ func (c *Call[A, R]) do(ctx context.Context, p *Pool, t *task, args A, lost bool
 		return value, Done
 	}
 	if ctx.Err() == nil {
-		p.log("a function has failed", c.label, err)
+		p.log("a function has failed", c.name, err)
 	}
 	return value, Failed
 }

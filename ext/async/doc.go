@@ -14,5 +14,5 @@
 // Results arrive as requests of ports do, so a log has them, and a replay makes no calls. A world
 // acts outside only while it has a Pool. Forks and replays are new worlds without one, so their
 // asks time out. If a world is given another Pool, it runs again what was under way if
-// Options.Again says so; otherwise the result is Lost.
+// Options.Rerun says so; otherwise the result is Lost.
 package async

@@ -43,7 +43,7 @@ func openBank(t *testing.T, path string, again, gate bool, f func(ctx context.Co
 	world.Register[Account](w, "account")
 	holders := world.NewBundle[holder](w)
 	m := world.RegisterMessage[async.Result[int]](w, "done")
-	x := &bank{World: w, call: async.New(w, "pay", m, f, async.Options{Ticks: 30, Again: again})}
+	x := &bank{World: w, call: async.New(w, "pay", m, f, async.Options{Ticks: 30, Rerun: again})}
 	x.s = scheduler.New(w, scheduler.Options{Workers: 2})
 	x.s.MustAdd("account", func(b *world.Build) func(*world.Context) {
 		in, accounts := world.Receive[async.Result[int]](b), world.Write[Account](b)
@@ -72,7 +72,7 @@ func openBank(t *testing.T, path string, again, gate bool, f func(ctx context.Co
 		}
 	})
 	var err error
-	x.store, err = durable.Open(t.Context(), path, w, x.s, durable.Options{Every: -1, New: func(w *world.World) error {
+	x.store, err = durable.Open(t.Context(), path, w, x.s, durable.Options{Interval: -1, New: func(w *world.World) error {
 		return holders.CreateN(w, 4, nil)
 	}})
 	require.NoError(t, err)

@@ -132,7 +132,7 @@ func ExampleAttach() {
 	path, _ := os.MkdirTemp("", "async")
 	defer func() { _ = os.RemoveAll(path) }()
 	ctx := context.Background()
-	x := newServer(rows, async.Options{Again: true})
+	x := newServer(rows, async.Options{Rerun: true})
 	store, _ := durable.Open(ctx, path, x.World, x.s, durable.Options{})
 	pool, err := async.Attach(x.World, async.PoolOptions{Workers: 4, Gate: store.Wait})
 	fmt.Println(err)

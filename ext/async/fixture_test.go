@@ -194,7 +194,7 @@ func (g *game) hash() state.Hash {
 func (g *game) save() []byte {
 	g.t.Helper()
 	var b bytes.Buffer
-	require.NoError(g.t, snapshot.Save(&b, g.World, snapshot.Options{Scheduler: g.s}))
+	require.NoError(g.t, snapshot.Write(&b, g.World, snapshot.Options{Scheduler: g.s}))
 	return b.Bytes()
 }
 

@@ -65,7 +65,7 @@ func TestSavedBeforeTick(t *testing.T) {
 		require.NoError(t, err)
 	}
 	var saved bytes.Buffer
-	require.NoError(t, snapshot.Save(&saved, x.World, snapshot.Options{Scheduler: x.s}))
+	require.NoError(t, snapshot.Write(&saved, x.World, snapshot.Options{Scheduler: x.s}))
 	y := newSparks()
 	require.NoError(t, snapshot.Load(&saved, y.World, snapshot.Options{Scheduler: y.s}))
 	for tick := range 6 {

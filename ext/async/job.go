@@ -52,7 +52,7 @@ func (j *job[A, R]) run(ctx context.Context, p *Pool, port *world.Port) {
 			if v == nil {
 				v = "it has ended its goroutine"
 			}
-			p.log("a function has panicked", j.call.label, fmt.Errorf("%v", v), "stack", string(debug.Stack()))
+			p.log("a function has panicked", j.call.name, fmt.Errorf("%v", v), "stack", string(debug.Stack()))
 		}
 		j.send(p, port, a)
 	}()
@@ -67,7 +67,7 @@ func (j *job[A, R]) send(p *Pool, port *world.Port, a answer[R]) {
 	}
 	c := j.call
 	if err := c.answers.SendShard(port.Within(p.room), c.shardOf(a.ID), a); err != nil && p.ctx.Err() == nil {
-		p.log("a result cannot be sent, so the ask will time out, or be Lost or run again with another Pool", c.label, err)
+		p.log("a result cannot be sent, so the ask will time out, or be Lost or run again with another Pool", c.name, err)
 	}
 }
 

@@ -49,7 +49,7 @@ func TestModel(t *testing.T) {
 func runModel(t *testing.T, seed uint64) {
 	dice := rand.New(rand.NewPCG(seed, 2))
 	shards, again := 1+dice.IntN(4), dice.IntN(2) == 0
-	options := async.Options{Ticks: modelTicks, Again: again}
+	options := async.Options{Ticks: modelTicks, Rerun: again}
 	var o outside
 	newOne := func(workers int) *game { return newGame(t, shards, workers, options, o.run) }
 	act := func(g *game, orders func() [][]order) {

@@ -63,7 +63,7 @@ type attachable interface {
 
 // Attach gives the world a Pool, which runs what Calls ask for from the next tick on. Asks that
 // were made in ticks without one, or were under way when the last Pool was closed or the process
-// died, are run again or Lost, as Options.Again says. Attach when the world is complete: after
+// died, are run again or Lost, as Options.Rerun says. Attach when the world is complete: after
 // snapshot.Load or durable.Open, since no log can be played while ports are open, and before its
 // first tick. Close the Pool after the last tick, before durable.Store.Close.
 //
@@ -297,8 +297,8 @@ func (p *Pool) hasEnded(t *task) bool {
 }
 
 // log logs what has gone wrong, except the end of the Pool.
-func (p *Pool) log(what, label string, err error, values ...any) {
+func (p *Pool) log(what, name string, err error, values ...any) {
 	if !errors.Is(err, world.ErrClosed) {
-		aside.Log(p.o.Logger, slog.LevelError, "async: "+what, append([]any{"call", label, "error", err}, values...)...)
+		aside.Log(p.o.Logger, slog.LevelError, "async: "+what, append([]any{"call", name, "error", err}, values...)...)
 	}
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestAgain runs what was under way when the Pool was closed again, or says that it is lost.
-func TestAgain(t *testing.T) {
+// TestRerun runs what was under way when the Pool was closed again, or says that it is lost.
+func TestRerun(t *testing.T) {
 	for _, again := range []bool{true, false} {
 		var gate atomic.Bool
 		var calls atomic.Int32
-		g := newGame(t, 2, 2, async.Options{Again: again}, func(ctx context.Context, x Ask) (Reply, error) {
+		g := newGame(t, 2, 2, async.Options{Rerun: again}, func(ctx context.Context, x Ask) (Reply, error) {
 			calls.Add(1)
 			if !gate.Load() {
 				<-ctx.Done()

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/ext/async"
@@ -21,7 +23,7 @@ import (
 
 // saved returns what saves and loads the asks of a game.
 func (g *game) saved() extend.Saved {
-	x, err := extend.StateOf(engine.Of(g.World).Survey().Extensions()[0], (*state.Codecs)(nil), true)
+	x, err := form.StateOf(engine.Of(g.World).Survey().Extensions()[0], nil, true)
 	require.NoError(g.t, err)
 	return x.(extend.Saved)
 }
@@ -38,7 +40,7 @@ func TestHostile(t *testing.T) {
 	}
 	whole, image := g.saved().AppendSaved(nil), g.save()
 	try := func(body []byte) {
-		x := newGame(t, 1, 1, async.Options{Ticks: 50, Again: true}, o.run)
+		x := newGame(t, 1, 1, async.Options{Ticks: 50, Rerun: true}, o.run)
 		if x.saved().LoadSaved(body) == nil {
 			x.saved().AppendSaved(nil)
 			_ = x.hash()
@@ -92,7 +94,7 @@ func TestNotTheSame(t *testing.T) {
 // TestFork goes on without what is outside, until the fork is given a Pool of its own.
 func TestFork(t *testing.T) {
 	var o outside
-	options := async.Options{Ticks: 20, Again: true}
+	options := async.Options{Ticks: 20, Rerun: true}
 	g := newGame(t, 3, 2, options, o.run)
 	p := g.attach(async.PoolOptions{})
 	h := g.create(1)
@@ -196,7 +198,7 @@ func TestNeedsCodec(t *testing.T) {
 	async.New(w, "calls", m, func(context.Context, func()) (int, error) { return 0, nil }, async.Options{})
 	_, err := state.StateHash(w, nil)
 	require.ErrorIs(t, err, state.ErrNoCodec)
-	require.ErrorIs(t, snapshot.Save(new(bytes.Buffer), w, snapshot.Options{}), state.ErrNoCodec)
+	require.ErrorIs(t, snapshot.Write(new(bytes.Buffer), w, snapshot.Options{}), state.ErrNoCodec)
 
 	w = world.MustNew(world.Options{})
 	of := world.RegisterMessage[async.Result[func()]](w, "function")

@@ -111,7 +111,7 @@ var defaultClasses = func() classes {
 }()
 
 // classes returns the sizes of buckets. It panics if they are not ascending.
-func (t *TreeOptions) classes() classes {
+func (t *Memory) classes() classes {
 	if t.Buckets == nil {
 		return defaultClasses
 	}
@@ -227,7 +227,7 @@ func (t *tree) chain(at, class int) {
 // move copies the buckets to an arena that is the only one afterwards, one after the other in the
 // order of the lists. A slice of the old memory keeps its contents.
 func (t *tree) move(to []word) {
-	t.touchBuckets()
+	t.changes = nil
 	for n := range uint32(len(t.owners)) {
 		l := t.list(n)
 		if class := l.class(); class != noBucket {

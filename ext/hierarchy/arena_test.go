@@ -13,7 +13,7 @@ import (
 // TestGrowthCopiesNothing: lists stay where they are while others come, small and large ones.
 func TestGrowthCopiesNothing(t *testing.T) {
 	const lists = 2000
-	x := hierarchy.NewTree(hierarchy.TreeOptions{})
+	x := hierarchy.NewTree(hierarchy.Memory{})
 	at := map[handle.Handle]*handle.Handle{}
 	for i := range lists {
 		parent := h(i)
@@ -41,7 +41,7 @@ func TestSweep(t *testing.T) {
 	}
 	const lists = 50_000
 	for _, bits := range []uint64{6, 10, 14} {
-		x := hierarchy.NewTree(hierarchy.TreeOptions{})
+		x := hierarchy.NewTree(hierarchy.Memory{})
 		x.ArenaWords(bits)
 		child := lists
 		add := func(parent, n int) {
@@ -117,7 +117,7 @@ func TestSweepEnds(t *testing.T) {
 // are, and whether or not the tree was saved or its memory moved in between.
 func TestLayoutIsNothing(t *testing.T) {
 	for seed := range uint64(iterations(20)) {
-		o := hierarchy.TreeOptions{KeepCapacity: seed%2 == 1, Buckets: []int{1, 2, 3, 4, 12}}
+		o := hierarchy.Memory{KeepCapacity: seed%2 == 1, Buckets: []int{1, 2, 3, 4, 12}}
 		a, b := newPair(t, seed, o, 30), newPair(t, seed, o, 30)
 		b.tree.ArenaWords(4 + (seed+5)%11)
 		for i := range 1000 {

@@ -65,7 +65,7 @@ func bequeath(t *testing.T, rnd *rand.Rand) {
 		w.Refresh()
 		require.NoError(t, r.Verify())
 		var saved bytes.Buffer
-		require.NoError(t, snapshot.Save(&saved, w, snapshot.Options{}))
+		require.NoError(t, snapshot.Write(&saved, w, snapshot.Options{}))
 		to, _, _ := newWorld()
 		require.NoError(t, snapshot.Load(&saved, to, snapshot.Options{}))
 		to.Close()
@@ -75,15 +75,15 @@ func bequeath(t *testing.T, rnd *rand.Rand) {
 
 // TestNumberMax: options have only numbers that a snapshot can have.
 func TestNumberMax(t *testing.T) {
-	for _, o := range []hierarchy.Options{{StepsMax: math.MaxInt32}, {Refusals: math.MaxInt32}, {StepsMax: -1}} {
+	for _, o := range []hierarchy.Options{{StepsMax: math.MaxInt32}, {ConflictsMax: math.MaxInt32}, {StepsMax: -1}} {
 		require.Panics(t, func() { hierarchy.New(world.MustNew(world.Options{}), "under", o) }, "%+v", o)
 	}
 	newWorld := func() *world.World {
 		w := world.MustNew(world.Options{})
-		hierarchy.New(w, "under", hierarchy.Options{StepsMax: math.MaxInt32 - 1, Refusals: math.MaxInt32 - 1})
+		hierarchy.New(w, "under", hierarchy.Options{StepsMax: math.MaxInt32 - 1, ConflictsMax: math.MaxInt32 - 1})
 		return w
 	}
 	var saved bytes.Buffer
-	require.NoError(t, snapshot.Save(&saved, newWorld(), snapshot.Options{}))
+	require.NoError(t, snapshot.Write(&saved, newWorld(), snapshot.Options{}))
 	require.NoError(t, snapshot.Load(&saved, newWorld(), snapshot.Options{}))
 }

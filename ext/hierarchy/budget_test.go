@@ -27,7 +27,7 @@ func TestWorst(t *testing.T) {
 			require.Less(t, x.rel.Steps(), x.rel.Options().StepsMax*2)
 			x.sound()
 			bytes := 0
-			for _, f := range x.read.Refused() {
+			for _, f := range x.read.Conflicts() {
 				bytes += len(f.Path) * 8
 			}
 			require.LessOrEqual(t, bytes, 1024*16*8)
@@ -65,7 +65,7 @@ func TestStepsMax(t *testing.T) {
 	require.Equal(t, world.Applied, other.Outcome())
 	require.Equal(t, h[8], f.read.Parent(h[50]))
 	require.Equal(t, h[60], f.read.Parent(h[61]))
-	all := f.read.Refused()
+	all := f.read.Conflicts()
 	require.Len(t, all, 2)
 	require.Equal(t, "Move", all[0].Change)
 	require.ErrorIs(t, all[1].Err, hierarchy.ErrSteps)
@@ -77,7 +77,7 @@ func TestStepsMax(t *testing.T) {
 	// A climb gives up, and changes nothing.
 	require.NoError(t, f.rel.Move(a, h[50], h[29]))
 	f.Refresh()
-	require.ErrorIs(t, f.read.Refused()[0].Err, hierarchy.ErrSteps)
+	require.ErrorIs(t, f.read.Conflicts()[0].Err, hierarchy.ErrSteps)
 	require.Equal(t, handle.None, f.read.Parent(h[50]))
 	require.NoError(t, f.rel.Move(f.World, h[50], h[29]), "the idle world may")
 	f.sound()
@@ -113,7 +113,7 @@ func TestStepsTogether(t *testing.T) {
 	for _, check := range checks {
 		check()
 	}
-	require.ErrorIs(t, f.read.Refused()[0].Err, hierarchy.ErrSteps)
+	require.ErrorIs(t, f.read.Conflicts()[0].Err, hierarchy.ErrSteps)
 	require.Equal(t, h[3], wide.Read(f.World).Parent(h[50]))
 	require.Equal(t, h[4], f.read.Parent(h[50]))
 	require.NoError(t, f.rel.RemoveChild(a, h[50], hierarchy.Close))
@@ -147,10 +147,10 @@ func TestCyclePath(t *testing.T) {
 
 		require.NoError(t, f.rel.Move(f.port(), h[0], h[n-1]))
 		f.Refresh()
-		require.Equal(t, want, f.read.Refused()[0].Path)
-		require.Equal(t, omitted, f.read.Refused()[0].Omitted)
+		require.Equal(t, want, f.read.Conflicts()[0].Path)
+		require.Equal(t, omitted, f.read.Conflicts()[0].Omitted)
 		f.rel.Resave(t)
-		require.Equal(t, want, f.read.Refused()[0].Path)
-		require.Equal(t, omitted, f.read.Refused()[0].Omitted)
+		require.Equal(t, want, f.read.Conflicts()[0].Path)
+		require.Equal(t, omitted, f.read.Conflicts()[0].Omitted)
 	}
 }

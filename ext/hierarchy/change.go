@@ -119,29 +119,6 @@ func (t *tree) Sort(parent handle.Handle, compare func(a, b handle.Handle) int) 
 	return nil
 }
 
-// SwapPlaces exchanges the contents of two places of a list: children or nothing.
-func (t *tree) SwapPlaces(parent handle.Handle, i, j int) error {
-	number := t.listed(parent)
-	if number == 0 {
-		return ErrAbsent
-	}
-	t.settled(number)
-	items := t.items(number)
-	if min(i, j) < 0 || max(i, j) >= len(items) {
-		return ErrPlace
-	}
-	items[i], items[j] = items[j], items[i]
-	t.touchPlaces(number, i, i+1)
-	t.touchPlaces(number, j, j+1)
-	for _, p := range [...]int{i, j} {
-		if items[p] != handle.None {
-			t.link(items[p], number, p)
-		}
-	}
-	t.trim(number)
-	return nil
-}
-
 // SetPlaces makes the list of an entity a fixed one of n places, or with 0 one that
 // grows and shrinks, as Relation.SetPlaces does.
 func (t *tree) SetPlaces(parent handle.Handle, n int) error {
@@ -175,13 +152,16 @@ func (t *tree) SetPlaces(parent handle.Handle, n int) error {
 	return nil
 }
 
+// Free is a place for Put and PutFrom: the first that is free.
+const Free = -1
+
 // clamp keeps a place within int32. A place out of range remains out of range.
-func clamp(place int) int32 { return int32(min(max(place, -1), placeMax+1)) }
+func clamp(place int) int32 { return int32(min(max(place, Free-1), placeMax+1)) }
 
 // change is a change of the entity that it is applied to or sent with.
 type change struct {
 	to    handle.Handle // the parent, the sibling or the partner
-	from  handle.Handle // the parent that the entity must have; of SwapPlaces the other place
+	from  handle.Handle // the parent that the entity must have
 	place int32
 	op    op
 	gap   Gap // what becomes of the place that the entity leaves
@@ -200,22 +180,19 @@ const (
 	opMove
 	opMoveAt
 	opMoveBefore
-	opMoveAfter
 	opSwap
-	opSwapPlaces
 	opSort // of one child: to its place in the order
 	opSetPlaces
 	opPut
-	opPutFree
-	opTransfer
+	opPutFrom
 	opAdopt // is not sent: AddChild of one that is known to be no ancestor
 )
 
 // String names the op as the method that asks for it.
 func (o op) String() string {
 	return [...]string{
-		"AddChild", "AddChildAt", "Add", "Remove", "RemoveChild", "RemoveHoles", "Move", "MoveAt", "MoveBefore", "MoveAfter",
-		"Swap", "SwapPlaces", "Sort", "SetPlaces", "Put", "PutFree", "Transfer", "adopt",
+		"AddChild", "AddChildAt", "Add", "Remove", "RemoveChild", "RemoveHoles", "Move", "MoveAt", "MoveBefore",
+		"Swap", "Sort", "SetPlaces", "Put", "PutFrom", "adopt",
 	}[o]
 }
 
@@ -230,24 +207,11 @@ func (t *tree) named(err error) error {
 // change makes a change. The path of an ErrCycle is in t.path and t.omitted.
 func (t *tree) change(h handle.Handle, c *change) error {
 	switch c.op {
-	case opAddChild, opMove, opAdopt:
-		return t.insert(h, c, atEnd)
-	case opAddChildAt, opMoveAt:
-		return t.insert(h, c, before)
-	case opMoveBefore, opMoveAfter:
-		return t.insert(h, c, beside)
-	case opPut:
-		return t.insert(h, c, into)
-	case opPutFree:
-		return t.insert(h, c, free)
-	case opTransfer:
-		switch {
-		case t.parent(h) != c.from:
+	case opPutFrom:
+		if t.parent(h) != c.from {
 			return ErrElsewhere
-		case c.place < 0:
-			return t.insert(h, c, free)
 		}
-		return t.insert(h, c, into)
+		return t.insert(h, c)
 	case opRemoveChild:
 		return t.RemoveChild(h, c.gap)
 	case opAdd:
@@ -257,17 +221,13 @@ func (t *tree) change(h handle.Handle, c *change) error {
 	case opSwap:
 		return t.swap(h, c.to)
 	case opSort:
-		if t.parent(h) != c.from {
-			return ErrElsewhere
-		}
-		t.settled(t.own(c.from))
-		return t.SwapPlaces(c.from, t.placeOf(h), int(c.place))
-	case opSwapPlaces:
-		return t.SwapPlaces(h, int(c.place), int(c.from))
+		return t.reorder(h, c.from, int(c.place))
 	case opSetPlaces:
 		return t.SetPlaces(h, int(c.place))
-	default: // opRemoveHoles
+	case opRemoveHoles:
 		return t.RemoveHoles(h)
+	default:
+		return t.insert(h, c)
 	}
 }
 
@@ -305,32 +265,52 @@ func (t *tree) climb(child, parent handle.Handle) error {
 
 // swap exchanges the places of two children.
 func (t *tree) swap(a, b handle.Handle) error {
-	na, nb := t.look(a), t.look(b)
-	la, lb := t.linkOf(na), t.linkOf(nb)
+	nodeA, nodeB := t.look(a), t.look(b)
+	la, lb := t.linkOf(nodeA), t.linkOf(nodeB)
 	switch {
 	case la == 0 || lb == 0:
 		return ErrAbsent
 	case a == b:
 		return nil
 	}
-	if na.hasList() {
+	if nodeA.hasList() {
 		if err := t.climb(a, t.parent(b)); err != nil {
 			return err
 		}
 	}
-	if nb.hasList() {
+	if nodeB.hasList() {
 		if err := t.climb(b, t.parent(a)); err != nil {
 			return err
 		}
 	}
-	ia, ib := t.items(t.number(la)), t.items(t.number(lb))
-	pa, pb := t.placeIn(ia, a, la), t.placeIn(ib, b, lb)
-	t.touchPlaces(t.number(la), pa, pa+1)
-	t.touchPlaces(t.number(lb), pb, pb+1)
-	ia[pa], ib[pb] = b, a
-	t.link(a, t.number(lb), pb)
-	t.link(b, t.number(la), pa)
+	na, nb := t.number(la), t.number(lb)
+	t.exchange(na, t.placeIn(t.items(na), a, la), nb, t.placeIn(t.items(nb), b, lb))
 	return nil
+}
+
+// reorder exchanges a child of a parent with what is at another place of the list.
+func (t *tree) reorder(child, parent handle.Handle, place int) error {
+	number := t.own(parent)
+	if t.parent(child) != parent {
+		return ErrElsewhere
+	}
+	if place < 0 || place >= t.settled(number).places() {
+		return ErrPlace
+	}
+	t.exchange(number, t.placeOf(child), number, place)
+	t.trim(number)
+	return nil
+}
+
+// exchange exchanges the contents of two places, in the same list or in two.
+func (t *tree) exchange(one uint32, i int, other uint32, j int) {
+	a, b := &t.items(one)[i], &t.items(other)[j]
+	t.touchPlaces(one, i, i+1)
+	t.touchPlaces(other, j, j+1)
+	*a, *b = *b, *a
+	if t.link(*b, other, j); *a != handle.None {
+		t.link(*a, one, i)
+	}
 }
 
 // insertMode says where a child is inserted into a list.
@@ -339,15 +319,31 @@ type insertMode uint8
 const (
 	atEnd  insertMode = iota // after the last; in a fixed list, at the first free place
 	before                   // at a place; children from there on move back
-	beside                   // before another child, or with MoveAfter after it
+	beside                   // before another child
 	into                     // into a free place
 	free                     // into the first free place
 )
 
+// where returns where a change inserts its entity.
+func (c *change) where() insertMode {
+	switch c.op {
+	case opAddChildAt, opMoveAt:
+		return before
+	case opMoveBefore:
+		return beside
+	case opPut, opPutFrom:
+		if c.place == Free {
+			return free
+		}
+		return into
+	}
+	return atEnd
+}
+
 // insert makes an entity a child of c.to, or a sibling. The entity leaves its parent, except
 // that AddChild and AddChildAt refuse a child that has a parent.
-func (t *tree) insert(child handle.Handle, c *change, where insertMode) error {
-	parent, gap, adds := c.to, c.gap, c.op <= opAddChildAt
+func (t *tree) insert(child handle.Handle, c *change) error {
+	parent, gap, adds, where := c.to, c.gap, c.op <= opAddChildAt, c.where()
 	if where == beside {
 		if parent = t.parent(c.to); parent == handle.None || child == c.to {
 			return ErrAbsent
@@ -404,9 +400,7 @@ func (t *tree) insert(child handle.Handle, c *change, where insertMode) error {
 		t.settled(number)
 	}
 	if where == beside {
-		if where, place = before, t.placeOf(c.to); c.op == opMoveAfter {
-			place++
-		}
+		where, place = before, t.placeOf(c.to)
 	}
 	t.enter(number, child, where, place)
 	if from != 0 && !inside {
@@ -486,52 +480,6 @@ func (t *tree) enter(number uint32, child handle.Handle, where insertMode, place
 	t.link(child, number, place)
 }
 
-// bequest is what an entity leaves that dies or is removed: the children that live on, at the
-// beginning of its list's bucket, and to whom. The bucket is taken from the list, so that children
-// are neither copied nor noted, and each is linked once, to its new parent.
-//
-//	passOn   while all links are there: who lives on, and the heir
-//	take     the bucket; the children that die are unlinked. The link of the others is out of date
-//	adopt    when all who die are gone: the children go behind the heir's own
-type bequest struct {
-	to    handle.Handle
-	list  uint32
-	class int // of the bucket
-	start int
-	n     int // children
-}
-
-// adopt gives the children to a parent whose list has, or gets, room for all of them. It reports
-// false if it has done nothing. An empty list gets the bucket, unless a sweep empties its arena.
-func (t *tree) adopt(b *bequest) bool {
-	number, err := t.listOf(b.to)
-	if err != nil {
-		return false
-	}
-	l := t.list(number)
-	place, children := l.places(), t.bucket(b.start, b.n)
-	switch {
-	case l.is(fixed):
-		return false
-	case place == 0 && !t.shrinks(b.class, b.n) && !t.arenaAt(b.start).old:
-		t.freeBucket(l)
-		l.setBucket(b.start, b.class)
-		b.class = noBucket
-	case t.makeRoom(number, place+b.n) != nil:
-		return false
-	default:
-		copy(t.bucket(l.start(), place+b.n)[place:], children)
-	}
-	t.touchPlaces(number, place, place+b.n)
-	for i, child := range children {
-		t.link(child, number, place+i)
-	}
-	l.setPlaces(place + b.n)
-	l[listState] += word(b.n) * childOne
-	t.links += b.n
-	return true
-}
-
 // unlinkChildren makes the children of a list roots, and appends those that have children
 // to parents, unless that is nil.
 func (t *tree) unlinkChildren(number uint32, parents *[]handle.Handle) {
@@ -539,14 +487,8 @@ func (t *tree) unlinkChildren(number uint32, parents *[]handle.Handle) {
 		if child == handle.None {
 			continue
 		}
-		at := t.dir.At(child)
-		if n := node(*at); !n.hasList() {
-			t.touchNode(child)
-			*at = 0
-			continue
-		}
 		t.unlink(child)
-		if parents != nil {
+		if parents != nil && t.look(child) != 0 {
 			*parents = append(*parents, child)
 		}
 	}

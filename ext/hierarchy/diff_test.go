@@ -123,7 +123,7 @@ func TestDiffRefuses(t *testing.T) {
 	family := hierarchy.New(f.World, "family", hierarchy.Options{})
 	frame := f.now(f.rel, family)
 	read := f.rel.Read(frame)
-	for _, x := range []*hierarchy.Reader{f.read, hierarchy.NewTree(hierarchy.TreeOptions{}).Read()} {
+	for _, x := range []*hierarchy.Reader{f.read, hierarchy.NewTree(hierarchy.Memory{}).Read()} {
 		const want = "hierarchy: Reader.Diff needs two Readers of frames; pass a world.Frame to Relation.Read"
 		require.PanicsWithValue(t, want, func() { x.Diff(read) })
 		require.PanicsWithValue(t, want, func() { read.Diff(x) })

@@ -13,7 +13,7 @@
 // by requests, which the refresh applies in order, before deaths spread. An idle
 // world changes it at once.
 //
-// A Relation takes little memory, which [TreeOptions] shape:
+// A Relation takes little memory, which [Memory] shape:
 //
 //	node     8 bytes an entity, by handle: version, place, list
 //	list     24 bytes a parent, and 8 for its handle: bucket, number of children

@@ -30,17 +30,16 @@ var (
 	ErrNoPlace = errors.New("hierarchy: no place is free")
 	// ErrFixed is returned when places of a fixed list would have to shift.
 	ErrFixed = errors.New("hierarchy: list has fixed places")
-	// ErrElsewhere is returned by Transfer for an item that is not where it is to
-	// be taken from.
+	// ErrElsewhere is returned by PutFrom for an entity that is not where it is to be taken from.
 	ErrElsewhere = errors.New("hierarchy: is not where it should be taken from")
 	// ErrRoom is returned by a relation with ManualGrowth that has no room left.
 	ErrRoom = errors.New("hierarchy: out of reserved memory")
 	// ErrLimit is returned when a relation has ParentsMax parents, or its buckets take
 	// WordsMax words.
 	ErrLimit = errors.New("hierarchy: a limit of the tree is reached")
-	// ErrVersion is returned when an entity is added while the relation still has an
-	// earlier one of the same slot.
-	ErrVersion = errors.New("hierarchy: the tree still has an earlier entity of this slot")
+	// errVersion says that the tree still has an earlier entity of the same slot, which a relation
+	// never has.
+	errVersion = errors.New("hierarchy: the tree still has an earlier entity of this slot")
 	// ErrSteps is returned when the requests of a port have taken Options.StepsMax steps in this
 	// refresh.
 	ErrSteps = errors.New("hierarchy: the requests of this port took too many steps in this refresh; send this one again after the refresh, or raise Options.StepsMax")

@@ -59,7 +59,7 @@ func ExampleRelation() {
 
 // An inventory: a bag of four places, where the place is meaning. Two players want
 // the same sword; the first gets it, the other is told.
-func ExampleRelation_Transfer() {
+func ExampleRelation_PutFrom() {
 	w, make, name := exampleWorld()
 	inventory := hierarchy.New(w, "inventory", hierarchy.Options{Places: 4, OnParentDeath: hierarchy.Orphan})
 	ann, bob, sword := make("ann"), make("bob"), make("sword")
@@ -67,8 +67,8 @@ func ExampleRelation_Transfer() {
 	first, _ := w.OpenPort()
 	second, _ := w.OpenPort()
 	var done world.Completion
-	_ = inventory.Transfer(first, sword, handle.None, ann, 2) // from nobody, to place 2
-	_ = inventory.Transfer(second.Notify(&done), sword, handle.None, bob, -1)
+	_ = inventory.PutFrom(first, sword, handle.None, ann, 2) // from nobody, to place 2
+	_ = inventory.PutFrom(second.Notify(&done), sword, handle.None, bob, hierarchy.Free)
 	w.Refresh()
 
 	read := inventory.Read(w)
@@ -76,7 +76,7 @@ func ExampleRelation_Transfer() {
 		fmt.Println(place, name(item))
 	}
 	fmt.Println("bob:", done.Outcome())
-	for _, refused := range read.Refused() {
+	for _, refused := range read.Conflicts() {
 		fmt.Println(name(refused.Entity), "to", name(refused.Other)+":", refused.Err)
 	}
 	// Output:
@@ -114,8 +114,10 @@ func ExampleRelation_Read() {
 				loads := load.Slice(ch)
 				for i := range loads {
 					loads[i].Kilos = 0
-					for _, item := range hierarchy.WithForeign(carried.DepthFirst(ch.Handle(i)), weight) {
-						loads[i].Kilos += item.Kilos
+					for item := range carried.DepthFirst(ch.Handle(i)) {
+						if w, ok := weight.Get(item); ok {
+							loads[i].Kilos += w.Kilos
+						}
 					}
 				}
 			}

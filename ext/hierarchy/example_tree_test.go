@@ -1,12 +1,10 @@
 package hierarchy_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
-	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -45,52 +43,6 @@ func ExampleReader() {
 	// hero
 }
 
-// A walk together with a component, of those that have it.
-func ExampleWith() {
-	w := world.MustNew(world.Options{})
-	world.Register[ID](w, "id")
-	world.Register[Weight](w, "weight")
-	things, heavy := world.NewBundle[Thing](w), world.NewBundle[Heavy](w)
-	inventory := hierarchy.New(w, "inventory", hierarchy.Options{})
-
-	bag, _ := things.Create(w, Thing{})
-	feather, _ := things.Create(w, Thing{}) // has no Weight
-	anvil, _ := heavy.Create(w, Heavy{Weight: Weight{90}})
-	_ = inventory.AddChildren(w, bag, feather, anvil)
-	for h, weight := range hierarchy.With(inventory.Read(w).Each(bag), world.Read[Weight](w)) {
-		fmt.Println(h == anvil, weight.Kilos)
-	}
-	// Output: true 90
-}
-
-// In a system the entities of a walk may be in other shards: then what it gets are
-// copies.
-func ExampleWithForeign() {
-	w := world.MustNew(world.Options{Shards: 4})
-	world.Register[ID](w, "id")
-	world.Register[Weight](w, "weight")
-	heavy := world.NewBundle[Heavy](w)
-	inventory := hierarchy.New(w, "inventory", hierarchy.Options{})
-	all, _ := heavy.AppendN(nil, w, 5, func(i int, v *Heavy) { v.Kilos = i }) // in all four shards
-	_ = inventory.AddChildren(w, all[0], all[1:]...)
-
-	s := scheduler.New(w, scheduler.Options{})
-	s.MustAdd("weigh", func(b *world.Build) func(*world.Context) {
-		weight, bags := world.ReadForeign[Weight](b), inventory.Read(b)
-		return func(c *world.Context) {
-			sum := 0
-			for _, v := range hierarchy.WithForeign(bags.Each(all[0]), weight) {
-				sum += v.Kilos
-			}
-			if c.Owns(all[0]) {
-				fmt.Println(sum)
-			}
-		}
-	})
-	_ = s.Step(context.Background())
-	// Output: 10
-}
-
 // What two frames differ in is found without looking at all links.
 func ExampleReader_Diff() {
 	w := world.MustNew(world.Options{})
@@ -117,7 +69,7 @@ func ExampleReader_Diff() {
 // A relation whose user says how much memory it gets.
 func ExampleRelation_Reserve() {
 	w, make, name := exampleWorld()
-	options := hierarchy.Options{Tree: hierarchy.TreeOptions{Buckets: []int{4, 16}, ManualGrowth: true}}
+	options := hierarchy.Options{Memory: hierarchy.Memory{Buckets: []int{4, 16}, ManualGrowth: true}}
 	crew := hierarchy.New(w, "crew", options)
 	ship, ann := make("ship"), make("ann")
 
@@ -130,8 +82,8 @@ func ExampleRelation_Reserve() {
 }
 
 // The memory that a relation will take is known beforehand.
-func ExampleTreeOptions() {
-	o := hierarchy.TreeOptions{Buckets: []int{4, 16, 256}, ManualGrowth: true}
+func ExampleMemory() {
+	o := hierarchy.Memory{Buckets: []int{4, 16, 256}, ManualGrowth: true}
 	room := hierarchy.Room{Entities: 1024, Parents: 8, Buckets: []int{4, 2, 2}}
 	fmt.Println(o.SizeNeeded(room) < 64<<10)
 	// Output: true
@@ -140,7 +92,7 @@ func ExampleTreeOptions() {
 // A relation is saved by a copy of its memory, and loaded the same way.
 func ExampleRelation_Load() {
 	w, make, name := exampleWorld()
-	files := hierarchy.New(w, "files", hierarchy.Options{Tree: hierarchy.TreeOptions{Buckets: []int{4, 32, 256}}})
+	files := hierarchy.New(w, "files", hierarchy.Options{Memory: hierarchy.Memory{Buckets: []int{4, 32, 256}}})
 	root, etc, hosts := make("/"), make("etc"), make("hosts")
 	_ = files.AddChild(w, root, etc)
 	_ = files.AddChild(w, etc, hosts)

@@ -9,7 +9,7 @@ import (
 )
 
 // Verify checks a tree's invariants.
-func (t *tree) Verify() error { return t.verify() }
+func (t *tree) Verify() error { return t.verify(false) }
 
 // OpenLists returns how many lists are noted to have gaps.
 func (t *tree) OpenLists() int { return len(t.open) }
@@ -33,17 +33,20 @@ func (t *tree) Divide(placeBits int) {
 func (r *Relation) Verify() error {
 	for h := range r.tree.entities {
 		if !r.w.Alive(h) {
-			return ErrVersion
+			return errVersion
 		}
 	}
-	return r.tree.verify()
+	return r.tree.verify(false)
 }
 
-// Clone returns the refused requests, with paths that stay.
-func (f Refusal) Clone() Refusal {
+// Clone returns a conflict, with paths that stay.
+func (f Conflict) Clone() Conflict {
 	f.Path = slices.Clone(f.Path)
 	return f
 }
+
+// Bytes returns the memory of a relation.
+func (r *Relation) Bytes() int { return r.tree.Bytes() }
 
 // OpenLists returns how many lists of a relation are noted to have gaps.
 func (r *Relation) OpenLists() int { return r.tree.OpenLists() }
@@ -114,10 +117,10 @@ func (t *tree) AppendState(dst []byte) []byte { return t.appendState(dst) }
 type Tree = tree
 
 // NewTree makes an empty tree.
-func NewTree(o TreeOptions) *Tree { return newTree(o) }
+func NewTree(o Memory) *Tree { return newTree(o) }
 
 // Load makes a tree of an image. Of the options it takes KeepCapacity and ManualGrowth.
-func Load(image []byte, o TreeOptions) (*Tree, error) {
+func Load(image []byte, o Memory) (*Tree, error) {
 	t, err := load(image)
 	if err == nil {
 		t.keep, t.manual = o.KeepCapacity, o.ManualGrowth
@@ -133,6 +136,9 @@ func (t *tree) Load(image []byte) error {
 	}
 	return err
 }
+
+// ErrVersion says that a tree still has an earlier entity of a slot.
+var ErrVersion = errVersion
 
 // PlaceMax is the highest place that a child can have.
 const PlaceMax = placeMax
@@ -190,9 +196,9 @@ func (t *tree) MoveBefore(child, sibling handle.Handle, gap Gap) error {
 	return t.do(child, change{op: opMoveBefore, to: sibling, gap: gap})
 }
 
-// MoveAfter is Move to the place after another child, as Relation.MoveAfter.
-func (t *tree) MoveAfter(child, sibling handle.Handle, gap Gap) error {
-	return t.do(child, change{op: opMoveAfter, to: sibling, gap: gap})
+// Reorder exchanges a child of a parent with what is at another place, as a request of Sort does.
+func (t *tree) Reorder(child, parent handle.Handle, place int) error {
+	return t.do(child, change{op: opSort, from: parent, place: int32(place)})
 }
 
 // Swap exchanges the places of two children, as Relation.Swap.
@@ -205,15 +211,10 @@ func (t *tree) Put(child, parent handle.Handle, place int, gap Gap) error {
 	return t.do(child, change{op: opPut, to: parent, place: clamp(place), gap: gap})
 }
 
-// PutFree is Put into the first free place, as Relation.PutFree.
-func (t *tree) PutFree(child, parent handle.Handle, gap Gap) error {
-	return t.do(child, change{op: opPutFree, to: parent, gap: gap})
-}
-
-// Transfer is Put, or with a negative place PutFree, of a child that from must have, as
-// Relation.Transfer.
-func (t *tree) Transfer(child, from, to handle.Handle, place int, gap Gap) error {
-	return t.do(child, change{op: opTransfer, to: to, from: from, place: clamp(place), gap: gap})
+// PutFrom is Put of a child that from must have, as
+// Relation.PutFrom.
+func (t *tree) PutFrom(child, from, to handle.Handle, place int, gap Gap) error {
+	return t.do(child, change{op: opPutFrom, to: to, from: from, place: clamp(place), gap: gap})
 }
 
 // do makes a change, for a call of the user's.

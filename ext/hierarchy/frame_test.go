@@ -21,27 +21,23 @@ import (
 type seen struct {
 	places  [][]handle.Handle // and the following, by entity
 	parents []handle.Handle
-	numbers [][5]int
+	numbers [][3]int
 	walks   [][]handle.Handle
-	refused []hierarchy.Refusal
+	refused []hierarchy.Conflict
 }
 
 func see(r *hierarchy.Reader, all []handle.Handle) (s seen) {
 	for _, h := range all {
 		place, child := r.Place(h)
-		free, has := r.FirstFree(h)
 		s.places = append(s.places, slices.Clone(r.Children(h)))
 		s.parents = append(s.parents, r.Parent(h), r.Root(h), r.At(h, 1))
-		s.numbers = append(s.numbers, [5]int{place, free, r.Count(h), r.Places(h), r.Depth(h)})
-		if r.IsAncestor(all[0], h) || child || has || r.Has(h) || r.Fixed(h) {
+		s.numbers = append(s.numbers, [3]int{place, r.Count(h), r.Depth(h)})
+		if r.IsAncestor(all[0], h) || child || r.Has(h) || r.Fixed(h) {
 			walk := slices.Concat(slices.Collect(r.Each(h)), slices.Collect(r.Ancestors(h)), slices.Collect(r.DepthFirst(h)), slices.Collect(r.BreadthFirst(h)))
-			for level, hs := range r.Levels(h) {
-				walk = append(append(walk, handle.Handle(level)), hs...)
-			}
 			s.walks = append(s.walks, walk)
 		}
 	}
-	for _, f := range r.Refused() {
+	for _, f := range r.Conflicts() {
 		s.refused = append(s.refused, f.Clone())
 	}
 	return s
@@ -98,7 +94,7 @@ func (k *kin) scatter(p *world.Port) {
 			_ = k.rel.RemoveChild(by, any(), hierarchy.Gap(k.rand.IntN(3)))
 			_ = k.rel.Swap(by, any(), any())
 			_ = k.family.SetPlaces(by, any(), k.rand.IntN(4))
-			_ = k.family.PutFree(by, any(), any())
+			_ = k.family.Put(by, any(), any(), hierarchy.Free)
 		}
 	}
 	k.World.Destroy(any())
@@ -110,7 +106,7 @@ func (k *kin) scatter(p *world.Port) {
 func TestFrame(t *testing.T) {
 	for _, workers := range []int{1, 2, 5} {
 		f := newFixture(t, 3, hierarchy.Options{OnParentDeath: hierarchy.Grandparent})
-		family := hierarchy.New(f.World, "family", hierarchy.Options{OnParentDeath: hierarchy.Refuse, OnChildDeath: hierarchy.Swap})
+		family := hierarchy.New(f.World, "family", hierarchy.Options{OnParentDeath: hierarchy.SpareParent, OnChildDeath: hierarchy.Swap})
 		k := &kin{f, family, newRand(t, uint64(workers)), f.make(100)}
 		whole, err := f.NewView()
 		require.NoError(t, err)

@@ -21,7 +21,7 @@ func (p *pair) same(r *hierarchy.Reader) {
 // copies it now and then into one of the copies that were made before: that is as the tree is.
 func TestFrozen(t *testing.T) {
 	for seed := range uint64(iterations(8)) {
-		o := hierarchy.TreeOptions{KeepCapacity: seed%4 == 1}
+		o := hierarchy.Memory{KeepCapacity: seed%4 == 1}
 		if seed%3 == 0 {
 			o.Buckets = []int{3, 40}
 		}

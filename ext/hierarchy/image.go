@@ -88,7 +88,7 @@ func (t *tree) countArenas() (n, words int) {
 func load(image []byte) (*tree, error) {
 	t, err := decode(image)
 	if err == nil {
-		err = t.verify()
+		err = t.verify(true)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrImage, err)
@@ -175,20 +175,7 @@ func decode(image []byte) (*tree, error) {
 	if short || len(rest) > 0 {
 		return nil, fmt.Errorf("its head tells of more than it has, or of less")
 	}
-	t.countLive()
 	return t, nil
-}
-
-// countLive counts the words in the buckets of lists that nobody has verified.
-func (t *tree) countLive() {
-	for n := range len(t.records) / listWords {
-		l := t.list(uint32(n))
-		if i := l.start() >> sectorBits; l.class() < len(t.free) && i < len(t.sectors) && t.sectors[i].head != 0 {
-			size := t.classes.size(l.class())
-			t.live += size
-			t.sectors[t.sectors[i].head].live += size
-		}
-	}
 }
 
 // appendState appends the lists in the order of their owners' handles: owner, flags of
@@ -210,93 +197,4 @@ func (t *tree) appendState(dst []byte) []byte {
 		}
 	}
 	return dst
-}
-
-// room returns the capacity of each part of the tree. With ManualGrowth it decides what is refused.
-func (t *tree) room() []int {
-	return []int{cap(t.sectors[t.current].words), cap(t.records), cap(t.owners), len(t.block)}
-}
-
-// restoreRoom gives the tree room that another had.
-func (t *tree) restoreRoom(room []int) {
-	fit := func(part []word, n int) []word { return append(make([]word, 0, max(n, len(part))), part...) }
-	t.restoreArena(room[0])
-	t.records, t.block = fit(t.records, room[1]), make([]word, room[3])
-	t.owners = append(make([]handle.Handle, 0, max(room[2], len(t.owners))), t.owners...)
-}
-
-// restoreArena gives the current arena so much memory, as far as its sectors are free.
-func (t *tree) restoreArena(n int) {
-	first, was := t.current, t.sectors[t.current]
-	if first == 0 || n <= len(was.words) {
-		return
-	}
-	t.growTo(min(first+sectorsOf(n), sectorsMax))
-	free := first + sectorsOf(len(was.words))
-	for free < len(t.sectors) && t.sectors[free].head == 0 {
-		free++
-	}
-	if was.head != 0 {
-		t.dropArena(first)
-	}
-	n = max(len(was.words), min(n, (free-first)<<sectorBits))
-	t.setArena(first, append(make([]word, 0, n), was.words...))
-	t.sectors[first].live, t.current = was.live, first
-}
-
-// excerpt is a part of a relation, to be inserted into one of another world.
-type excerpt struct {
-	policies []int
-	lists    []listExcerpt
-}
-
-// listExcerpt is the list of an entity.
-type listExcerpt struct {
-	owner  handle.Handle
-	kept   word            // added, fixed
-	places []handle.Handle // including holes
-}
-
-// insertLists adds lists of entities that the tree does not have.
-func (t *tree) insertLists(lists []listExcerpt) {
-	manual := t.manual
-	t.manual, t.still = false, true
-	defer func() { t.manual, t.still = manual, false }()
-	for i := range lists {
-		if err := t.insertList(&lists[i]); err != nil {
-			panic(fmt.Sprintf("hierarchy: the list of %v was looked at, and cannot be added: %v", lists[i].owner, err))
-		}
-	}
-}
-
-// insertList gives an entity the list of an excerpt: its children, its holes and its fixed places.
-// On an error the list may be there in part.
-func (t *tree) insertList(x *listExcerpt) error {
-	number, err := t.listOf(x.owner)
-	if err != nil {
-		return err
-	}
-	if len(x.places) > 0 {
-		if err := t.makeRoom(number, len(x.places)); err != nil {
-			return err
-		}
-	}
-	for place, child := range x.places {
-		if child == handle.None {
-			continue
-		}
-		if _, err := t.node(child); err != nil {
-			return err
-		}
-		t.enter(number, child, into, place)
-	}
-	l := t.list(number)
-	if n := l.places(); n < len(x.places) { // a fixed list ends in free places
-		l.setPlaces(len(x.places))
-		clear(t.items(number)[n:])
-		t.touchPlaces(number, n, len(x.places))
-	}
-	t.touchList(number)
-	l.set(x.kept)
-	return nil
 }

@@ -15,7 +15,7 @@ import (
 
 // newImage is a tree that random things were done to, and its image.
 func newImage(t testing.TB, seed uint64, steps int) (*pair, []byte) {
-	p := newPair(t, seed, hierarchy.TreeOptions{Buckets: []int{1, 3}}, 30)
+	p := newPair(t, seed, hierarchy.Memory{Buckets: []int{1, 3}}, 30)
 	for range steps {
 		p.step()
 	}
@@ -27,7 +27,7 @@ func TestImage(t *testing.T) {
 	require.Equal(t, append([]byte("before"), image...), p.tree.Save([]byte("before")), "it is appended")
 	require.Len(t, image, p.tree.SaveSize())
 
-	loaded, err := hierarchy.Load(image, hierarchy.TreeOptions{})
+	loaded, err := hierarchy.Load(image, hierarchy.Memory{})
 	require.NoError(t, err)
 	p.tree = loaded
 	p.compare()
@@ -42,7 +42,7 @@ func TestImage(t *testing.T) {
 	}
 	p.compare()
 
-	empty := hierarchy.NewTree(hierarchy.TreeOptions{})
+	empty := hierarchy.NewTree(hierarchy.Memory{})
 	image = empty.Save(nil)
 	require.NoError(t, p.tree.Load(image))
 	require.Zero(t, p.tree.Links())
@@ -77,7 +77,7 @@ func TestImageRefused(t *testing.T) {
 		require.ErrorIs(t, p.tree.Load(append(slices.Clone(image), make([]byte, more)...)), hierarchy.ErrImage)
 	}
 	require.ErrorIs(t, p.tree.Load(nil), hierarchy.ErrImage)
-	_, err := hierarchy.Load(image[8:], hierarchy.TreeOptions{})
+	_, err := hierarchy.Load(image[8:], hierarchy.Memory{})
 	require.ErrorIs(t, err, hierarchy.ErrImage)
 	require.Equal(t, keep, p.tree.Save(nil))
 }
@@ -112,7 +112,7 @@ func TestImageForged(t *testing.T) {
 			}
 			binary.LittleEndian.PutUint64(forged[at:], v)
 		}
-		x, err := hierarchy.Load(seal(forged), hierarchy.TreeOptions{})
+		x, err := hierarchy.Load(seal(forged), hierarchy.Memory{})
 		if err != nil {
 			require.ErrorIs(t, err, hierarchy.ErrImage)
 			refused++
@@ -136,7 +136,7 @@ func FuzzLoad(f *testing.F) {
 		if len(image) < 8 {
 			return
 		}
-		if x, err := hierarchy.Load(seal(slices.Clone(image)), hierarchy.TreeOptions{}); err == nil {
+		if x, err := hierarchy.Load(seal(slices.Clone(image)), hierarchy.Memory{}); err == nil {
 			require.NoError(t, x.Verify())
 		}
 	})
@@ -169,7 +169,7 @@ func TestImageRelation(t *testing.T) {
 
 // BenchmarkImage saves and loads a million relations.
 func BenchmarkImage(b *testing.B) {
-	x := hierarchy.NewTree(hierarchy.TreeOptions{})
+	x := hierarchy.NewTree(hierarchy.Memory{})
 	for p := range 100_000 {
 		for c := range 10 {
 			require.NoError(b, x.AddChild(h(p), h(100_000+10*p+c)))

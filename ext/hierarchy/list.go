@@ -77,18 +77,29 @@ const (
 	childOne = 1 << 32 // one child, in the state word
 )
 
-func (l *list) link() node        { return node(l[listLink]) }
-func (l *list) start() int        { return int(l[listSpan] >> 32) }
-func (l *list) places() int       { return int(l[listSpan] & (open - 1)) }
-func (l *list) isOpen() bool      { return l[listSpan]&open != 0 }
-func (l *list) setOpen()          { l[listSpan] |= open }
-func (l *list) unsetOpen()        { l[listSpan] &^= open }
-func (l *list) children() int     { return int(l[listState] >> 32) }
-func (l *list) class() int        { return int(l[listState] & classMask) }
+func (l *list) link() node { return node(l[listLink]) }
+
+func (l *list) start() int { return int(l[listSpan] >> 32) }
+
+func (l *list) places() int { return int(l[listSpan] & (open - 1)) }
+
+func (l *list) isOpen() bool { return l[listSpan]&open != 0 }
+
+func (l *list) setOpen() { l[listSpan] |= open }
+
+func (l *list) unsetOpen() { l[listSpan] &^= open }
+
+func (l *list) children() int { return int(l[listState] >> 32) }
+
+func (l *list) class() int { return int(l[listState] & classMask) }
+
 func (l *list) is(flag word) bool { return l[listState]&flag != 0 }
-func (l *list) set(flag word)     { l[listState] |= flag }
-func (l *list) unset(flag word)   { l[listState] &^= flag }
-func (l *list) setPlaces(n int)   { l[listSpan] = l[listSpan]&^(open-1) | word(n) }
+
+func (l *list) set(flag word) { l[listState] |= flag }
+
+func (l *list) unset(flag word) { l[listState] &^= flag }
+
+func (l *list) setPlaces(n int) { l[listSpan] = l[listSpan]&^(open-1) | word(n) }
 
 // hasHoles reports whether a list that is not fixed has holes.
 func (l *list) hasHoles() bool { return !l.is(fixed) && !l.isOpen() && l.children() < l.places() }
@@ -133,7 +144,7 @@ func (t *tree) node(h handle.Handle) (*word, error) {
 		at = t.dir.At(h)
 	}
 	if n := node(*at); n != 0 && n>>versionShift != node(h&handle.VersionMax) {
-		return nil, ErrVersion
+		return nil, errVersion
 	}
 	return at, nil
 }
@@ -221,7 +232,7 @@ func (t *tree) recordsFull() bool {
 func (t *tree) divide(by split) {
 	was := t.split
 	t.split = by
-	t.touchLinks()
+	t.changes = nil
 	again := func(n node) node { return n&^linkMask | by.link(uint32(n>>listShift&was.lists), was.place(n)) }
 	for _, p := range t.dir.All {
 		for i, w := range p {
@@ -257,13 +268,23 @@ func (t *tree) dropList(n uint32) {
 
 // link says where a child is: in the list, at the place.
 func (t *tree) link(child handle.Handle, list uint32, place int) {
+	t.setLink(child, t.split.link(list, place))
+}
+
+// unlink forgets a child's link.
+func (t *tree) unlink(child handle.Handle) { t.setLink(child, 0) }
+
+// setLink writes a child's link, or 0 for none, into the record of its own list or into its node.
+func (t *tree) setLink(child handle.Handle, link node) {
 	at := t.dir.At(child)
 	if n := node(*at); n.hasList() {
 		t.touchList(t.number(n))
-		t.list(t.number(n))[listLink] = word(t.split.link(list, place))
-	} else {
-		t.touchNode(child)
-		*at = word(child)<<versionShift | word(t.split.link(list, place))
+		t.list(t.number(n))[listLink] = word(link)
+		return
+	}
+	t.touchNode(child)
+	if *at = 0; link != 0 {
+		*at = word(child)<<versionShift | word(link)
 	}
 }
 
@@ -316,18 +337,6 @@ func (t *tree) detach(child handle.Handle, gap Gap) bool {
 	t.unlink(child)
 	t.trimList(t.number(link))
 	return true
-}
-
-// unlink forgets a child's link.
-func (t *tree) unlink(child handle.Handle) {
-	at := t.dir.At(child)
-	if n := node(*at); n.hasList() {
-		t.touchList(t.number(n))
-		t.list(t.number(n))[listLink] = 0
-	} else {
-		t.touchNode(child)
-		*at = 0
-	}
 }
 
 // leave empties the place of a child. The child's link stays; the caller trims the list afterwards.
@@ -410,7 +419,7 @@ func (t *tree) trimList(number uint32) {
 	}
 }
 
-// This file changes leaves, children that are no parents, in the usual case, in which nothing has
+// What follows changes leaves, children that are no parents, in the usual case, in which nothing has
 // to be allocated or given back. Each function reports whether this was the usual case; if not, it
 // did nothing. In a large tree such a change waits for memory, because the nodes of children are
 // scattered. So no branch depends on memory that is still being loaded, and the processor begins

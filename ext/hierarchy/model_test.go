@@ -80,7 +80,9 @@ func (m *model) wish() wish {
 		return wish{func(r *hierarchy.Relation, by world.Actor) error { return r.Put(by, a, parent, place) }, seat(a, parent, spot{"into", place}, false), a, parent, false}
 	case 6:
 		from := m.parent[a]
-		return wish{func(r *hierarchy.Relation, by world.Actor) error { return r.Transfer(by, a, from, parent, -1) }, func() error {
+		return wish{func(r *hierarchy.Relation, by world.Actor) error {
+			return r.PutFrom(by, a, from, parent, hierarchy.Free)
+		}, func() error {
 			if m.parent[a] != from {
 				return hierarchy.ErrElsewhere
 			}
@@ -232,7 +234,7 @@ func (m *model) refresh(order []wish, sent int, dying map[handle.Handle]bool) {
 
 func (m *model) spare(dying map[handle.Handle]bool) map[handle.Handle]bool {
 	spared := map[handle.Handle]bool{}
-	for again := m.o.OnParentDeath == hierarchy.Refuse; again; {
+	for again := m.o.OnParentDeath == hierarchy.SpareParent; again; {
 		again = false
 		for _, h := range m.all {
 			lives := slices.ContainsFunc(m.lists[h], func(c handle.Handle) bool { return c != none && !dying[c] })

@@ -103,6 +103,9 @@ func (n *naive) seat(child, parent handle.Handle, to spot, gap hierarchy.Gap, ke
 	if fixed && to.mode == "end" {
 		to.mode = "free"
 	}
+	if to == (spot{"into", hierarchy.Free}) {
+		to.mode = "free"
+	}
 	switch to.mode {
 	case "before":
 		most := len(list)

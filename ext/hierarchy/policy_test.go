@@ -134,14 +134,14 @@ func (f *fixture) living(h handle.Handle) (all []handle.Handle) {
 func TestPolicyRefuse(t *testing.T) {
 	for name, kill := range kills {
 		t.Run(name, func(t *testing.T) {
-			f := newFamily(t, hierarchy.Options{OnParentDeath: hierarchy.Refuse})
+			f := newFamily(t, hierarchy.Options{OnParentDeath: hierarchy.SpareParent})
 			kill(f, f.parent)
 			require.True(t, f.Alive(f.parent))
 			require.Equal(t, world.Alive, f.Status(f.parent), "nor is it marked any more")
 			require.Equal(t, f.children, f.read.Children(f.parent))
-			require.Equal(t, []hierarchy.Refusal{{Change: "Destroy", Entity: f.parent, Err: hierarchy.ErrChildren}}, f.read.Refused())
+			require.Equal(t, []hierarchy.Conflict{{Change: "Destroy", Entity: f.parent, Err: hierarchy.ErrChildren}}, f.read.Conflicts())
 			f.Refresh()
-			require.Empty(t, f.read.Refused(), "they are of the last refresh alone")
+			require.Empty(t, f.read.Conflicts(), "they are of the last refresh alone")
 
 			for _, h := range append(f.children[1:], f.grandchild) {
 				f.Destroy(h)
@@ -160,7 +160,7 @@ func TestPolicyRefuse(t *testing.T) {
 // TestPolicyRefuseAncestors spares the dying ancestors of who is spared, too, and
 // tells each port what became of its request.
 func TestPolicyRefuseAncestors(t *testing.T) {
-	f := newFamily(t, hierarchy.Options{OnParentDeath: hierarchy.Refuse})
+	f := newFamily(t, hierarchy.Options{OnParentDeath: hierarchy.SpareParent})
 	p := f.port()
 	var dones [5]world.Completion
 	for i, h := range []handle.Handle{f.root, f.parent, f.children[0], f.children[1], f.parent} {
@@ -184,14 +184,14 @@ func TestPolicyRefuseAncestors(t *testing.T) {
 // TestPolicyRefuseReleased: the last owner's release does not destroy who has a
 // living child either. It has no owner then, and lives until it is destroyed.
 func TestPolicyRefuseReleased(t *testing.T) {
-	f := newFamily(t, hierarchy.Options{OnParentDeath: hierarchy.Refuse})
+	f := newFamily(t, hierarchy.Options{OnParentDeath: hierarchy.SpareParent})
 	o := reference.Own(f.World, f.parent, nil)
 	weak := o.Weak()
 	o.Release()
 	f.Refresh()
 	require.True(t, f.Alive(f.parent))
 	require.Equal(t, f.children, f.read.Children(f.parent))
-	require.Equal(t, []hierarchy.Refusal{{Change: "Destroy", Entity: f.parent, Err: hierarchy.ErrChildren}}, f.read.Refused())
+	require.Equal(t, []hierarchy.Conflict{{Change: "Destroy", Entity: f.parent, Err: hierarchy.ErrChildren}}, f.read.Conflicts())
 	require.True(t, weak.Alive())
 	for _, h := range append(f.children, f.grandchild) {
 		f.Destroy(h)
@@ -209,7 +209,7 @@ func TestPolicyRefuseReleased(t *testing.T) {
 func TestPolicySeveralRelations(t *testing.T) {
 	f := newFixture(t, 3, hierarchy.Options{OnParentDeath: hierarchy.Destroy})
 	attached := hierarchy.New(f.World, "attached", hierarchy.Options{OnParentDeath: hierarchy.Destroy})
-	guild := hierarchy.New(f.World, "guild", hierarchy.Options{OnParentDeath: hierarchy.Refuse})
+	guild := hierarchy.New(f.World, "guild", hierarchy.Options{OnParentDeath: hierarchy.SpareParent})
 	h := f.make(7)
 	f.add(h[0], h[1])                                          // 1 dies with 0
 	require.NoError(t, attached.AddChild(f.World, h[1], h[2])) // 2 with 1
@@ -247,7 +247,7 @@ func TestPolicyFixedGrandparent(t *testing.T) {
 // TestPolicyRemove takes parents out of the relation, alive.
 func TestPolicyRemove(t *testing.T) {
 	for policy, want := range map[hierarchy.OnParentDeath]error{
-		hierarchy.Destroy: hierarchy.ErrChildren, hierarchy.Refuse: hierarchy.ErrChildren, hierarchy.Orphan: nil, hierarchy.Grandparent: nil,
+		hierarchy.Destroy: hierarchy.ErrChildren, hierarchy.SpareParent: hierarchy.ErrChildren, hierarchy.Orphan: nil, hierarchy.Grandparent: nil,
 	} {
 		t.Run(policy.String(), func(t *testing.T) {
 			f := newFamily(t, hierarchy.Options{OnParentDeath: policy})
@@ -279,7 +279,7 @@ func TestPolicyRefuseWhileTheTableGrows(t *testing.T) {
 		world.Register[Weight](w, "weight")
 		ids := world.Read[ID](w)
 		things, heavy := world.NewBundle[Thing](w), world.NewBundle[Heavy](w)
-		rel := hierarchy.New(w, "relation", hierarchy.Options{OnParentDeath: hierarchy.Refuse})
+		rel := hierarchy.New(w, "relation", hierarchy.Options{OnParentDeath: hierarchy.SpareParent})
 		all, err := things.AppendN(nil, w, 6, func(i int, v *Thing) { v.Number = i })
 		require.NoError(t, err)
 		require.NoError(t, rel.AddChild(w, all[0], all[1]))

@@ -50,7 +50,7 @@ func (c *crowd) thief(number int) {
 		case 3:
 			err = c.rel.Swap(p, any(), any())
 		case 4:
-			err = c.rel.Transfer(p, any(), any(), any(), -1)
+			err = c.rel.PutFrom(p, any(), any(), any(), hierarchy.Free)
 		case 5:
 			err = c.guild.Move(p, any(), any())
 		case 6:
@@ -127,7 +127,7 @@ func (c *crowd) shuffler(b *world.Build) func(*world.Context) {
 // TestRaceCrowd lets ports and systems act on two relations at once. After each
 // tick everything is sound, and every item is in one place.
 func TestRaceCrowd(t *testing.T) {
-	f := newFixture(t, 4, hierarchy.Options{OnParentDeath: hierarchy.Grandparent, Tree: hierarchy.TreeOptions{Buckets: []int{2, 4}}})
+	f := newFixture(t, 4, hierarchy.Options{OnParentDeath: hierarchy.Grandparent, Memory: hierarchy.Memory{Buckets: []int{2, 4}}})
 	c := &crowd{fixture: f, t: t}
 	c.guild = hierarchy.New(f.World, "guild", hierarchy.Options{OnParentDeath: hierarchy.Destroy, OnChildDeath: hierarchy.Swap})
 	for i := range c.all {

@@ -2,7 +2,6 @@ package hierarchy
 
 import (
 	"iter"
-	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
@@ -20,12 +19,12 @@ import (
 // Ownership: one goroutine at a time. A Reader has scratch memory, so each system gets its own. A
 // Reader of a world.Frame is for any number of goroutines, until the frame is released.
 type Reader struct {
-	tree     *tree
-	queue    []handle.Handle // of BreadthFirst and Levels, which may be nested
-	relation *Relation       // nil for a tree without a world
-	refused  *[]Refusal      // likewise
-	frame    world.Binder    // nil unless it is of a frame
-	frozen   *frozen         // the copy of the relation in the frame
+	tree      *tree
+	queue     []handle.Handle // of BreadthFirst, which may be nested
+	relation  *Relation       // nil for a tree without a world
+	conflicts *[]Conflict     // likewise
+	frame     world.Binder    // nil unless it is of a frame
+	frozen    *frozen         // the copy of the relation in the frame
 }
 
 // guard panics if the reader of the idle world is used while a tick runs, or the reader of
@@ -77,9 +76,6 @@ func (r *Reader) Count(h handle.Handle) int {
 	return r.tree.list(r.tree.own(h)).children()
 }
 
-// Places returns the number of places, including holes: the length of Children.
-func (r *Reader) Places(h handle.Handle) int { return len(r.Children(h)) }
-
 // At returns the child at a place, or None. O(1).
 func (r *Reader) At(h handle.Handle, place int) handle.Handle {
 	if children := r.Children(h); place >= 0 && place < len(children) {
@@ -100,13 +96,6 @@ func (r *Reader) Place(child handle.Handle) (int, bool) {
 	}
 	t.settled(number)
 	return t.placeOf(child), true
-}
-
-// FirstFree returns the first free place of an entity's list, and whether there is
-// one. The place after the last of a list that is not fixed does not count. O(places).
-func (r *Reader) FirstFree(h handle.Handle) (int, bool) {
-	place := slices.Index(r.Children(h), handle.None)
-	return max(place, 0), place >= 0
 }
 
 // Fixed reports whether the places of an entity's list are fixed.
@@ -214,71 +203,11 @@ func (r *Reader) BreadthFirst(h handle.Handle) iter.Seq[handle.Handle] {
 	}
 }
 
-// Levels yields the descendants of an entity level by level: 1 with its children,
-// 2 with its grandchildren, and so on. The slice is valid until the next level.
-func (r *Reader) Levels(h handle.Handle) iter.Seq2[int, []handle.Handle] {
-	return func(yield func(int, []handle.Handle) bool) {
-		r := r.scratch()
-		base := len(r.queue)
-		defer func() { r.queue = r.queue[:base] }()
-		r.queue = append(r.queue, h)
-		for level, from := 1, base; ; level++ {
-			to := len(r.queue)
-			for i := from; i < to; i++ {
-				for _, child := range r.Children(r.queue[i]) {
-					if child != handle.None {
-						r.queue = append(r.queue, child)
-					}
-				}
-			}
-			if len(r.queue) == to || !yield(level, r.queue[to:len(r.queue):len(r.queue)]) {
-				return
-			}
-			from = to
-		}
-	}
-}
-
-// Refused returns the requests that the last refresh refused, in order, up to
-// Options.Refusals.
-func (r *Reader) Refused() []Refusal {
-	if r.refused == nil {
+// Conflicts returns the requests that the last refresh could not apply, in order, up to
+// Options.ConflictsMax.
+func (r *Reader) Conflicts() []Conflict {
+	if r.conflicts == nil {
 		return nil
 	}
-	return *r.refused
-}
-
-// Getter is a *world.Reader or a *world.Writer.
-type Getter[T any] interface{ Get(h handle.Handle) *T }
-
-// ForeignGetter is a *world.ForeignReader.
-type ForeignGetter[T any] interface {
-	Get(h handle.Handle) (T, bool)
-}
-
-// With yields the entities of a walk that have a component, with the component, as far as the
-// accessor finds it: in a system those of the system's own shard. The children of h that have a
-// Weight:
-//
-//	for item, weight := range hierarchy.With(bags.Each(h), weights)
-func With[T any](walk iter.Seq[handle.Handle], component Getter[T]) iter.Seq2[handle.Handle, *T] {
-	return func(yield func(handle.Handle, *T) bool) {
-		for h := range walk {
-			if v := component.Get(h); v != nil && !yield(h, v) {
-				return
-			}
-		}
-	}
-}
-
-// WithForeign is With for entities of any shard. It yields copies of their
-// components.
-func WithForeign[T any](walk iter.Seq[handle.Handle], component ForeignGetter[T]) iter.Seq2[handle.Handle, T] {
-	return func(yield func(handle.Handle, T) bool) {
-		for h := range walk {
-			if v, ok := component.Get(h); ok && !yield(h, v) {
-				return
-			}
-		}
-	}
+	return *r.conflicts
 }

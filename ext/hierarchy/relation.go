@@ -9,35 +9,6 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// OnParentDeath is what becomes of the children when an entity dies.
-type OnParentDeath uint8
-
-// The policies for children.
-const (
-	// Destroy destroys them too, and their descendants, in the same refresh, whatever their
-	// shards.
-	Destroy OnParentDeath = iota
-	// Orphan leaves them without a parent.
-	Orphan
-	// Grandparent gives them to the nearest living ancestor, after its other children. If there is
-	// none, or its list is fixed and full, they become orphans.
-	Grandparent
-	// Refuse spares the parent instead: an entity that has a living child is not destroyed, and the
-	// outcome of the request is Refused. Later requests on it in the same refresh are Gone all the
-	// same. If the entity dies with a parent in another relation, its children become orphans. An
-	// entity that its last reference.Owner released is spared as well. It has no owner then; a
-	// system that finds it in Reader.Refused may destroy it later.
-	Refuse
-)
-
-// String returns the policy as a lower-case word.
-func (o OnParentDeath) String() string {
-	if o > Refuse {
-		return "unknown"
-	}
-	return [...]string{"destroy", "orphan", "grandparent", "refuse"}[o]
-}
-
 // Options shape a relation. The zero value means the defaults.
 type Options struct {
 	// OnParentDeath is what becomes of the children when an entity dies. Default:
@@ -52,9 +23,9 @@ type Options struct {
 	// PlacesMax is how many places SetPlaces and Put may give a
 	// list. Adding children has no such limit. Default: 65536.
 	PlacesMax int
-	// Refusals is how many refused requests are remembered of each refresh, for
-	// Reader.Refused. At most 2,147,483,646, as StepsMax. Default: 1024.
-	Refusals int
+	// ConflictsMax is how many conflicts are remembered of each refresh, for
+	// Reader.Conflicts. At most 2,147,483,646, as StepsMax. Default: 1024.
+	ConflictsMax int
 	// StepsMax is how many steps the requests of one port may take in a refresh, at
 	// about a nanosecond each: 96 for each link that is climbed to see that there would be no
 	// cycle; 1 or 2 for each place that is copied, cleared or searched; 16 for each child that gets
@@ -63,13 +34,13 @@ type Options struct {
 	// as many, the port's further requests to this relation are refused with ErrSteps until the
 	// next refresh. Systems, functions and the idle world have no such limit. Default: 16,777,216.
 	StepsMax int
-	// Tree shapes the memory.
-	Tree TreeOptions
+	// Memory says how memory is laid out.
+	Memory Memory
 }
 
 // The defaults of Options.
 const (
-	defaultRefusals  = 1024
+	defaultConflicts = 1024
 	defaultPlacesMax = 1 << 16
 	defaultStepsMax  = 1 << 24
 )
@@ -87,8 +58,8 @@ const (
 //
 // A port that waits with Notify gets the outcome: Refused; Gone if the entity to be moved was dead
 // or dying by then, or the new parent dead; or Missing if it was not in the relation. Applied does
-// not mean that a new parent lives on: it may die in the same refresh. Systems find the refused
-// requests of the last refresh in Reader.Refused.
+// not mean that a new parent lives on: it may die in the same refresh. Systems find the
+// refused requests of the last refresh in Reader.Conflicts.
 //
 // Ownership: the world's. The owner of the Actor may make changes; a Reader
 // reads.
@@ -101,12 +72,12 @@ type Relation struct {
 	tree      *tree
 	idle      Reader
 	requests  *engine.Requests[change]
-	refused   []Refusal       // of the last refresh, up to a limit
-	paths     []handle.Handle // of the refusals
+	conflicts []Conflict      // of the last refresh, up to a limit
+	paths     []handle.Handle // of the conflicts
 	heirs     map[handle.Handle]handle.Handle
 	climbed   []handle.Handle   // scratch of heir
-	stale     bool              // refused is of an earlier refresh
-	retold    bool              // refused differs from the newest copy
+	stale     bool              // conflicts are of an earlier refresh
+	retold    bool              // conflicts differ from the newest copy
 	dying     []handle.Handle   // parents that die by this relation
 	bequests  []bequest         // children to be given to a grandparent
 	comparing bool              // the idle world is in a Sort
@@ -118,8 +89,9 @@ type Relation struct {
 // part makes a Relation something that a view can have.
 type part = world.Viewable
 
-// Refusal is a request of a system or a port that the last refresh refused.
-type Refusal struct {
+// Conflict is a request of a system or a port that the last refresh could not apply: its outcome is
+// world.Refused.
+type Conflict struct {
 	// Change is the method of Relation that was called, or "Destroy" for a parent that was
 	// spared because of its children.
 	Change string
@@ -146,23 +118,23 @@ func New(w *world.World, name string, o Options) *Relation {
 	if o.PlacesMax == 0 {
 		o.PlacesMax = max(defaultPlacesMax, o.Places)
 	}
-	if o.OnParentDeath > Refuse || o.OnChildDeath > Swap || o.Refusals < 0 || o.Refusals > numberMax || o.StepsMax < 0 || o.StepsMax > numberMax ||
+	if o.OnParentDeath > SpareParent || o.OnChildDeath > Swap || o.ConflictsMax < 0 || o.ConflictsMax > numberMax || o.StepsMax < 0 || o.StepsMax > numberMax ||
 		o.Places < 0 || o.PlacesMax < o.Places || o.PlacesMax > placeMax {
 		panic(fmt.Sprintf("hierarchy: relation %q has an unknown policy, or a number that is negative or more than %d, in its options: %+v", name, numberMax, o))
 	}
-	if o.Refusals == 0 {
-		o.Refusals = defaultRefusals
+	if o.ConflictsMax == 0 {
+		o.ConflictsMax = defaultConflicts
 	}
 	if o.StepsMax == 0 {
 		o.StepsMax = defaultStepsMax
 	}
-	o.Tree.Reserve = spread(w, o.Tree.Reserve)
+	o.Memory.Reserve = spread(w, o.Memory.Reserve)
 	r := &Relation{
-		w: w, engine: d, name: name, options: o, tree: newTree(o.Tree), sorting: make([][]handle.Handle, 1+w.Shards()),
+		w: w, engine: d, name: name, options: o, tree: newTree(o.Memory), sorting: make([][]handle.Handle, 1+w.Shards()),
 	}
-	r.idle = Reader{tree: r.tree, relation: r, refused: &r.refused}
+	r.idle = Reader{tree: r.tree, relation: r, conflicts: &r.conflicts}
 	r.undo.r = r
-	r.inTx = Reader{tree: r.tree, relation: r, refused: &r.refused}
+	r.inTx = Reader{tree: r.tree, relation: r, conflicts: &r.conflicts}
 	r.requests = engine.NewRequests(d, name, r.apply)
 	r.part = d.Extend(adapter{r})
 	return r
@@ -191,18 +163,14 @@ func (r *Relation) Read(a world.Binder) *Reader {
 		return &r.idle
 	}
 	if x, ok := c.(*frozen); ok {
-		return &Reader{tree: &x.tree, relation: r, refused: &x.refused, frame: a, frozen: x}
+		return &Reader{tree: &x.tree, relation: r, conflicts: &x.conflicts, frame: a, frozen: x}
 	}
-	return &Reader{tree: r.tree, relation: r, refused: &r.refused}
+	return &Reader{tree: r.tree, relation: r, conflicts: &r.conflicts}
 }
 
 // Links returns the number of children: entities that have a parent. For an idle
 // world.
 func (r *Relation) Links() int { return r.forCall("Links").Links() }
-
-// Bytes returns the memory that the relation takes, including unused room. For an
-// idle world.
-func (r *Relation) Bytes() int { return r.forCall("Bytes").Bytes() }
 
 // Reserve makes room for that much more, in one allocation: what fits in it allocates
 // nothing. Without Room.Homes, it assumes that entities are spread over all shards. For an
@@ -264,10 +232,4 @@ func (r *Relation) mustIdle(call string) {
 func (r *Relation) forCall(call string) *tree {
 	r.mustIdle(call)
 	return r.tree
-}
-
-// policies are the options that decide what the relation does.
-func (r *Relation) policies() []int {
-	o := r.options
-	return []int{int(o.OnParentDeath), int(o.OnChildDeath), o.Places, o.PlacesMax, o.Refusals, o.StepsMax}
 }

@@ -105,15 +105,10 @@ func (r *Relation) MoveAt(by world.Actor, child, parent handle.Handle, place int
 	return r.do(by, child, change{op: opMoveAt, to: parent, place: clamp(place)})
 }
 
-// MoveBefore is Move to the place of another child, which moves back by one with those after it. It
-// is refused with ErrAbsent if that child has no parent.
+// MoveBefore is Move to the place of another child, whatever that place is by then; it moves back by
+// one with the children after it. It is refused with ErrAbsent if that child has no parent.
 func (r *Relation) MoveBefore(by world.Actor, child, sibling handle.Handle) error {
 	return r.do(by, child, change{op: opMoveBefore, to: sibling})
-}
-
-// MoveAfter is Move to the place after another child.
-func (r *Relation) MoveAfter(by world.Actor, child, sibling handle.Handle) error {
-	return r.do(by, child, change{op: opMoveAfter, to: sibling})
 }
 
 // Swap exchanges the places of two children, of one parent or of two: a trade, in
@@ -121,12 +116,6 @@ func (r *Relation) MoveAfter(by world.Actor, child, sibling handle.Handle) error
 // if one is an ancestor of the other.
 func (r *Relation) Swap(by world.Actor, a, b handle.Handle) error {
 	return r.do(by, a, change{op: opSwap, to: b})
-}
-
-// SwapPlaces exchanges the contents of two places of an entity's list: children or
-// nothing.
-func (r *Relation) SwapPlaces(by world.Actor, parent handle.Handle, i, j int) error {
-	return r.do(by, parent, change{op: opSwapPlaces, place: clamp(i), from: handle.Handle(clamp(j))})
 }
 
 // Sort sorts the children of an entity, holes last. With an idle *World, compare
@@ -177,26 +166,22 @@ func (r *Relation) SetPlaces(by world.Actor, parent handle.Handle, n int) error 
 	return r.do(by, parent, change{op: opSetPlaces, place: r.limit(n)})
 }
 
-// Put moves an entity to a free place of a parent, whatever its parent is, in one step:
-// at no time is it in two places, or in none. A list that is not fixed grows as far as
-// needed. It is refused with ErrTaken, or with ErrPlace for a place that does not
-// exist or exceeds Options.PlacesMax.
+// Put moves an entity to a free place of a parent, whatever its parent is, in one step: at no time
+// is it in two places, or in none. No other child moves. A list that is not fixed grows as far as
+// needed. It is refused with ErrTaken, or with ErrPlace for a place that does not exist or exceeds
+// Options.PlacesMax.
+//
+// With Free it is the first free place: in a list that is not fixed a hole or the end. An entity
+// that is in this list already stays at its place if no other is free. It is refused with ErrNoPlace
+// if a fixed list is full.
 func (r *Relation) Put(by world.Actor, child, parent handle.Handle, place int) error {
 	return r.do(by, child, change{op: opPut, to: parent, place: r.limit(place)})
 }
 
-// PutFree is Put into the first free place: in a list that is not fixed a hole or the
-// end. An entity that is in this list already stays at its place if no other is free. It is refused
-// with ErrNoPlace if a fixed list is full.
-func (r *Relation) PutFree(by world.Actor, child, parent handle.Handle) error {
-	return r.do(by, child, change{op: opPutFree, to: parent})
-}
-
-// Transfer is Put, or with a negative place PutFree, of an entity that must be a
-// child of from, or a root if from is None. Of two requests for the same item the first is
-// done; the other is refused with ErrElsewhere.
-func (r *Relation) Transfer(by world.Actor, child, from, to handle.Handle, place int) error {
-	return r.do(by, child, change{op: opTransfer, to: to, from: from, place: r.limit(place)})
+// PutFrom is Put of an entity that must be a child of from, or a root if from is None. Of two
+// requests for the same item the first is done; the other is refused with ErrElsewhere.
+func (r *Relation) PutFrom(by world.Actor, child, from, to handle.Handle, place int) error {
+	return r.do(by, child, change{op: opPutFrom, to: to, from: from, place: r.limit(place)})
 }
 
 // mayAtOnce reports whether by is the idle world. Then the usual case of a change
@@ -207,7 +192,7 @@ func (r *Relation) mayAtOnce(by world.Actor) bool {
 }
 
 // do makes a change: at once with an idle world or a transaction, otherwise by a request.
-func (r *Relation) do(by world.Actor, h handle.Handle, c change) error {
+func (r *Relation) do(by engine.Actor, h handle.Handle, c change) error {
 	self := r.requests.Check(by)
 	if t, ok := self.(*engine.Tx); ok {
 		return r.doIn(t, h, &c)
@@ -258,7 +243,7 @@ func (r *Relation) apply(h handle.Handle, c *change) engine.Outcome {
 	case ErrAbsent:
 		return engine.Missing
 	default:
-		r.refuse(Refusal{Change: c.op.String(), Entity: h, Other: c.to, Err: err})
+		r.note(Conflict{Change: c.op.String(), Entity: h, Other: c.to, Err: err})
 		return engine.Refused
 	}
 }
@@ -289,7 +274,7 @@ func (r *Relation) change(h handle.Handle, c *change) error {
 	switch c.op {
 	case opAdd:
 		parent = h
-	case opSwap, opMoveBefore, opMoveAfter:
+	case opSwap, opMoveBefore:
 		parent = handle.None
 	case opRemove:
 		return r.removeOne(h, c)
@@ -320,27 +305,6 @@ func (r *Relation) removeOne(h handle.Handle, c *change) error {
 	return nil
 }
 
-// leaveChildren applies the policy to the children of an entity that is removed:
-// they go to the grandparent if there is one, or become roots.
-func (r *Relation) leaveChildren(h handle.Handle) error {
-	t := r.tree
-	number := t.own(h)
-	if t.list(number).children() == 0 {
-		return nil
-	}
-	switch r.options.OnParentDeath {
-	case Destroy, Refuse:
-		return ErrChildren
-	case Grandparent:
-		r.passOn(h, func(handle.Handle) bool { return false })
-	}
-	t.steps += t.list(number).children()*adoptSteps + t.list(number).places()
-	r.takeBequests()
-	t.unlinkChildren(number, nil)
-	r.adoptBequests()
-	return nil
-}
-
 // limit replaces a place, or a number of places, beyond the limit by one that will be
 // refused.
 func (r *Relation) limit(place int) int32 {
@@ -350,9 +314,9 @@ func (r *Relation) limit(place int) int32 {
 	return clamp(place)
 }
 
-// refuse remembers a refused request.
-func (r *Relation) refuse(f Refusal) {
-	if len(r.refused) == r.options.Refusals {
+// note remembers a conflict.
+func (r *Relation) note(f Conflict) {
+	if len(r.conflicts) == r.options.ConflictsMax {
 		return
 	}
 	if f.Err == ErrCycle {
@@ -360,112 +324,14 @@ func (r *Relation) refuse(f Refusal) {
 		r.paths = append(r.paths, r.tree.path...)
 		f.Path, f.Omitted = r.paths[from:len(r.paths):len(r.paths)], r.tree.omitted
 	}
-	r.refused, r.retold = append(r.refused, f), true
+	r.conflicts, r.retold = append(r.conflicts, f), true
 }
 
-// forget drops what earlier refreshes refused.
+// forget drops the conflicts of earlier refreshes.
 func (r *Relation) forget() {
 	if r.stale {
-		r.retold = r.retold || len(r.refused) > 0
-		clear(r.refused)
-		r.refused, r.paths, r.stale = r.refused[:0], r.paths[:0], false
+		r.retold = r.retold || len(r.conflicts) > 0
+		clear(r.conflicts)
+		r.conflicts, r.paths, r.stale = r.conflicts[:0], r.paths[:0], false
 	}
 }
-
-// passOn notes, in r.bequests, that the children of h that do not die go to the nearest ancestor of
-// h that does not die either.
-func (r *Relation) passOn(h handle.Handle, dies func(handle.Handle) bool) {
-	t, to, n := r.tree, handle.None, 0
-	number := t.own(h)
-	items := t.items(number)
-	for i, child := range items {
-		if child == handle.None || dies(child) {
-			continue
-		}
-		if n == 0 {
-			if to = r.heir(h, dies); to == handle.None {
-				return
-			}
-		}
-		items[n], items[i] = child, items[n] // the links of those who die are not read before take
-		n++
-	}
-	if n > 0 {
-		r.bequests = append(r.bequests, bequest{to: to, list: number, n: n})
-	}
-}
-
-// heir returns the nearest ancestor of h that does not die, or None.
-func (r *Relation) heir(h handle.Handle, dies func(handle.Handle) bool) handle.Handle {
-	t, n := r.tree, 0
-	up := t.parent(h)
-	for ; up != handle.None && dies(up); up = t.parent(up) {
-		if n++; n < heirsEvery {
-			continue
-		}
-		if to, known := r.heirs[up]; known {
-			up = to
-			break
-		}
-		if n%heirsEvery == 0 {
-			r.climbed = append(r.climbed, up)
-		}
-	}
-	if len(r.climbed) > 0 && r.heirs == nil {
-		r.heirs = map[handle.Handle]handle.Handle{}
-	}
-	for _, far := range r.climbed {
-		r.heirs[far] = up
-	}
-	r.climbed = r.climbed[:0]
-	return up
-}
-
-// heirsEvery is at which of the dying ancestors that are climbed their heir is remembered.
-const heirsEvery = 16
-
-// takeBequests takes the buckets from the lists.
-func (r *Relation) takeBequests() {
-	t := r.tree
-	for i := range r.bequests {
-		b := &r.bequests[i]
-		for _, child := range t.items(b.list)[b.n:] {
-			if child != handle.None {
-				t.unlink(child)
-			}
-		}
-		l := t.list(b.list)
-		b.start, b.class = l.start(), l.class()
-		t.empty(b.list)
-		l.setBucket(0, noBucket)
-	}
-}
-
-// adoptBequests gives the children to their new parents.
-func (r *Relation) adoptBequests() {
-	for i := range r.bequests {
-		b := &r.bequests[i]
-		if !r.tree.adopt(b) {
-			for _, child := range r.tree.bucket(b.start, b.n) {
-				r.tree.unlink(child)
-				// A fixed list may be full, or memory short. Then the child becomes an orphan.
-				_ = r.tree.change(child, &change{op: opAdopt, to: b.to})
-			}
-		}
-		if b.class != noBucket {
-			r.tree.chain(b.start, b.class)
-		}
-	}
-	r.bequests = r.bequests[:0]
-}
-
-// forgetHeirs forgets what heir has remembered.
-func (r *Relation) forgetHeirs() {
-	if len(r.heirs) > heirsKept {
-		r.heirs, r.climbed = nil, nil
-	}
-	clear(r.heirs)
-}
-
-// heirsKept is up to how many the memory is kept for the next.
-const heirsKept = 1 << 10

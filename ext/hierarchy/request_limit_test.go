@@ -19,7 +19,7 @@ func TestRequestLimits(t *testing.T) {
 	w := world.MustNew(world.Options{Shards: 1, QueueRequests: 3})
 	world.Register[ID](w, "id")
 	things := world.NewBundle[Thing](w)
-	rel := hierarchy.New(w, "relation", hierarchy.Options{Refusals: 2})
+	rel := hierarchy.New(w, "relation", hierarchy.Options{ConflictsMax: 2})
 	h, err := things.AppendN(nil, w, 5, nil)
 	require.NoError(t, err)
 	p, err := w.OpenPort()
@@ -32,7 +32,7 @@ func TestRequestLimits(t *testing.T) {
 	require.NoError(t, rel.RemoveChild(w, h[1], hierarchy.Close))
 	require.NoError(t, rel.AddChildren(p, h[0], h[0], h[0], h[0]))
 	w.Refresh()
-	require.Len(t, rel.Read(w).Refused(), 2)
+	require.Len(t, rel.Read(w).Conflicts(), 2)
 	require.NoError(t, rel.AddChild(p, h[0], h[1]))
 	p.Close()
 	require.ErrorIs(t, rel.AddChild(p, h[0], h[1]), world.ErrClosed)
@@ -44,7 +44,7 @@ func TestRequestAllocates(t *testing.T) {
 	if check.Enabled {
 		t.Skip("what the check build allocates says nothing, and its ticks take long")
 	}
-	for _, policy := range []hierarchy.OnParentDeath{hierarchy.Destroy, hierarchy.Orphan, hierarchy.Grandparent, hierarchy.Refuse} {
+	for _, policy := range []hierarchy.OnParentDeath{hierarchy.Destroy, hierarchy.Orphan, hierarchy.Grandparent, hierarchy.SpareParent} {
 		f := newFixture(t, 2, hierarchy.Options{OnParentDeath: policy})
 		h := f.make(64)
 		p := f.port()
@@ -72,7 +72,7 @@ func TestRequestAllocates(t *testing.T) {
 				(*engine.Context)(c).Acting().Stop()
 			}
 			t.End(serial)
-			refused += len(read.Refused())
+			refused += len(read.Conflicts())
 			for i, x := range h {
 				if !f.Alive(x) {
 					h[i], _ = f.things.Create(f.World, Thing{ID{i}})

@@ -40,17 +40,17 @@ func TestRequestEach(t *testing.T) {
 		"Move":        func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).Move(by, h[1], h[4]) },
 		"MoveAt":      func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).MoveAt(by, h[7], h[0], 2) },
 		"MoveBefore":  func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).MoveBefore(by, h[3], h[1]) },
-		"MoveAfter":   func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).MoveAfter(by, h[1], h[3]) },
 		"Swap":        func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).Swap(by, h[2], h[7]) },
-		"SwapPlaces":  func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).SwapPlaces(by, h[0], 0, 2) },
 		"SetPlaces":   func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).SetPlaces(by, h[0], 9) },
 		"Put":         func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).Put(by, h[1], h[6], 1) },
-		"PutFree":     func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).PutFree(by, h[1], h[6]) },
-		"Transfer": func(f *fixture, by world.Actor, h []handle.Handle) error {
-			return rel(f).Transfer(by, h[1], h[0], h[6], 1)
+		"Put free": func(f *fixture, by world.Actor, h []handle.Handle) error {
+			return rel(f).Put(by, h[1], h[6], hierarchy.Free)
 		},
-		"Transfer free": func(f *fixture, by world.Actor, h []handle.Handle) error {
-			return rel(f).Transfer(by, h[9], handle.None, h[6], -1)
+		"PutFrom": func(f *fixture, by world.Actor, h []handle.Handle) error {
+			return rel(f).PutFrom(by, h[1], h[0], h[6], 1)
+		},
+		"PutFrom free": func(f *fixture, by world.Actor, h []handle.Handle) error {
+			return rel(f).PutFrom(by, h[9], handle.None, h[6], hierarchy.Free)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestRequestEach(t *testing.T) {
 					require.Equal(t, world.Applied, done.Outcome())
 				}
 				require.Equal(t, want, f.everything(h), by)
-				require.Empty(t, f.read.Refused())
+				require.Empty(t, f.read.Conflicts())
 				f.sound()
 			}
 		})
@@ -127,7 +127,7 @@ func TestRequestSort(t *testing.T) {
 		}))
 		require.Equal(t, list(sorted[4], sorted[3]), f.living(h[0])[:2], "who has left is passed over")
 		require.ElementsMatch(t, list(sorted[0], sorted[1], sorted[3], sorted[4]), f.living(h[0]))
-		require.Equal(t, "Sort", f.read.Refused()[0].Change)
+		require.Equal(t, "Sort", f.read.Conflicts()[0].Change)
 		f.sound()
 		require.NoError(t, f.rel.Sort(f.World, h[0], handle.Handle.Compare))
 		require.True(t, slices.IsSortedFunc(f.living(h[0]), handle.Handle.Compare))
@@ -176,9 +176,9 @@ func TestRequestCycle(t *testing.T) {
 		require.Equal(t, world.Refused, done[1].Outcome())
 		require.Equal(t, list(h[0]), f.read.Children(h[3]))
 		require.Equal(t, handle.None, f.read.Parent(h[1]))
-		require.Equal(t, []hierarchy.Refusal{{
+		require.Equal(t, []hierarchy.Conflict{{
 			Change: "Move", Entity: h[1], Other: h[0], Err: hierarchy.ErrCycle, Path: list(h[1], h[3], h[0]),
-		}}, f.read.Refused())
+		}}, f.read.Conflicts())
 		f.sound()
 	}
 	t.Run("by systems", func(t *testing.T) {
@@ -189,7 +189,7 @@ func TestRequestCycle(t *testing.T) {
 		})
 		require.Equal(t, h[1], f.read.Parent(h[0]))
 		require.Equal(t, handle.None, f.read.Parent(h[1]))
-		require.Len(t, f.read.Refused(), 1)
+		require.Len(t, f.read.Conflicts(), 1)
 	})
 }
 
@@ -246,7 +246,7 @@ func TestRequestOutcomes(t *testing.T) {
 			return r.AddChildAt(by, h[3], h[8], 0)
 		}, world.Refused, hierarchy.ErrFixed},
 		"elsewhere": {func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error {
-			return r.Transfer(by, h[1], h[3], h[10], 0)
+			return r.PutFrom(by, h[1], h[3], h[10], 0)
 		}, world.Refused, hierarchy.ErrElsewhere},
 		"children":          {func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error { return r.Remove(by, h[0]) }, world.Refused, hierarchy.ErrChildren},
 		"places still used": {func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error { return r.SetPlaces(by, h[0], 1) }, world.Refused, hierarchy.ErrTaken},
@@ -296,11 +296,11 @@ func TestRequestOutcomes(t *testing.T) {
 func (f *fixture) refusedFor(reason error) {
 	f.t.Helper()
 	if reason == nil {
-		require.Empty(f.t, f.read.Refused())
+		require.Empty(f.t, f.read.Conflicts())
 		return
 	}
-	require.Len(f.t, f.read.Refused(), 1)
-	require.ErrorIs(f.t, f.read.Refused()[0].Err, reason)
+	require.Len(f.t, f.read.Conflicts(), 1)
+	require.ErrorIs(f.t, f.read.Conflicts()[0].Err, reason)
 }
 
 // TestRequestOrder: ports by number come before source shards, each in the order

@@ -27,7 +27,7 @@ func allocations(f func()) (count, bytes uint64) {
 // none.
 func TestReserve(t *testing.T) {
 	const parents, children = 1000, 10
-	o := hierarchy.TreeOptions{Buckets: []int{4, 16}, ManualGrowth: true}
+	o := hierarchy.Memory{Buckets: []int{4, 16}, ManualGrowth: true}
 	room := hierarchy.Room{Entities: parents * (1 + children), Parents: parents, Buckets: []int{1, parents}}
 	var x *hierarchy.Tree
 	fill := func() {
@@ -76,7 +76,7 @@ func TestReserve(t *testing.T) {
 // the directory goes by what each home has, not by homes times the largest.
 func TestFarApart(t *testing.T) {
 	const homes, far = min(2048, handle.HomeMax), 1 << 18
-	x := hierarchy.NewTree(hierarchy.TreeOptions{})
+	x := hierarchy.NewTree(hierarchy.Memory{})
 	top := handle.New(homes, far, 1)
 	for home := range uint32(homes) {
 		require.NoError(t, x.AddChild(top, handle.New(home, 0, 1)))
@@ -84,7 +84,7 @@ func TestFarApart(t *testing.T) {
 	pages := (homes + 1) * 1024 * 8
 	require.Less(t, x.Bytes(), pages+pages/4)
 	image := x.Save(nil)
-	loaded, err := hierarchy.Load(image, hierarchy.TreeOptions{})
+	loaded, err := hierarchy.Load(image, hierarchy.Memory{})
 	require.NoError(t, err)
 	require.Equal(t, x.Read().Children(top), loaded.Read().Children(top))
 	require.Equal(t, image, loaded.Save(nil))
@@ -97,7 +97,7 @@ func TestFarApart(t *testing.T) {
 // TestNeedsGrowth tells beforehand whether more memory is needed; growing is the
 // user's affair.
 func TestNeedsGrowth(t *testing.T) {
-	x := hierarchy.NewTree(hierarchy.TreeOptions{Buckets: []int{2, 4}, ManualGrowth: true})
+	x := hierarchy.NewTree(hierarchy.Memory{Buckets: []int{2, 4}, ManualGrowth: true})
 	require.True(t, x.NeedsGrowth(h(0), 1))
 	require.ErrorIs(t, x.AddChild(h(0), h(1)), hierarchy.ErrRoom)
 	x.Reserve(hierarchy.Room{Entities: 10, Parents: 2, Buckets: []int{1, 1}})
@@ -120,7 +120,7 @@ func TestNeedsGrowth(t *testing.T) {
 
 func TestBucketsRefused(t *testing.T) {
 	for _, sizes := range [][]int{{}, {0}, {-1, 4}, {4, 4}, {8, 4}, make([]int, 200)} {
-		require.Panics(t, func() { hierarchy.NewTree(hierarchy.TreeOptions{Buckets: sizes}) }, "%v", sizes)
+		require.Panics(t, func() { hierarchy.NewTree(hierarchy.Memory{Buckets: sizes}) }, "%v", sizes)
 	}
 }
 

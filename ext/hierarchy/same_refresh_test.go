@@ -17,7 +17,7 @@ func TestParentDestroyedAsCreated(t *testing.T) {
 		unit struct{ a }
 	)
 	for policy, alive := range map[hierarchy.OnParentDeath][2]bool{
-		hierarchy.Destroy: {false, false}, hierarchy.Orphan: {false, true}, hierarchy.Grandparent: {false, true}, hierarchy.Refuse: {true, true},
+		hierarchy.Destroy: {false, false}, hierarchy.Orphan: {false, true}, hierarchy.Grandparent: {false, true}, hierarchy.SpareParent: {true, true},
 	} {
 		t.Run(policy.String(), func(t *testing.T) {
 			w := world.MustNew(world.Options{Shards: 2})

@@ -12,7 +12,7 @@ import (
 // with the naive tree. Few bits for places in links make children far away from where these say.
 func TestLongLists(t *testing.T) {
 	for _, bits := range []int{0, 4, 8} {
-		p := newPair(t, uint64(70+bits), hierarchy.TreeOptions{}, 900)
+		p := newPair(t, uint64(70+bits), hierarchy.Memory{}, 900)
 		p.parents = 3
 		for _, h := range p.all[3:] {
 			require.NoError(t, p.tree.AddChild(p.all[0], h))

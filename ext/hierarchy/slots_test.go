@@ -30,21 +30,14 @@ func TestSlots(t *testing.T) {
 	require.NoError(t, f.rel.Put(w, items[1], bag, 0))
 	require.Equal(t, list(items[1], none, items[0], none), f.read.Children(bag))
 	require.Equal(t, 2, f.read.Count(bag))
-	require.Equal(t, 4, f.read.Places(bag))
-
-	free, ok := f.read.FirstFree(bag)
-	require.True(t, ok)
-	require.Equal(t, 1, free)
-	require.NoError(t, f.rel.PutFree(w, items[2], bag))
+	require.NoError(t, f.rel.Put(w, items[2], bag, hierarchy.Free))
 	require.NoError(t, f.rel.AddChild(w, bag, items[3]), "adding takes the first free place")
 	require.Equal(t, list(items[1], items[2], items[0], items[3]), f.read.Children(bag))
-	_, ok = f.read.FirstFree(bag)
-	require.False(t, ok)
-	require.ErrorIs(t, f.rel.PutFree(w, items[4], bag), hierarchy.ErrNoPlace)
+	require.ErrorIs(t, f.rel.Put(w, items[4], bag, hierarchy.Free), hierarchy.ErrNoPlace)
 	require.ErrorIs(t, f.rel.AddChild(w, bag, items[4]), hierarchy.ErrNoPlace)
 	require.ErrorIs(t, f.rel.Put(w, items[4], bag, 1), hierarchy.ErrTaken)
 	require.ErrorIs(t, f.rel.Put(w, items[4], bag, 4), hierarchy.ErrPlace)
-	require.ErrorIs(t, f.rel.Put(w, items[4], bag, -1), hierarchy.ErrPlace)
+	require.ErrorIs(t, f.rel.Put(w, items[4], bag, -2), hierarchy.ErrPlace)
 	require.False(t, f.read.Has(items[4]))
 
 	for _, gap := range []hierarchy.Gap{hierarchy.Close, hierarchy.Swap, hierarchy.Hole} {
@@ -55,8 +48,8 @@ func TestSlots(t *testing.T) {
 	f.Destroy(items[2])
 	f.Refresh()
 	require.Equal(t, list(items[1], none, items[0], items[3]), f.read.Children(bag), "nor when the item dies")
-	require.NoError(t, f.rel.SwapPlaces(w, bag, 0, 1))
-	require.NoError(t, f.rel.SwapPlaces(w, bag, 2, 3))
+	require.NoError(t, f.rel.Put(w, items[1], bag, 1))
+	require.NoError(t, f.rel.Swap(w, items[0], items[3]))
 	require.Equal(t, list(none, items[1], items[3], items[0]), f.read.Children(bag))
 	require.NoError(t, f.rel.Put(w, items[0], bag, 0), "to a free place of the same bag")
 	require.NoError(t, f.rel.Put(w, items[0], bag, 0), "where it is already")
@@ -86,7 +79,7 @@ func TestSlotsRefused(t *testing.T) {
 	f := newBags(t, 4, hierarchy.Destroy)
 	h := f.make(3)
 	require.ErrorIs(t, f.rel.Put(f.World, h[1], h[0], 9), hierarchy.ErrPlace)
-	require.ErrorIs(t, f.rel.Transfer(f.World, h[1], h[2], h[0], 1), hierarchy.ErrElsewhere)
+	require.ErrorIs(t, f.rel.PutFrom(f.World, h[1], h[2], h[0], 1), hierarchy.ErrElsewhere)
 	require.False(t, f.read.Has(h[0]))
 	f.sound()
 }
@@ -122,7 +115,7 @@ func TestSlotsBothWant(t *testing.T) {
 	h := f.make(3)
 	var done [2]world.Completion
 	for i := range done {
-		require.NoError(t, f.rel.Transfer(f.port().Notify(&done[i]), h[2], none, h[i], -1))
+		require.NoError(t, f.rel.PutFrom(f.port().Notify(&done[i]), h[2], none, h[i], hierarchy.Free))
 	}
 	f.Refresh()
 	require.Equal(t, world.Applied, done[0].Outcome())
@@ -134,7 +127,7 @@ func TestSlotsBothWant(t *testing.T) {
 // the bags, or the item, dies in the same tick, in every order of the requests: the
 // item is in exactly one place, or dead, or nobody's as the policy says.
 func TestSlotsNoneLost(t *testing.T) {
-	for _, policy := range []hierarchy.OnParentDeath{hierarchy.Destroy, hierarchy.Orphan, hierarchy.Grandparent, hierarchy.Refuse} {
+	for _, policy := range []hierarchy.OnParentDeath{hierarchy.Destroy, hierarchy.Orphan, hierarchy.Grandparent, hierarchy.SpareParent} {
 		for _, victim := range []string{"from", "to", "item", "none"} {
 			for _, order := range []string{"kill, move", "move, kill"} {
 				for _, by := range []string{"ports", "systems"} {
@@ -163,7 +156,7 @@ func noneLost(t *testing.T, policy hierarchy.OnParentDeath, victim, order, by st
 			require.NoError(t, by.Destroy(who))
 		}
 	}
-	move := func(by world.Actor) { require.NoError(t, f.rel.Transfer(by, item, from, to, 1)) }
+	move := func(by world.Actor) { require.NoError(t, f.rel.PutFrom(by, item, from, to, 1)) }
 	if order == "kill, move" {
 		kill, move = move, kill // the first sends first
 	}

@@ -135,7 +135,7 @@ func TestSortAllows(t *testing.T) {
 func TestTreeSort(t *testing.T) {
 	h := func(n int) handle.Handle { return handle.Handle(n)<<handle.VersionBits | 1 }
 	build := func() *hierarchy.Tree {
-		tree := hierarchy.NewTree(hierarchy.TreeOptions{})
+		tree := hierarchy.NewTree(hierarchy.Memory{})
 		for n := 30; n > 1; n-- {
 			require.NoError(t, tree.AddChild(h(1), h(n)))
 		}

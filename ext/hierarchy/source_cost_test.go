@@ -11,7 +11,7 @@ import (
 
 // families makes a tree of so many parents with ten children each, parents first.
 func families(t testing.TB, parents int) *hierarchy.Tree {
-	x := hierarchy.NewTree(hierarchy.TreeOptions{})
+	x := hierarchy.NewTree(hierarchy.Memory{})
 	for p := range parents {
 		for c := range 10 {
 			require.NoError(t, x.AddChild(h(p), h(parents+10*p+c)))
@@ -57,7 +57,7 @@ func TestSourceImageCopies(t *testing.T) {
 		require.Zero(t, count)
 		require.InEpsilon(t, x.Bytes(), len(image), 0.5, "the image is the memory")
 
-		into := hierarchy.NewTree(hierarchy.TreeOptions{})
+		into := hierarchy.NewTree(hierarchy.Memory{})
 		count, bytes := leastAllocations(func() { require.NoError(t, into.Load(image)) })
 		require.Less(t, bytes, uint64(2*len(image)))
 		require.Equal(t, 10*parents, into.Links())

@@ -15,7 +15,7 @@ import (
 // memory. What the figures are, TestReserve, TestMemory and TestImage check closer.
 func TestSourceMemory(t *testing.T) {
 	room := hierarchy.Room{Entities: 40, Parents: 4, Buckets: []int{2, 3}}
-	o := hierarchy.TreeOptions{Buckets: []int{4, 8}, ManualGrowth: true, Reserve: room}
+	o := hierarchy.Memory{Buckets: []int{4, 8}, ManualGrowth: true, Reserve: room}
 	fill := func(t *testing.T, x *hierarchy.Tree, parent, children int) (err error) {
 		for i := 0; i < children && err == nil; i++ {
 			err = x.AddChild(h(parent), h(10*parent+i))
@@ -43,7 +43,7 @@ func TestSourceMemory(t *testing.T) {
 			require.Zero(t, o.SizeNeeded(hierarchy.Room{}))
 		}},
 		{"one allocation, and none while it lasts", func(t *testing.T) {
-			x := hierarchy.NewTree(hierarchy.TreeOptions{Buckets: []int{4, 8}, ManualGrowth: true})
+			x := hierarchy.NewTree(hierarchy.Memory{Buckets: []int{4, 8}, ManualGrowth: true})
 			_, bytes := allocations(func() { x.Reserve(room) })
 			require.GreaterOrEqual(t, bytes, uint64(o.SizeNeeded(room)))
 			all := make([]handle.Handle, 8)
@@ -92,7 +92,7 @@ func TestSourceMemory(t *testing.T) {
 			require.NoError(t, fill(t, x, 1, 8))
 			image := make([]byte, 0, x.SaveSize())
 			require.Zero(t, allocs.Least(10, func() { image = x.Save(image[:0]) }), "into memory of the caller")
-			y, err := hierarchy.Load(image, hierarchy.TreeOptions{})
+			y, err := hierarchy.Load(image, hierarchy.Memory{})
 			require.NoError(t, err)
 			require.Equal(t, x.Read().Children(h(1)), y.Read().Children(h(1)))
 			require.Equal(t, image, y.Save(nil))
@@ -101,7 +101,7 @@ func TestSourceMemory(t *testing.T) {
 			require.NoError(t, fill(t, y, 2, 200), "and it goes on")
 		}},
 		{"load into an existing one", func(t *testing.T) {
-			x, y := hierarchy.NewTree(o), hierarchy.NewTree(hierarchy.TreeOptions{})
+			x, y := hierarchy.NewTree(o), hierarchy.NewTree(hierarchy.Memory{})
 			require.NoError(t, fill(t, x, 1, 8))
 			require.NoError(t, fill(t, y, 2, 30))
 			r := y.Read()

@@ -16,12 +16,12 @@ func h(index int) handle.Handle { return handle.New(0, uint32(index), 1) }
 // other.
 func TestSource(t *testing.T) {
 	type tree = hierarchy.Tree
-	build := func(t *testing.T, o hierarchy.TreeOptions) (*tree, *hierarchy.Reader) {
+	build := func(t *testing.T, o hierarchy.Memory) (*tree, *hierarchy.Reader) {
 		x := hierarchy.NewTree(o)
 		t.Cleanup(func() { require.NoError(t, x.Verify()) })
 		return x, x.Read()
 	}
-	small := hierarchy.TreeOptions{Buckets: []int{4, 16, 256}}
+	small := hierarchy.Memory{Buckets: []int{4, 16, 256}}
 	for _, c := range []struct {
 		name string
 		test func(t *testing.T)
@@ -105,7 +105,7 @@ func TestSource(t *testing.T) {
 			require.Equal(t, 3, r.Count(h(3)))
 			require.NoError(t, x.RemoveChild(h(12), hierarchy.Close), "the hole that was left stays")
 			require.Equal(t, list(h(10), none, h(13)), r.Children(h(3)))
-			require.NoError(t, x.PutFree(h(14), h(3), hierarchy.Close), "and can be filled")
+			require.NoError(t, x.Put(h(14), h(3), hierarchy.Free, hierarchy.Close), "and can be filled")
 			require.Equal(t, list(h(10), h(14), h(13)), r.Children(h(3)))
 			require.NoError(t, x.RemoveChild(h(10), hierarchy.Hole))
 			require.NoError(t, x.RemoveHoles(h(3)))
@@ -144,7 +144,7 @@ func TestSource(t *testing.T) {
 			require.Equal(t, 1000, r.Depth(h(1000)))
 		}},
 		{"buckets of growing sizes, and lists beyond the largest", func(t *testing.T) {
-			x, r := build(t, hierarchy.TreeOptions{Buckets: []int{2, 5}})
+			x, r := build(t, hierarchy.Memory{Buckets: []int{2, 5}})
 			var want []handle.Handle
 			for i := range 5000 {
 				require.NoError(t, x.AddChild(h(3), h(10+i)))
@@ -175,7 +175,7 @@ func TestSource(t *testing.T) {
 		}},
 		{"keep capacity on remove", func(t *testing.T) {
 			for _, keep := range []bool{false, true} {
-				o := hierarchy.TreeOptions{Buckets: []int{4, 8, 16, 32}, KeepCapacity: keep, ManualGrowth: true}
+				o := hierarchy.Memory{Buckets: []int{4, 8, 16, 32}, KeepCapacity: keep, ManualGrowth: true}
 				o.Reserve = hierarchy.Room{Entities: 100, Parents: 3, Buckets: []int{2, 2, 2, 1}}
 				x, _ := build(t, o)
 				for i := range 20 {
@@ -232,10 +232,10 @@ func TestSource(t *testing.T) {
 }
 
 func TestCycleError(t *testing.T) {
-	x := hierarchy.NewTree(hierarchy.TreeOptions{})
+	x := hierarchy.NewTree(hierarchy.Memory{})
 	require.NoError(t, x.AddChild(h(1), h(2)))
 	require.NoError(t, x.AddChild(h(2), h(3)))
-	for _, err := range []error{x.Move(h(1), h(3), hierarchy.Close), x.AddChild(h(3), h(1)), x.PutFree(h(1), h(3), hierarchy.Close)} {
+	for _, err := range []error{x.Move(h(1), h(3), hierarchy.Close), x.AddChild(h(3), h(1)), x.Put(h(1), h(3), hierarchy.Free, hierarchy.Close)} {
 		var cycle *hierarchy.CycleError
 		require.ErrorAs(t, err, &cycle)
 		require.ErrorIs(t, err, hierarchy.ErrCycle)
@@ -247,6 +247,6 @@ func TestCycleError(t *testing.T) {
 
 func TestStrings(t *testing.T) {
 	require.Equal(t, "close hole swap unknown", hierarchy.Close.String()+" "+hierarchy.Hole.String()+" "+hierarchy.Swap.String()+" "+hierarchy.Gap(9).String())
-	require.Equal(t, "destroy orphan grandparent refuse unknown", hierarchy.Destroy.String()+" "+hierarchy.Orphan.String()+" "+
-		hierarchy.Grandparent.String()+" "+hierarchy.Refuse.String()+" "+hierarchy.OnParentDeath(9).String())
+	require.Equal(t, "destroy orphan grandparent spare unknown", hierarchy.Destroy.String()+" "+hierarchy.Orphan.String()+" "+
+		hierarchy.Grandparent.String()+" "+hierarchy.SpareParent.String()+" "+hierarchy.OnParentDeath(9).String())
 }

@@ -14,7 +14,7 @@ import (
 // are found in a tree that is loaded.
 func TestSplit(t *testing.T) {
 	const wide, parents = 1<<18 + 1000, 1<<16 + 1000
-	x := hierarchy.NewTree(hierarchy.TreeOptions{})
+	x := hierarchy.NewTree(hierarchy.Memory{})
 	top, mid := h(0), h(1)
 	require.NoError(t, x.AddChild(top, h(2+wide+2*parents)))
 	require.NoError(t, x.AddChild(top, mid))
@@ -40,7 +40,7 @@ func TestSplit(t *testing.T) {
 		require.NoError(t, x.AddChild(h(2+wide+2*i), h(2+wide+2*i+1)))
 	}
 	places(x)
-	loaded, err := hierarchy.Load(x.Save(nil), hierarchy.TreeOptions{})
+	loaded, err := hierarchy.Load(x.Save(nil), hierarchy.Memory{})
 	require.NoError(t, err)
 	places(loaded)
 	for _, i := range []int{5, 1<<18 + 5, wide - 1} { // the last moves in
@@ -60,7 +60,7 @@ func TestSplitWithinMove(t *testing.T) {
 		t.Skip("one goroutine makes 65,636 moves, and nothing is checked")
 	}
 	const parents = 1<<16 + 100
-	x := hierarchy.NewTree(hierarchy.TreeOptions{})
+	x := hierarchy.NewTree(hierarchy.Memory{})
 	child := h(parents)
 	for i := range parents {
 		require.NoError(t, x.Put(child, h(i), 1, hierarchy.Hole), "place 1: its lowest bit is the next one of the list's number")

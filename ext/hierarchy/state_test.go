@@ -42,7 +42,7 @@ func TestState(t *testing.T) {
 		"refused long ago": func(f *fixture, h []handle.Handle) {
 			require.NoError(t, f.rel.Move(f.port(), h[0], h[1]))
 			f.Refresh()
-			require.NotEmpty(t, f.read.Refused())
+			require.NotEmpty(t, f.read.Conflicts())
 			f.Refresh()
 		},
 	} {
@@ -52,7 +52,7 @@ func TestState(t *testing.T) {
 	for name, act := range map[string]func(f *fixture, h []handle.Handle){
 		"one child less":  func(f *fixture, h []handle.Handle) { _ = f.rel.RemoveChild(f.World, h[4], hierarchy.Close) },
 		"a hole":          func(f *fixture, h []handle.Handle) { _ = f.rel.RemoveChild(f.World, h[2], hierarchy.Hole) },
-		"another order":   func(f *fixture, h []handle.Handle) { _ = f.rel.SwapPlaces(f.World, h[0], 1, 2) },
+		"another order":   func(f *fixture, h []handle.Handle) { _ = f.rel.Swap(f.World, h[2], h[3]) },
 		"another parent":  func(f *fixture, h []handle.Handle) { _ = f.rel.Move(f.World, h[4], h[1]) },
 		"fixed":           func(f *fixture, h []handle.Handle) { _ = f.rel.SetPlaces(f.World, h[0], 4) },
 		"fixed and empty": func(f *fixture, h []handle.Handle) { _ = f.rel.SetPlaces(f.World, h[9], 4) },

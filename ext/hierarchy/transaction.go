@@ -59,11 +59,11 @@ func (r *Relation) begin(t *engine.Tx, call string) error {
 func (r *Relation) concerns(h handle.Handle, c *change) [2]handle.Handle {
 	t := r.tree
 	switch c.op {
-	case opAdd, opRemoveHoles, opSetPlaces, opSwapPlaces:
+	case opAdd, opRemoveHoles, opSetPlaces:
 		return [2]handle.Handle{h}
 	case opRemove:
 		return [2]handle.Handle{h, t.parent(h)}
-	case opMoveBefore, opMoveAfter, opSwap:
+	case opMoveBefore, opSwap:
 		return [2]handle.Handle{t.parent(h), t.parent(c.to)}
 	}
 	return [2]handle.Handle{t.parent(h), c.to}

@@ -50,8 +50,8 @@ type tree struct {
 	changes  *changes // nil unless there are copies of the tree
 }
 
-// TreeOptions shape the memory of a relation. The zero value means the defaults.
-type TreeOptions struct {
+// Memory shape the memory of a relation. The zero value means the defaults.
+type Memory struct {
 	// Buckets are the sizes of buckets, ascending: how many children one holds.
 	// Beyond the largest, each size is twice the one
 	// before. The default goes up by halves from 4.
@@ -67,7 +67,7 @@ type TreeOptions struct {
 
 // newTree makes an empty tree. It panics if the sizes of buckets are not
 // ascending or less than 1.
-func newTree(o TreeOptions) *tree {
+func newTree(o Memory) *tree {
 	c := o.classes()
 	t := &tree{
 		split: splitFor(1), records: []word{0, 0, noBucket}, owners: []handle.Handle{handle.None},
@@ -80,7 +80,7 @@ func newTree(o TreeOptions) *tree {
 
 // SizeNeeded returns how many bytes a relation with these options takes for that much
 // room.
-func (t TreeOptions) SizeNeeded(r Room) int {
+func (t Memory) SizeNeeded(r Room) int {
 	return (r.pages()*pageSize + max(r.Parents, 0)*(listWords+1) + r.bucketWords(t.classes())) * wordBytes
 }
 
@@ -89,7 +89,7 @@ type Room struct {
 	Entities int // entities that are parents or children, with handles in a row
 	Parents  int // of these, the ones that have children or were added
 	// Buckets is how many buckets of each size there are to be, in the order of
-	// TreeOptions.Buckets. While a list grows, it keeps its bucket until it
+	// Memory.Buckets. While a list grows, it keeps its bucket until it
 	// has the next.
 	Buckets []int
 	// Homes is over how many homes the entities are evenly spread, from 0 on. Default:
@@ -240,106 +240,62 @@ func (g Gap) String() string {
 // placeMax is the highest place that a child can have.
 const placeMax = 1<<31 - 2
 
-// changes notes which parts of a tree have changed, and when, so that a copy is updated
-// by copying only these. Times are numbers of copies: what has changed since a copy was begun has
-// a higher one.
-//
-// Ownership: as for the tree.
-type changes struct {
-	now   uint64     // the number of the next copy
-	last  uint64     // when anything changed
-	nodes uint64     // when all nodes changed
-	lists uint64     // when all records of lists changed
-	words uint64     // when all words of buckets changed
-	pages [][]uint64 // when a page of nodes changed, by home and number
-	runs  []uint64   // when a run of lists changed
-	spans []uint64   // when a span of words in buckets changed
-}
+// word is the unit of a tree's memory: a child's handle, or fields packed in 64
+// bits. As everything has one type, one allocation can hold it all.
+type word = handle.Handle
 
+// node is what a tree knows of one entity:
+//
+//	63        36 35                 1   0
+//	┌───────────┬─────────┬──────────┬─────┐
+//	│ version   │ place   │ list     │ own │
+//	└───────────┴─────────┴──────────┴─────┘
+//
+// Without own, list is the list of the parent, and place has the
+// low bits of the place in it. With own, list is the list of the entity's own children, which
+// has the link to the parent. The zero node is that of no entity: versions start at 1.
+// The tree's split says how many bits list has.
+//
+// With the wide layout of handles the version has 26 bits, and the rest 38.
+//
+// The version makes a node match one handle only, without a second load to
+// check it.
+type node word
+
+// The fields of a node. Those below the version are a link.
 const (
-	runBits  = 6 // lists in a run
-	spanBits = 9 // words in a span
+	versionShift = 64 - handle.VersionBits
+	linkMask     = 1<<versionShift - 1
+
+	hasListBit = 1
+	listShift  = 1
+
+	placeBitsMin = 11
+	listBitsMax  = versionShift - listShift - placeBitsMin
+	listBitsMin  = 16
 )
 
-// since returns when something changed, if that is noted.
-func since(times []uint64, i int) uint64 {
-	if i < len(times) {
-		return times[i]
-	}
-	return 0
-}
+// ParentsMax is how many entities of a tree can have children, or have
+// been added, at a time.
+const ParentsMax = 1<<listBitsMax - 1
 
-// note notes that something changes now.
-func (c *changes) note(times *[]uint64, i int) {
-	for i >= len(*times) {
-		*times = append(*times, 0)
-	}
-	(*times)[i], c.last = c.now, c.now
-}
+func (n node) hasList() bool { return n&hasListBit != 0 }
 
-func (c *changes) touchNode(h handle.Handle) {
-	home := int(h.Home())
-	for home >= len(c.pages) {
-		c.pages = append(c.pages, nil)
-	}
-	c.note(&c.pages[home], paged.NumberOf(h))
-}
+// owning is the link part of the node of a list's owner.
+func owning(list uint32) node { return node(list)<<listShift | hasListBit }
 
-// timesOf returns when the pages of a home changed.
-func (c *changes) timesOf(home int) []uint64 {
-	if home < len(c.pages) {
-		return c.pages[home]
-	}
-	return nil
-}
+// directory has the nodes of a tree.
+type directory = paged.Words[word]
 
-// follow takes over the times of nodes and lists.
-func (c *changes) follow(from *changes) {
-	c.nodes, c.lists = from.nodes, from.lists
-	c.runs = append(c.runs[:0], from.runs...)
-	for home, times := range from.pages {
-		if home == len(c.pages) {
-			c.pages = append(c.pages, nil)
-		}
-		c.pages[home] = append(c.pages[home][:0], times...)
-	}
-}
+const pageSize = paged.Size
 
-// touchNode notes that the node of h changes.
-func (t *tree) touchNode(h handle.Handle) {
-	if t.changes != nil {
-		t.changes.touchNode(h)
-	}
-}
+// page is the nodes of 1,024 consecutive indexes of a home.
+type page = paged.Page[word]
 
-// touchList notes that the record or the owner of a list changes.
-func (t *tree) touchList(number uint32) {
-	if c := t.changes; c != nil {
-		c.note(&c.runs, int(number>>runBits))
-	}
-}
+// noPage stands for a missing page in a comparison.
+var noPage page
 
-// touchPlaces notes that a list, and its places from one to before another, change.
-func (t *tree) touchPlaces(number uint32, from, to int) {
-	if t.changes != nil {
-		t.touchList(number)
-		start := t.list(number).start()
-		for i := (start + from) >> spanBits; i<<spanBits < start+to; i++ {
-			t.changes.note(&t.changes.spans, i)
-		}
-	}
-}
-
-// touchLinks notes that all nodes and records change.
-func (t *tree) touchLinks() {
-	if c := t.changes; c != nil {
-		c.nodes, c.lists, c.last = c.now, c.now, c.now
-	}
-}
-
-// touchBuckets notes that all records and buckets change.
-func (t *tree) touchBuckets() {
-	if c := t.changes; c != nil {
-		c.lists, c.words, c.last = c.now, c.now, c.now
-	}
+// handleAt returns the handle of a node, by the first handle of its page.
+func handleAt(first handle.Handle, i int, n node) handle.Handle {
+	return first + handle.Handle(i)<<handle.VersionBits | handle.Handle(n>>versionShift)
 }

@@ -17,7 +17,7 @@ func BenchmarkTree(b *testing.B) {
 	child := func(i int) handle.Handle { return h(parents + i) }
 	parent := func(i, by int) handle.Handle { return h((i/each + by) % parents) }
 	fill := func() *hierarchy.Tree {
-		x := hierarchy.NewTree(hierarchy.TreeOptions{})
+		x := hierarchy.NewTree(hierarchy.Memory{})
 		for _, i := range order {
 			if err := x.AddChild(parent(i, 0), child(i)); err != nil {
 				b.Fatal(err)

@@ -6,9 +6,10 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// verify looks at every word of a tree and returns what is wrong, if anything: all
-// that the invariants of tree, of buckets and of list promise. O(n).
-func (t *tree) verify() error {
+// verify looks at every word of a tree and returns what is wrong, if anything: all that the
+// invariants of tree, of buckets and of list promise. Of a tree that was loaded it counts the words
+// in buckets of lists. O(n).
+func (t *tree) verify(loaded bool) error {
 	if t.owners[0] != handle.None || t.list(0).link() != 0 {
 		return fmt.Errorf("list 0 is %#x, of %v", *t.list(0), t.owners[0])
 	}
@@ -47,7 +48,7 @@ func (t *tree) verify() error {
 	if free != 1 { // list 0
 		return fmt.Errorf("%d free records are lost", free-1)
 	}
-	if err := buckets.verify(); err != nil {
+	if err := buckets.verify(loaded); err != nil {
 		return err
 	}
 	return t.verifyRoots()
@@ -164,9 +165,12 @@ func (b *buckets) add(at, class int) bool {
 }
 
 // verify adds the free buckets, and checks that each word is in one bucket.
-func (b *buckets) verify() error {
+func (b *buckets) verify(loaded bool) error {
 	t, live := b.tree, 0
 	for first, s := range t.eachArena {
+		if loaded {
+			s.live, t.live = b.live[first], t.live+b.live[first]
+		}
 		if live += s.live; b.live[first] != s.live || s.old && (t.sweep == 0 || s.live == 0) {
 			return fmt.Errorf("the arena of sector %d says that lists have %d words of it, and they have %d", first, s.live, b.live[first])
 		}

@@ -9,8 +9,6 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/engine"
-	"github.com/atoll-sim/atoll/world"
 )
 
 // newWalk is this tree, with a hole:
@@ -39,12 +37,6 @@ func TestWalk(t *testing.T) {
 	require.Equal(t, list(h[1], h[4], h[5], h[8], h[3], h[6], h[7]), slices.Collect(r.DepthFirst(h[0])))
 	require.Equal(t, list(h[4], h[5], h[8]), slices.Collect(r.DepthFirst(h[1])), "of a part of the tree")
 	require.Equal(t, list(h[1], h[3], h[4], h[5], h[6], h[7], h[8]), slices.Collect(r.BreadthFirst(h[0])))
-	var levels [][]handle.Handle
-	for level, hs := range r.Levels(h[0]) {
-		require.Equal(t, len(levels)+1, level)
-		levels = append(levels, slices.Clone(hs))
-	}
-	require.Equal(t, [][]handle.Handle{{h[1], h[3]}, h[4:8], {h[8]}}, levels)
 	require.Equal(t, []int{0, 1, 2, 3}, []int{r.Depth(h[0]), r.Depth(h[1]), r.Depth(h[5]), r.Depth(h[8])})
 	require.Equal(t, h[0], r.Root(h[8]))
 	require.Equal(t, h[0], r.Root(h[0]))
@@ -87,11 +79,6 @@ func TestWalkBreak(t *testing.T) {
 				for y := range walk(h[0]) {
 					if y == x {
 						break
-					}
-				}
-				for level, hs := range f.read.Levels(h[1]) {
-					if level == 2 {
-						require.Equal(t, list(h[8]), hs)
 					}
 				}
 			}
@@ -143,48 +130,10 @@ func TestWalkDeep(t *testing.T) {
 	require.Zero(t, f.rel.Links())
 }
 
-// TestWalkWith finds the children, or descendants, that have a component.
-func TestWalkWith(t *testing.T) {
-	f := newFixture(t, 2, hierarchy.Options{})
-	h := f.make(4)
-	var heavy []handle.Handle
-	for i := range 4 {
-		x, err := f.heavy.Create(f.World, Heavy{ID{i}, Weight{10 * i}})
-		require.NoError(t, err)
-		heavy = append(heavy, x)
-	}
-	f.add(h[0], h[1], heavy[0], h[2], heavy[1])
-	f.add(h[2], heavy[2])
-	weights := world.Read[Weight](f.World)
-	kilos := func(walk iter.Seq[handle.Handle]) (all []int) {
-		for x, w := range hierarchy.With(walk, weights) {
-			require.True(t, f.Alive(x))
-			all = append(all, w.Kilos)
-		}
-		return all
-	}
-	require.Equal(t, []int{0, 10}, kilos(f.read.Each(h[0])))
-	require.Equal(t, []int{0, 20, 10}, kilos(f.read.DepthFirst(h[0])))
-	require.Empty(t, kilos(f.read.Each(h[1])))
-
-	b := (*world.Build)(engine.Of(f.World).NewBuild(0, "weigh"))
-	foreign, read := world.ReadForeign[Weight](b), f.rel.Read(b)
-	tick := engine.Of(f.World).BeginTick()
-	c, sum := (*world.Context)(engine.Of(f.World).Context(0)), 0
-	(*engine.Context)(c).Acting().Start("weigh", (*engine.Build)(b).Finish())
-	for _, w := range hierarchy.WithForeign(read.DepthFirst(h[0]), foreign) {
-		sum += w.Kilos
-	}
-	(*engine.Context)(c).Acting().Stop()
-	tick.End(serial)
-	require.Equal(t, 30, sum, "of all shards")
-}
-
 // TestWalkAllocates counts: reading and walking take no memory, once the scratch
 // of BreadthFirst has grown.
 func TestWalkAllocates(t *testing.T) {
 	f, h := newWalk(t)
-	weights := world.Read[Weight](f.World)
 	r := f.read
 	n := 0
 	walk := func() {
@@ -200,13 +149,7 @@ func TestWalkAllocates(t *testing.T) {
 		for range r.BreadthFirst(h[0]) {
 			n++
 		}
-		for level := range r.Levels(h[0]) {
-			n += level
-		}
 		for range r.Ancestors(h[8]) {
-			n++
-		}
-		for range hierarchy.With(r.DepthFirst(h[0]), weights) {
 			n++
 		}
 		n += r.Depth(h[8]) + r.Count(h[0]) + int(r.Parent(h[8])&1) + int(r.Root(h[8])&1)
@@ -234,20 +177,6 @@ func TestWalkChanges(t *testing.T) {
 		"Ancestors":    func(f *fixture, h []handle.Handle) func(func(handle.Handle)) { return each(f.read.Ancestors(h[8])) },
 		"DepthFirst":   func(f *fixture, h []handle.Handle) func(func(handle.Handle)) { return each(f.read.DepthFirst(h[0])) },
 		"BreadthFirst": func(f *fixture, h []handle.Handle) func(func(handle.Handle)) { return each(f.read.BreadthFirst(h[0])) },
-		"Levels": func(f *fixture, h []handle.Handle) func(func(handle.Handle)) {
-			return func(do func(handle.Handle)) {
-				for _, level := range f.read.Levels(h[0]) {
-					do(level[0])
-				}
-			}
-		},
-		"With": func(f *fixture, h []handle.Handle) func(func(handle.Handle)) {
-			return func(do func(handle.Handle)) {
-				for h := range hierarchy.With(f.read.Each(h[0]), world.Read[ID](f.World)) {
-					do(h)
-				}
-			}
-		},
 	}
 	changes := map[string]func(f *fixture, h []handle.Handle, at handle.Handle){
 		"Refresh": func(f *fixture, _ []handle.Handle, at handle.Handle) { f.Destroy(at); f.Refresh() },

@@ -125,15 +125,10 @@ var worstShapes = []struct {
 			return x.rel.MoveBefore(x.p, x.h[r.IntN(100)*1000+1+r.IntN(999)], x.h[r.IntN(100)*1000+1])
 		}
 	}},
-	{"MoveAfter", "at random within a list", false, worstList, hierarchy.Options{}, func(x *worst) func(int) error {
-		x.add(x.h[0], x.h[1:]...)
-		r := rand.New(rand.NewPCG(1, 1))
-		return func(i int) error { return x.rel.MoveAfter(x.p, x.h[1+r.IntN(worstList-1)], x.h[1+r.IntN(worstList-1)]) }
-	}},
-	{"Transfer", "to the first place of the other of two lists, and back", false, worstList, hierarchy.Options{}, func(x *worst) func(int) error {
+	{"PutFrom", "to the first place of the other of two lists, and back", false, worstList, hierarchy.Options{}, func(x *worst) func(int) error {
 		x.add(x.h[0], x.h[2:worstList/2]...)
 		x.add(x.h[1], x.h[worstList/2:]...)
-		return func(i int) error { return x.rel.Transfer(x.p, x.h[2], x.h[i%2], x.h[1-i%2], 0) }
+		return func(i int) error { return x.rel.PutFrom(x.p, x.h[2], x.h[i%2], x.h[1-i%2], 0) }
 	}},
 	{"RemoveChild", "Close and AddChildAt in turns", false, worstList, hierarchy.Options{}, func(x *worst) func(int) error {
 		x.add(x.h[0], x.h[1:]...)
@@ -162,24 +157,24 @@ var worstShapes = []struct {
 	{"Put", "at the last place, of new lists", false, 1 << 14, hierarchy.Options{}, func(x *worst) func(int) error {
 		return func(i int) error { return x.rel.Put(x.p, x.h[2*i], x.h[2*i+1], 1<<16) }
 	}},
-	{"PutFree", "the last of fixed places is free", false, 1<<16 + 2, hierarchy.Options{}, func(x *worst) func(int) error {
+	{"Put", "free: the last of fixed places is free", false, 1<<16 + 2, hierarchy.Options{}, func(x *worst) func(int) error {
 		x.add(x.h[0], x.h[2:1<<16+1]...)
 		require.NoError(x.t, x.rel.SetPlaces(x.World, x.h[0], 1<<16))
 		return func(i int) error {
 			if i%2 == 1 {
 				return x.rel.RemoveChild(x.p, x.h[1], hierarchy.Hole)
 			}
-			return x.rel.PutFree(x.p, x.h[1], x.h[0])
+			return x.rel.Put(x.p, x.h[1], x.h[0], hierarchy.Free)
 		}
 	}},
-	{"SwapPlaces", "and RemoveHoles in turns", false, 1 << 16, hierarchy.Options{}, func(x *worst) func(int) error {
+	{"Put", "at the last place, and RemoveHoles in turns", false, 1 << 16, hierarchy.Options{}, func(x *worst) func(int) error {
 		x.add(x.h[0], x.h[1:]...)
 		require.NoError(x.t, x.rel.SetPlaces(x.World, x.h[0], 1<<16))
 		return func(i int) error {
 			if i%2 == 1 {
 				return x.rel.RemoveHoles(x.p, x.h[0])
 			}
-			return x.rel.SwapPlaces(x.p, x.h[0], 0, 1<<16-1)
+			return x.rel.Put(x.p, x.h[1], x.h[0], 1<<16-1)
 		}
 	}},
 	{"SetPlaces", "many and none in turns", false, 2, hierarchy.Options{}, func(x *worst) func(int) error {
@@ -211,8 +206,8 @@ var worstShapes = []struct {
 		}
 		return func(i int) error { return x.p.Destroy(x.h[i+1]) }
 	}},
-	{"destroy", "what two relations spare in turns", false, 1 << 13, hierarchy.Options{OnParentDeath: hierarchy.Refuse}, func(x *worst) func(int) error {
-		x.also = hierarchy.New(x.World, "also", hierarchy.Options{OnParentDeath: hierarchy.Refuse})
+	{"destroy", "what two relations spare in turns", false, 1 << 13, hierarchy.Options{OnParentDeath: hierarchy.SpareParent}, func(x *worst) func(int) error {
+		x.also = hierarchy.New(x.World, "also", hierarchy.Options{OnParentDeath: hierarchy.SpareParent})
 		for i, h := range x.h[1:] {
 			r := x.rel
 			if i%2 == 1 {

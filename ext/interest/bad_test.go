@@ -34,18 +34,18 @@ func TestBadArguments(t *testing.T) {
 	})
 
 	s := x.newSet(interest.Options{})
-	for says, v := range map[string]interest.Viewer{
+	for says, v := range map[string]interest.ClientOptions{
 		"Radius of -1": {Radius: -1}, "Radius of NaN": {Radius: math.NaN()}, "Margin of -1": {Margin: -1}, "Margin of NaN": {Margin: math.NaN()},
 		"Bytes of -1": {Bytes: -1}, "Unacked of -1": {Unacked: -1}, "Unacked of 1025": {Unacked: 1025},
 	} {
-		mustPanic(t, "Set.Open with Viewer."+says, func() { s.Open(v) })
-		mustPanic(t, "View.Change with Viewer."+says, func() { s.Open(interest.Viewer{}).Change(v) })
+		mustPanic(t, "Clients.Open with ClientOptions."+says, func() { s.Open(v) })
+		mustPanic(t, "Client.Change with ClientOptions."+says, func() { s.Open(interest.ClientOptions{}).Change(v) })
 	}
 
 	f := x.now()
 	mustPanic(t, "0 workers", func() { s.Update(f, 0, none) })
 	mustPanic(t, "nil sink", func() { s.Update(f, 1, nil) })
-	mustPanic(t, "Viewer.Unacked of 1; want 0 with a Write", func() { s.Open(interest.Viewer{Unacked: 1, Write: func([]byte) {}}) })
+	mustPanic(t, "ClientOptions.Unacked of 1; want 0 with a Write", func() { s.Open(interest.ClientOptions{Unacked: 1, Write: func([]byte) {}}) })
 	mustPanic(t, "nil Frame", func() { s.Update(nil, 1, none) })
 	g := other.now()
 	mustPanic(t, "another world", func() { s.Update(g, 1, none) })
@@ -69,13 +69,13 @@ func TestBadArguments(t *testing.T) {
 	mustPanic(t, "was released", func() { s.Update(f, 1, none) })
 }
 
-// TestPlaceless asks for views whose index is of a component that the frame does not have.
+// TestPlaceless asks for clients whose index is of a component that the frame does not have.
 func TestPlaceless(t *testing.T) {
 	x := newField(t, world.Options{})
 	s := interest.New(x.World, x.index, interest.Options{})
 	v, err := x.NewView(x.index)
 	require.NoError(t, err)
-	s.Open(interest.Viewer{Entity: x.unit(1, 1)})
+	s.Open(interest.ClientOptions{Entity: x.unit(1, 1)})
 	f, err := v.Now()
 	require.NoError(t, err)
 	defer f.Release()
@@ -86,11 +86,11 @@ func TestPlaceless(t *testing.T) {
 func TestWithin(t *testing.T) {
 	x := newField(t, world.Options{})
 	s := x.newSet(interest.Options{})
-	s.Open(interest.Viewer{Entity: x.unit(5, 5), Radius: 10})
+	s.Open(interest.ClientOptions{Entity: x.unit(5, 5), Radius: 10})
 	f := x.now()
 	defer f.Release()
 	calls := 0
-	s.Update(f, 1, func(*interest.View, *interest.Packet) {
+	s.Update(f, 1, func(*interest.Client, *interest.Packet) {
 		calls++
 		mustPanic(t, "during another one", func() { s.Update(f, 1, none) })
 	})

@@ -59,7 +59,7 @@ type wire struct {
 	buf                  []byte
 }
 
-func (w *wire) send(_ *interest.View, p *interest.Packet) {
+func (w *wire) send(_ *interest.Client, p *interest.Packet) {
 	b := binary.AppendUvarint(w.buf[:0], p.Number)
 	b = binary.AppendUvarint(b, uint64(len(p.Leaves)))
 	for _, l := range p.Leaves {
@@ -85,22 +85,31 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkUpdate tells 10,000 views what they see of 100,000 entities that all move: 50 each.
+// crowdSize is the number of entities of a benchmark. With -short, when it only runs once, a tenth
+// does.
+func crowdSize() int {
+	if testing.Short() {
+		return 10_000
+	}
+	return 100_000
+}
+
+// BenchmarkUpdate tells 10,000 clients what they see of 100,000 entities that all move: 50 each.
 // cores is what that takes at 10 Hz, with the wire.
 func BenchmarkUpdate(b *testing.B) {
-	c := newCrowd(b, 100_000, 46, interest.Options{})
+	c := newCrowd(b, crowdSize(), 46, interest.Options{})
 	for _, h := range c.viewers() {
-		c.set.Open(interest.Viewer{Entity: h, Radius: 10, Margin: 1})
+		c.set.Open(interest.ClientOptions{Entity: h, Radius: 10, Margin: 1})
 	}
 	var to wire
 	send := to.send
 	c.measure(b, &to, func(f *world.Frame) { c.set.Update(f, 1, send) })
 }
 
-// BenchmarkByHand does the same without a Set: each viewer finds who is near, encodes them, and
+// BenchmarkByHand does the same without Clients: each client finds who is near, encodes them, and
 // compares that with what it was told last.
 func BenchmarkByHand(b *testing.B) {
-	c := newCrowd(b, 100_000, 46, interest.Options{})
+	c := newCrowd(b, crowdSize(), 46, interest.Options{})
 	var to wire
 	var clients []*byHand
 	for _, h := range c.viewers() {
@@ -154,7 +163,7 @@ func (x *byHand) update(read *near.Reader, places *world.Reader[Place], health *
 	to.bytes += len(out)
 }
 
-// viewers are a tenth of the crowd.
+// clients are a tenth of the crowd.
 func (c *crowd) viewers() (all []handle.Handle) {
 	for i := 0; i < len(c.players); i += 10 {
 		all = append(all, c.players[i])

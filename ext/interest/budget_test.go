@@ -27,7 +27,7 @@ func TestBudget(t *testing.T) {
 		x.unit(r.Float64()*100, r.Float64()*100)
 	}
 	const most = 400
-	v := s.Open(interest.Viewer{At: near.Point{X: 50, Y: 50}, Radius: 100, Bytes: most})
+	v := s.Open(interest.ClientOptions{At: near.Point{X: 50, Y: 50}, Radius: 100, Bytes: most})
 	c, packets := newClient(t), 0
 	for waiting := n; waiting > 0; packets++ {
 		x.drift()
@@ -69,7 +69,7 @@ func TestFlood(t *testing.T) {
 	}
 	const radius, most = 80.0, 64 << 10
 	at := near.Point{X: 50, Y: 50}
-	v := s.Open(interest.Viewer{At: at, Radius: radius, Bytes: most})
+	v := s.Open(interest.ClientOptions{At: at, Radius: radius, Bytes: most})
 	far, told := 0.0, 0
 	pos := world.Write[Position](x.World)
 	for waiting := n; waiting > 0; {
@@ -101,7 +101,7 @@ func TestWeight(t *testing.T) {
 		hs = append(hs, x.unit(50, 50))
 		world.Write[Level](x.World).Get(hs[i]).Number = 1 + i%2*199
 	}
-	v := s.Open(interest.Viewer{At: near.Point{X: 50, Y: 50}, Radius: 10, Bytes: 1})
+	v := s.Open(interest.ClientOptions{At: near.Point{X: 50, Y: 50}, Radius: 10, Bytes: 1})
 	told := map[handle.Handle]int{}
 	for i := range 400 {
 		for _, h := range hs {
@@ -130,7 +130,7 @@ func TestChangesTakeTurns(t *testing.T) {
 		x := newField(t, world.Options{})
 		s := x.newSet(interest.Options{})
 		h := x.unit(50, 50)
-		s.Open(interest.Viewer{Entity: h, Radius: 5, Bytes: most})
+		s.Open(interest.ClientOptions{Entity: h, Radius: 5, Bytes: most})
 		x.update(s, 1)
 		levels, told, n := world.Write[Level](x.World), 0, 50
 		for i := range n {

@@ -76,18 +76,18 @@ func TestBusy(t *testing.T) {
 					return
 				default:
 				}
-				v := s.Open(interest.Viewer{At: near.Point{X: r.Float64() * 100, Y: 50}, Radius: 20, Unacked: r.IntN(3), Bytes: r.IntN(500), Client: i})
+				v := s.Open(interest.ClientOptions{At: near.Point{X: r.Float64() * 100, Y: 50}, Radius: 20, Unacked: r.IntN(3), Bytes: r.IntN(500), User: i})
 				for k := range uint64(5) {
 					runtime.Gosched()
 					v.Ack(k)
-					v.Change(interest.Viewer{At: near.Point{X: r.Float64() * 100, Y: 50}, Radius: 30})
+					v.Change(interest.ClientOptions{At: near.Point{X: r.Float64() * 100, Y: 50}, Radius: 30})
 					v.Lost(k)
 				}
 				v.Close()
 			}
 		})
 	}
-	v := s.Open(interest.Viewer{At: near.Point{X: 50, Y: 50}, Radius: 30, Margin: 3})
+	v := s.Open(interest.ClientOptions{At: near.Point{X: 50, Y: 50}, Radius: 30, Margin: 3})
 	c := newClient(t)
 	was := map[handle.Handle]map[int]string{}
 	for range iterations(200) {
@@ -112,7 +112,7 @@ func TestQuiet(t *testing.T) {
 	}
 	c := newCrowd(t, 2000, 20, interest.Options{})
 	for i := range 200 {
-		v := interest.Viewer{Entity: c.players[i*10], Radius: 10, Margin: 1}
+		v := interest.ClientOptions{Entity: c.players[i*10], Radius: 10, Margin: 1}
 		if i%2 == 0 {
 			v.Bytes = 100
 		}
@@ -129,7 +129,7 @@ func TestQuiet(t *testing.T) {
 	}
 	var to wire
 	var mu sync.Mutex
-	send := func(v *interest.View, p *interest.Packet) {
+	send := func(v *interest.Client, p *interest.Packet) {
 		mu.Lock()
 		defer mu.Unlock()
 		to.send(v, p)

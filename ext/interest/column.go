@@ -9,7 +9,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// ColumnsMax is how many columns a Set can have, at most.
+// ColumnsMax is how many columns Clients can have, at most.
 const ColumnsMax = 32
 
 // Column is a component that packets have. See Encode.

@@ -40,7 +40,7 @@ func appendHealth(dst []byte, h *Health) []byte { return binary.AppendVarint(dst
 type island struct {
 	*world.World
 	players []handle.Handle
-	set     *interest.Set
+	set     *interest.Clients
 	view    *world.View
 	index   *near.Index
 }
@@ -72,8 +72,8 @@ func newIslandOf(side float64, o interest.Options) *island {
 	return x
 }
 
-// update tells views what they see now.
-func (x *island) update(sink func(v *interest.View, p *interest.Packet)) {
+// update tells clients what they see now.
+func (x *island) update(sink func(v *interest.Client, p *interest.Packet)) {
 	frame, err := x.view.Now()
 	if err != nil {
 		panic(err)
@@ -83,19 +83,19 @@ func (x *island) update(sink func(v *interest.View, p *interest.Packet)) {
 }
 
 // show says what a client is told.
-func show(v *interest.View, p *interest.Packet) {
+func show(v *interest.Client, p *interest.Packet) {
 	for _, l := range p.Leaves {
-		fmt.Println(v.Client(), "leave", l.Slot, "gone", l.Gone)
+		fmt.Println(v.User(), "leave", l.Slot, "gone", l.Gone)
 	}
 	for _, r := range p.Rows {
-		fmt.Printf("%v slot %d enter %v columns %b: %d bytes\n", v.Client(), r.Slot, r.Enter, r.Columns, len(r.Bytes))
+		fmt.Printf("%v slot %d enter %v columns %b: %d bytes\n", v.User(), r.Slot, r.Enter, r.Columns, len(r.Bytes))
 	}
 }
 
 // A client is told who comes, what changes, and who goes.
 func Example() {
 	x := newIsland(interest.Options{})
-	anna := x.set.Open(interest.Viewer{Entity: x.players[0], Radius: 20, Client: "anna"})
+	anna := x.set.Open(interest.ClientOptions{Entity: x.players[0], Radius: 20, User: "anna"})
 	x.update(show)
 	world.Write[Place](x.World).Get(x.players[1]).X = 12
 	x.update(show)
@@ -120,11 +120,11 @@ func ExampleEncode() {
 	}))
 	view, _ := w.NewView(index, place)
 	h, _ := world.NewBundle[struct{ Place }](w).Create(w, struct{ Place }{Place{3, 4}})
-	set.Open(interest.Viewer{Entity: h, Radius: 10})
+	set.Open(interest.ClientOptions{Entity: h, Radius: 10})
 	for _, x := range []float64{3, 3.5, 4} {
 		world.Write[Place](w).Get(h).X = x
 		frame, _ := view.Now()
-		set.Update(frame, 1, func(_ *interest.View, p *interest.Packet) { fmt.Println(x, p.Rows[0].Bytes) })
+		set.Update(frame, 1, func(_ *interest.Client, p *interest.Packet) { fmt.Println(x, p.Rows[0].Bytes) })
 		frame.Release()
 	}
 	// Output:
@@ -136,16 +136,16 @@ func ExampleEncode() {
 func ExampleNew() {
 	const cloaked = world.Flags(1)
 	x := newIsland(interest.Options{
-		Hide: func(f *world.Frame) func(*interest.View, handle.Handle) bool {
-			return func(v *interest.View, h handle.Handle) bool {
-				return f.Flags(h)&cloaked != 0 && v.Viewer().Entity != h
+		Hide: func(f *world.Frame) func(*interest.Client, handle.Handle) bool {
+			return func(v *interest.Client, h handle.Handle) bool {
+				return f.Flags(h)&cloaked != 0 && v.Options().Entity != h
 			}
 		},
 	})
-	x.set.Open(interest.Viewer{Entity: x.players[0], Radius: 20, Client: "anna"})
-	x.set.Open(interest.Viewer{Entity: x.players[1], Radius: 20, Client: "bob"})
-	x.update(func(*interest.View, *interest.Packet) {})
-	_ = world.Flag(x.World, x.players[1], cloaked)
+	x.set.Open(interest.ClientOptions{Entity: x.players[0], Radius: 20, User: "anna"})
+	x.set.Open(interest.ClientOptions{Entity: x.players[1], Radius: 20, User: "bob"})
+	x.update(func(*interest.Client, *interest.Packet) {})
+	_ = world.AddFlags(x.World, x.players[1], cloaked)
 	x.Refresh()
 	x.update(show)
 	// Output:
@@ -153,11 +153,11 @@ func ExampleNew() {
 }
 
 // A budget has some wait, and the nearest come first.
-func ExampleSet() {
+func ExampleClients() {
 	x := newIsland(interest.Options{})
-	x.set.Open(interest.Viewer{Entity: x.players[0], Radius: 100, Bytes: 30, Client: "anna"})
+	x.set.Open(interest.ClientOptions{Entity: x.players[0], Radius: 100, Bytes: 30, User: "anna"})
 	for range 2 {
-		x.update(func(v *interest.View, p *interest.Packet) {
+		x.update(func(v *interest.Client, p *interest.Packet) {
 			show(v, p)
 			fmt.Println(p.Waiting, "wait")
 		})
@@ -173,9 +173,9 @@ func ExampleSet() {
 // A client reads what AppendTo has written: here who comes, with 2 columns of 8 and 1 bytes.
 func ExamplePacket_AppendTo() {
 	x := newIsland(interest.Options{})
-	x.set.Open(interest.Viewer{Entity: x.players[2], Radius: 20})
+	x.set.Open(interest.ClientOptions{Entity: x.players[2], Radius: 20})
 	var wire []byte
-	x.update(func(_ *interest.View, p *interest.Packet) { wire = p.AppendTo(nil) })
+	x.update(func(_ *interest.Client, p *interest.Packet) { wire = p.AppendTo(nil) })
 
 	number := func() uint64 {
 		n, size := binary.Uvarint(wire)
@@ -193,10 +193,10 @@ func ExamplePacket_AppendTo() {
 }
 
 // Run takes frames while the world ticks, and tells clients beside the ticks.
-func ExampleSet_Run() {
+func ExampleClients_Run() {
 	x := newIsland(interest.Options{})
 	ctx, cancel := context.WithCancel(context.Background())
-	x.set.Open(interest.Viewer{Entity: x.players[0], Radius: 20, Write: func(packet []byte) {
+	x.set.Open(interest.ClientOptions{Entity: x.players[0], Radius: 20, Write: func(packet []byte) {
 		fmt.Println(len(packet), "bytes") // or conn.Write(packet)
 		cancel()
 	}})
@@ -212,7 +212,7 @@ func ExampleSet_Run() {
 // What was in a packet that got lost is told again, as it is by then.
 func ExampleView() {
 	x := newIsland(interest.Options{})
-	anna := x.set.Open(interest.Viewer{Entity: x.players[2], Radius: 20, Unacked: 4, Client: "anna"})
+	anna := x.set.Open(interest.ClientOptions{Entity: x.players[2], Radius: 20, Unacked: 4, User: "anna"})
 	x.update(show)
 	anna.Ack(1)
 	health := world.Write[Health](x.World)
@@ -222,7 +222,7 @@ func ExampleView() {
 	anna.Lost(2)
 	x.update(show)
 	anna.Ack(3)
-	anna.Change(interest.Viewer{Entity: x.players[2], Radius: 1000})
+	anna.Change(interest.ClientOptions{Entity: x.players[2], Radius: 1000})
 	x.update(show)
 	// Output:
 	// anna slot 0 enter true columns 11: 9 bytes

@@ -3,8 +3,8 @@ package interest
 import "runtime"
 
 // Skip makes the next Updates have numbers as if there had been so many of them.
-func Skip(s *Set, n uint32) {
-	for _, v := range s.views {
+func Skip(s *Clients, n uint32) {
+	for _, v := range s.clients {
 		v.looked += n
 		for i := range v.pairs.all {
 			v.pairs.all[i].seen += n
@@ -17,10 +17,10 @@ func Skip(s *Set, n uint32) {
 // Urgency is how urgent a row is.
 func Urgency(weight, age, class uint32) uint8 { return urgency(weight, age, class) }
 
-// Writes reports whether a packet of a view is written. Written waits until none is.
-func Writes(v *View) bool { return v.writer.waits() }
+// Writes reports whether a packet of a client is written. Written waits until none is.
+func Writes(v *Client) bool { return v.writer.waits() }
 
-func Written(v *View) {
+func Written(v *Client) {
 	for Writes(v) {
 		runtime.Gosched()
 	}

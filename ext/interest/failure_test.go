@@ -17,26 +17,26 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestSink opens, changes and closes views within the sink, and there alone.
+// TestSink opens, changes and closes clients within the sink, and there alone.
 func TestSink(t *testing.T) {
 	for _, n := range workers {
 		x := newField(t, world.Options{})
 		s := x.newSet(interest.Options{})
 		h := x.unit(5, 5)
-		var all []*interest.View
+		var all []*interest.Client
 		for range 50 {
-			all = append(all, s.Open(interest.Viewer{Entity: h, Radius: 10}))
+			all = append(all, s.Open(interest.ClientOptions{Entity: h, Radius: 10}))
 		}
 		var mu sync.Mutex
-		told := map[*interest.View]int{}
+		told := map[*interest.Client]int{}
 		f := x.now()
-		s.Update(f, n, func(v *interest.View, p *interest.Packet) {
+		s.Update(f, n, func(v *interest.Client, p *interest.Packet) {
 			mu.Lock()
 			defer mu.Unlock()
 			told[v]++
 			v.Ack(p.Number)
-			v.Change(interest.Viewer{Entity: h, Radius: 1})
-			s.Open(interest.Viewer{Entity: h, Radius: 10, Client: len(told)})
+			v.Change(interest.ClientOptions{Entity: h, Radius: 1})
+			s.Open(interest.ClientOptions{Entity: h, Radius: 10, User: len(told)})
 			v.Close()
 			v.Close()
 		})
@@ -46,13 +46,13 @@ func TestSink(t *testing.T) {
 		world.Write[Position](x.World).Get(h).X++
 		require.Len(t, x.update(s, n), 50, "those that were opened")
 		for _, v := range all {
-			require.Nil(t, v.Client())
+			require.Nil(t, v.User())
 		}
 		f = x.now()
 		world.Write[Position](x.World).Get(h).X++
 		g := x.now()
-		if n == 1 { // a view that another one's sink closes is not told
-			s.Update(g, 1, func(v *interest.View, _ *interest.Packet) {
+		if n == 1 { // a client that another one's sink closes is not told
+			s.Update(g, 1, func(v *interest.Client, _ *interest.Packet) {
 				told[v]++
 				for _, o := range all {
 					o.Close()
@@ -65,26 +65,26 @@ func TestSink(t *testing.T) {
 	}
 }
 
-// TestChangeMeanwhile changes a view while an Update looks at it: Hide and Also find what the
+// TestChangeMeanwhile changes a client while an Update looks at it: Hide and Include find what the
 // Update uses.
 func TestChangeMeanwhile(t *testing.T) {
 	x := newField(t, world.Options{})
 	a, b := x.unit(5, 5), x.unit(50, 50)
-	var v *interest.View
+	var v *interest.Client
 	s := x.newSet(interest.Options{
-		Hide: func(*world.Frame) func(*interest.View, handle.Handle) bool {
-			v.Change(interest.Viewer{Entity: a, Radius: 1})
-			return func(v *interest.View, h handle.Handle) bool {
-				v.Change(interest.Viewer{Entity: b, Radius: 10, Client: 1, Unacked: 1})
-				return v.Viewer().Entity != h
+		Hide: func(*world.Frame) func(*interest.Client, handle.Handle) bool {
+			v.Change(interest.ClientOptions{Entity: a, Radius: 1})
+			return func(v *interest.Client, h handle.Handle) bool {
+				v.Change(interest.ClientOptions{Entity: b, Radius: 10, User: 1, Unacked: 1})
+				return v.Options().Entity != h
 			}
 		},
 	})
-	v = s.Open(interest.Viewer{Entity: b, Radius: 10})
+	v = s.Open(interest.ClientOptions{Entity: b, Radius: 10})
 	p := x.update(s, 1)[v]
 	require.Len(t, p.Rows, 1, "who begins the Update has changed the view before")
 	require.Equal(t, a, p.Rows[0].Handle)
-	require.Equal(t, interest.Viewer{Entity: a, Radius: 1}, v.Viewer())
+	require.Equal(t, interest.ClientOptions{Entity: a, Radius: 1}, v.Options())
 }
 
 // TestEncodeReturns has functions of Encode that return other bytes than those that they were
@@ -103,7 +103,7 @@ func TestEncodeReturns(t *testing.T) {
 			s := interest.New(x.World, x.index, interest.Options{}, interest.Encode(encodePosition), interest.Encode(encode))
 			h := x.unit(1, 1)
 			x.unit(1, 1)
-			s.Open(interest.Viewer{Entity: h, Radius: 10})
+			s.Open(interest.ClientOptions{Entity: h, Radius: 10})
 			f := x.now()
 			defer f.Release()
 			mustPanic(t, "the function of Encode of interest_test.Level", func() { s.Update(f, 1, none) })
@@ -116,7 +116,7 @@ func TestEncodeReturns(t *testing.T) {
 	for i := range 300 {
 		x.unit(float64(i%100), 1)
 	}
-	v := s.Open(interest.Viewer{Radius: 1000})
+	v := s.Open(interest.ClientOptions{Radius: 1000})
 	var sum int
 	for _, r := range x.update(s, 1)[v].Rows {
 		require.Len(t, r.Bytes, 1)
@@ -147,13 +147,13 @@ func failing(t *testing.T, where string, n int, cause error, fail func()) {
 		}
 	}
 	s := interest.New(x.World, x.index, interest.Options{
-		Hide: func(*world.Frame) func(*interest.View, handle.Handle) bool {
+		Hide: func(*world.Frame) func(*interest.Client, handle.Handle) bool {
 			try("begin", bad)
-			return func(_ *interest.View, h handle.Handle) bool { try("hide", h); return false }
+			return func(_ *interest.Client, h handle.Handle) bool { try("hide", h); return false }
 		},
-		Also: func(*world.Frame) func([]handle.Handle, *interest.View) []handle.Handle {
-			return func(dst []handle.Handle, v *interest.View) []handle.Handle {
-				try("also", v.Viewer().Entity)
+		Include: func(*world.Frame) func([]handle.Handle, *interest.Client) []handle.Handle {
+			return func(dst []handle.Handle, v *interest.Client) []handle.Handle {
+				try("also", v.Options().Entity)
 				return dst
 			}
 		},
@@ -166,7 +166,7 @@ func failing(t *testing.T, where string, n int, cause error, fail func()) {
 		}
 		return encodeLevel(dst, l)
 	}))
-	clients := map[*interest.View]*client{}
+	clients := map[*interest.Client]*client{}
 	r := newRand(t, 3)
 	for i := range 60 {
 		h := x.unit(r.Float64()*100, r.Float64()*100)
@@ -174,18 +174,18 @@ func failing(t *testing.T, where string, n int, cause error, fail func()) {
 			bad = h
 			world.Write[Level](x.World).Get(h).Number = 77
 		}
-		clients[s.Open(interest.Viewer{Entity: h, Radius: 20, Margin: 5})] = newClient(t)
+		clients[s.Open(interest.ClientOptions{Entity: h, Radius: 20, Margin: 5})] = newClient(t)
 	}
 	var mu sync.Mutex
 	tell := func() {
 		f := x.now()
 		defer f.Release()
-		s.Update(f, n, func(v *interest.View, p *interest.Packet) {
+		s.Update(f, n, func(v *interest.Client, p *interest.Packet) {
 			mu.Lock()
 			defer mu.Unlock()
 			q := clone(p)
 			clients[v].apply(&q, false)
-			try("sink", v.Viewer().Entity)
+			try("sink", v.Options().Entity)
 		})
 	}
 	for i := range 7 {
@@ -237,13 +237,13 @@ func TestNoPosition(t *testing.T) {
 	f, err := narrow.Now()
 	require.NoError(t, err)
 	defer f.Release()
-	v := s.Open(interest.Viewer{Entity: h, Radius: 5})
+	v := s.Open(interest.ClientOptions{Entity: h, Radius: 5})
 	require.Panics(t, func() { s.Update(f, 1, none) })
-	s.Open(interest.Viewer{Entity: h, Radius: 5})
+	s.Open(interest.ClientOptions{Entity: h, Radius: 5})
 	g := x.now()
 	defer g.Release()
-	calls := map[*interest.View]int{}
-	s.Update(g, 1, func(v *interest.View, p *interest.Packet) {
+	calls := map[*interest.Client]int{}
+	s.Update(g, 1, func(v *interest.Client, p *interest.Packet) {
 		require.Len(t, p.Rows, 1)
 		calls[v]++
 	})
@@ -251,13 +251,13 @@ func TestNoPosition(t *testing.T) {
 	require.Equal(t, 1, calls[v], "it is there once")
 }
 
-// TestHideFails has Hide panic while some have come into a view: they are in no other view in the
-// next Update.
+// TestHideFails has Hide panic while some have come into a client: they are in no other client in
+// the next Update.
 func TestHideFails(t *testing.T) {
 	x := newField(t, world.Options{})
 	var bad handle.Handle
-	s := x.newSet(interest.Options{Hide: func(*world.Frame) func(*interest.View, handle.Handle) bool {
-		return func(_ *interest.View, h handle.Handle) bool {
+	s := x.newSet(interest.Options{Hide: func(*world.Frame) func(*interest.Client, handle.Handle) bool {
+		return func(_ *interest.Client, h handle.Handle) bool {
 			if h == bad {
 				panic("cause")
 			}
@@ -266,12 +266,12 @@ func TestHideFails(t *testing.T) {
 	}})
 	x.unit(9, 50)
 	bad = x.unit(15, 50) // in the next cell
-	v := s.Open(interest.Viewer{At: near.Point{X: 15, Y: 50}, Radius: 10})
+	v := s.Open(interest.ClientOptions{At: near.Point{X: 15, Y: 50}, Radius: 10})
 	f := x.now()
 	defer f.Release()
 	require.Panics(t, func() { s.Update(f, 1, none) })
 	v.Close()
 	bad = handle.None
-	s.Open(interest.Viewer{At: near.Point{X: 90, Y: 50}, Radius: 10})
+	s.Open(interest.ClientOptions{At: near.Point{X: 90, Y: 50}, Radius: 10})
 	require.Empty(t, x.update(s, 1))
 }

@@ -36,7 +36,7 @@ func (p Position) point() near.Point { return near.Point{X: p.X, Y: p.Y} }
 // hidden is the flag of entities that are not seen.
 const hidden = world.Flags(1)
 
-// field is a world with a Set.
+// field is a world with Clients.
 type field struct {
 	*world.World
 	t        testing.TB
@@ -103,8 +103,8 @@ func newField(t testing.TB, o world.Options) *field {
 	return x
 }
 
-// newSet makes a Set with all columns.
-func (x *field) newSet(o interest.Options) *interest.Set {
+// newSet makes Clients with all columns.
+func (x *field) newSet(o interest.Options) *interest.Clients {
 	return interest.New(x.World, x.index, o, interest.Encode(encodePosition), interest.Encode(encodeName), interest.Encode(encodeLevel), interest.Encode(encodeTag))
 }
 
@@ -131,8 +131,8 @@ func (x *field) now() *world.Frame {
 	return f
 }
 
-// update makes an Update, and returns what was told, by view.
-func (x *field) update(s *interest.Set, workers int) map[*interest.View]interest.Packet {
+// update makes an Update, and returns what was told, by client.
+func (x *field) update(s *interest.Clients, workers int) map[*interest.Client]interest.Packet {
 	f := x.now()
 	defer f.Release()
 	return update(s, f, workers)
@@ -202,13 +202,13 @@ func (c *client) has() map[handle.Handle]map[int]string {
 	return all
 }
 
-// sees is a naive Set: what each view shows, by a look at each entity.
+// sees is a naive Set: what each client sees, by a look at each entity.
 type sees struct {
 	f    *world.Frame
 	all  map[handle.Handle]map[int]string
 	at   map[handle.Handle]Position
-	also func(dst []handle.Handle, v *interest.View) []handle.Handle
-	hide func(v *interest.View, h handle.Handle) bool
+	also func(dst []handle.Handle, v *interest.Client) []handle.Handle
+	hide func(v *interest.Client, h handle.Handle) bool
 }
 
 func look(f *world.Frame, o interest.Options) *sees {
@@ -233,8 +233,8 @@ func look(f *world.Frame, o interest.Options) *sees {
 			s.all[h] = values
 		}
 	}
-	if o.Also != nil {
-		s.also = o.Also(f)
+	if o.Include != nil {
+		s.also = o.Include(f)
 	}
 	if o.Hide != nil {
 		s.hide = o.Hide(f)
@@ -242,10 +242,10 @@ func look(f *world.Frame, o interest.Options) *sees {
 	return s
 }
 
-// by returns whom a view shows, of which it showed was.
-func (s *sees) by(v *interest.View, was map[handle.Handle]map[int]string) map[handle.Handle]map[int]string {
+// by returns whom a client sees, of which it showed was.
+func (s *sees) by(v *interest.Client, was map[handle.Handle]map[int]string) map[handle.Handle]map[int]string {
 	is := map[handle.Handle]map[int]string{}
-	x := v.Viewer()
+	x := v.Options()
 	from, placed := Position{x.At.X, x.At.Y}, true
 	if x.Entity != handle.None {
 		from, placed = s.at[x.Entity]
@@ -313,4 +313,4 @@ func mustPanic(t testing.TB, says string, f func()) {
 	f()
 }
 
-func none(*interest.View, *interest.Packet) {}
+func none(*interest.Client, *interest.Packet) {}

@@ -14,7 +14,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestMemory has views see many, and then nobody: the memory comes back.
+// TestMemory has clients see many, and then nobody: the memory comes back.
 func TestMemory(t *testing.T) {
 	if check.Enabled {
 		t.Skip("takes long")
@@ -29,8 +29,8 @@ func TestMemory(t *testing.T) {
 	defer f.Release()
 	s.Update(f, 1, none)
 	before := heap()
-	at := interest.Viewer{At: near.Point{X: 50, Y: 50}, Radius: 10}
-	var views []*interest.View
+	at := interest.ClientOptions{At: near.Point{X: 50, Y: 50}, Radius: 10}
+	var views []*interest.Client
 	for range 100 {
 		views = append(views, s.Open(at))
 	}
@@ -42,7 +42,7 @@ func TestMemory(t *testing.T) {
 		if i%2 == 0 {
 			v.Close()
 		} else {
-			v.Change(interest.Viewer{At: near.Point{X: 1}})
+			v.Change(interest.ClientOptions{At: near.Point{X: 1}})
 		}
 	}
 	for range 5 {
@@ -74,7 +74,7 @@ func TestLongRows(t *testing.T) {
 		x.unit(50, 50)
 		world.Write[Level](x.World).Get(x.unit(50, 50)).Number = max(0, i-985)
 	}
-	v := s.Open(interest.Viewer{At: near.Point{X: 50, Y: 50}, Radius: 10})
+	v := s.Open(interest.ClientOptions{At: near.Point{X: 50, Y: 50}, Radius: 10})
 	f := x.now()
 	defer f.Release()
 	before := heap()
@@ -84,14 +84,14 @@ func TestLongRows(t *testing.T) {
 	}
 	require.Zero(t, testing.AllocsPerRun(20, update))
 	require.Greater(t, heap()-before, 2*14*15/2*20_000)
-	v.Change(interest.Viewer{})
+	v.Change(interest.ClientOptions{})
 	for range 4 {
 		update()
 	}
 	require.Less(t, heap()-before, 8<<20)
 }
 
-// TestMixedSizes has small and large views: once warm, nothing is allocated.
+// TestMixedSizes has small and large clients: once warm, nothing is allocated.
 func TestMixedSizes(t *testing.T) {
 	if check.Enabled {
 		t.Skip("the race detector has more allocated")
@@ -102,8 +102,8 @@ func TestMixedSizes(t *testing.T) {
 	}
 	s := x.newSet(interest.Options{})
 	for range 20 {
-		s.Open(interest.Viewer{At: near.Point{X: 5, Y: 5}, Radius: 5})
-		s.Open(interest.Viewer{At: near.Point{X: 90, Y: 90}, Radius: 5})
+		s.Open(interest.ClientOptions{At: near.Point{X: 5, Y: 5}, Radius: 5})
+		s.Open(interest.ClientOptions{At: near.Point{X: 90, Y: 90}, Radius: 5})
 	}
 	f := x.now()
 	defer f.Release()

@@ -16,11 +16,11 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// update makes an Update, and returns what was told, by view.
-func update(s *interest.Set, f *world.Frame, workers int) map[*interest.View]interest.Packet {
+// update makes an Update, and returns what was told, by client.
+func update(s *interest.Clients, f *world.Frame, workers int) map[*interest.Client]interest.Packet {
 	var mu sync.Mutex
-	told := map[*interest.View]interest.Packet{}
-	s.Update(f, workers, func(v *interest.View, p *interest.Packet) {
+	told := map[*interest.Client]interest.Packet{}
+	s.Update(f, workers, func(v *interest.Client, p *interest.Packet) {
 		mu.Lock()
 		defer mu.Unlock()
 		told[v] = clone(p)
@@ -34,7 +34,7 @@ type walk struct {
 	r       *rand.Rand
 	all     []handle.Handle
 	options interest.Options
-	sets    []*interest.Set // which do the same, by other numbers of workers
+	sets    []*interest.Clients // which do the same, by other numbers of workers
 	users   []*user
 	number  int
 }
@@ -43,7 +43,7 @@ type walk struct {
 type user struct {
 	*client
 	number  int
-	views   []*interest.View // in each set
+	views   []*interest.Client // in each set
 	sees    map[handle.Handle]map[int]string
 	sent    []interest.Packet // that are under way
 	loss    bool
@@ -60,15 +60,15 @@ func TestModel(t *testing.T) {
 		r := newRand(t, seed)
 		x := &walk{field: newField(t, world.Options{Shards: 1 + r.IntN(4), Seed: seed}), r: r}
 		x.options = interest.Options{
-			Hide: func(f *world.Frame) func(*interest.View, handle.Handle) bool {
-				return func(v *interest.View, h handle.Handle) bool {
-					return f.Flags(h)&hidden != 0 && v.Viewer().Entity != h
+			Hide: func(f *world.Frame) func(*interest.Client, handle.Handle) bool {
+				return func(v *interest.Client, h handle.Handle) bool {
+					return f.Flags(h)&hidden != 0 && v.Options().Entity != h
 				}
 			},
-			Also: func(f *world.Frame) func([]handle.Handle, *interest.View) []handle.Handle {
-				return func(dst []handle.Handle, v *interest.View) []handle.Handle {
+			Include: func(f *world.Frame) func([]handle.Handle, *interest.Client) []handle.Handle {
+				return func(dst []handle.Handle, v *interest.Client) []handle.Handle {
 					for i := range 40 { // by chance the dead, some twice, and those that are near, too
-						at := v.Client().(int)*7 + i*i%23
+						at := v.User().(int)*7 + i*i%23
 						dst = append(dst, x.all[at%len(x.all)])
 					}
 					return append(dst, handle.None)
@@ -80,7 +80,7 @@ func TestModel(t *testing.T) {
 			},
 		}
 		if seed%2 == 0 {
-			x.options.Also = nil
+			x.options.Include = nil
 		}
 		for range workers {
 			x.sets = append(x.sets, x.newSet(x.options))
@@ -116,8 +116,8 @@ func (x *walk) create() {
 
 func (x *walk) any() handle.Handle { return x.all[x.r.IntN(len(x.all))] }
 
-func (x *walk) viewer(number int) interest.Viewer {
-	v := interest.Viewer{Entity: x.any(), Radius: x.r.Float64() * 40, Client: number}
+func (x *walk) viewer(number int) interest.ClientOptions {
+	v := interest.ClientOptions{Entity: x.any(), Radius: x.r.Float64() * 40, User: number}
 	if x.r.IntN(2) == 0 {
 		v.Margin = x.r.Float64() * 10
 	}
@@ -165,7 +165,7 @@ func (x *walk) run() {
 	}
 }
 
-// change changes the world, and the views.
+// change changes the world, and the clients.
 func (x *walk) change() {
 	pos, level := world.Write[Position](x.World), world.Write[Level](x.World)
 	for range x.r.IntN(60) {
@@ -180,9 +180,9 @@ func (x *walk) change() {
 				*p = x.place()
 			}
 		case 3:
-			_ = world.Flag(x.World, h, hidden)
+			_ = world.AddFlags(x.World, h, hidden)
 		case 4:
-			_ = world.Unflag(x.World, h, hidden)
+			_ = world.RemoveFlags(x.World, h, hidden)
 		case 5:
 			_ = x.name.Add(x.World, h, Name{"somebody"[:x.r.IntN(8)]})
 		case 6:
@@ -281,7 +281,7 @@ func (x *walk) check(u *user, sees *sees, p *interest.Packet) {
 		last = interest.RowBytes + len(r.Bytes)
 		size += last
 	}
-	if most := u.views[0].Viewer().Bytes; most > 0 && len(p.Rows) > 1 {
+	if most := u.views[0].Options().Bytes; most > 0 && len(p.Rows) > 1 {
 		require.Less(x.t, size-last-8, most)
 	}
 	if !u.loss {
@@ -291,7 +291,7 @@ func (x *walk) check(u *user, sees *sees, p *interest.Packet) {
 
 // tell brings a packet to the client, if it does not get lost.
 func (u *user) tell(x *walk, p *interest.Packet, ok, calm bool) {
-	bound := u.views[0].Viewer().Bytes > 0
+	bound := u.views[0].Options().Bytes > 0
 	if !u.loss {
 		before := map[handle.Handle]map[int]string{}
 		for h, values := range u.has() {

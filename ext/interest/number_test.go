@@ -11,7 +11,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestNoPlace has viewers at what is no place, as a client may send it: they see nothing, and see
+// TestNoPlace has clients at what is no place, as a client may send it: they see nothing, and see
 // again when they are somewhere.
 func TestNoPlace(t *testing.T) {
 	x := newField(t, world.Options{})
@@ -21,11 +21,11 @@ func TestNoPlace(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		for _, p := range []near.Point{{X: bad}, {Y: bad}, {Z: bad}} {
 			for _, radius := range []float64{10, 1e200, math.Inf(1)} {
-				v := s.Open(interest.Viewer{At: p, Radius: radius, Margin: 1})
+				v := s.Open(interest.ClientOptions{At: p, Radius: radius, Margin: 1})
 				require.Empty(t, x.update(s, 2)[v].Rows)
-				v.Change(interest.Viewer{Radius: radius})
+				v.Change(interest.ClientOptions{Radius: radius})
 				require.Len(t, x.update(s, 2)[v].Rows, 1)
-				v.Change(interest.Viewer{At: p, Radius: radius})
+				v.Change(interest.ClientOptions{At: p, Radius: radius})
 				require.Len(t, x.update(s, 2)[v].Leaves, 1)
 				v.Close()
 			}
@@ -45,12 +45,12 @@ func TestFar(t *testing.T) {
 		radius, margin float64
 		seen           int
 	}{{1e154, 0, 0}, {1e10, 1e155, 0}, {2e155, 0, 1}, {2e155, 1e156, 1}, {4e155, 0, 2}, {1e200, 0, 3}, {math.Inf(1), 0, 3}, {math.Inf(1), math.Inf(1), 3}, {0, math.Inf(1), 0}} {
-		v := s.Open(interest.Viewer{Radius: test.radius, Margin: test.margin, Bytes: 1000})
+		v := s.Open(interest.ClientOptions{Radius: test.radius, Margin: test.margin, Bytes: 1000})
 		require.Len(t, x.update(s, 1)[v].Rows, test.seen, "%v", test)
 		v.Close()
 	}
-	v := s.Open(interest.Viewer{Radius: math.Inf(1)})
+	v := s.Open(interest.ClientOptions{Radius: math.Inf(1)})
 	require.Len(t, x.update(s, 1)[v].Rows, 3)
-	v.Change(interest.Viewer{Radius: 2e155, Margin: 2e155})
+	v.Change(interest.ClientOptions{Radius: 2e155, Margin: 2e155})
 	require.Len(t, x.update(s, 1)[v].Leaves, 1, "two are within radius and margin")
 }

@@ -6,16 +6,16 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// Packet is what one Update has for a View. The packet and its slices are valid until the sink
+// Packet is what one Update has for a Client. The packet and its slices are valid until the sink
 // returns, the Bytes of its rows until the next Update. They must not be changed.
 type Packet struct {
-	Number uint64 // of the view's packets, from 1
+	Number uint64 // of the client's packets, from 1
 	// Leaves are the entities that are no longer seen. A client handles them before Rows, which has
 	// none of them.
 	Leaves []Leave
 	// Rows are the entities that have come or changed.
 	Rows []Row
-	// Waiting is how many entities the view sees that the client does not know yet.
+	// Waiting is how many entities the client sees that the client does not know yet.
 	Waiting int
 }
 
@@ -29,12 +29,12 @@ type Leave struct {
 // Row is an entity that has come or changed.
 type Row struct {
 	Handle handle.Handle
-	// Slot is a small number that stands for the entity in this view, from the row with Enter until
-	// its Leave. Slots are used again, the lowest first. An entity that leaves keeps its slot until
-	// the Leave is sent, or with Viewer.Unacked acknowledged. So a client keeps its entities in a
-	// map by slot, or in a slice that grows. With Viewer.Unacked a client ignores leaves, and rows
-	// without Enter, of slots that it has no entity in: it has lost the packet with Enter, which
-	// comes again.
+	// Slot is a small number that stands for the entity in this client, from the row with Enter
+	// until its Leave. Slots are used again, the lowest first. An entity that leaves keeps its slot
+	// until the Leave is sent, or with ClientOptions.Unacked acknowledged. So a client keeps its
+	// entities in a map by slot, or in a slice that grows. With ClientOptions.Unacked a client
+	// ignores leaves, and rows without Enter, of slots that it has no entity in: it has lost the
+	// packet with Enter, which comes again.
 	Slot uint32
 	// Enter says that the entity has come: the client forgets what it had in the slot. Only then
 	// does it need the handle.
@@ -60,7 +60,7 @@ type Row struct {
 // All other numbers are those of binary.AppendUvarint: seven bits in each byte, the lowest first,
 // and the highest bit set in all but the last byte. Nothing says how long the values of columns
 // are: the client reads them as the functions of Encode write them. Up to slot 8191 and column 12 a
-// leave and a row take no more bytes than Viewer.Bytes counts, except for Removed.
+// leave and a row take no more bytes than ClientOptions.Bytes counts, except for Removed.
 //
 // It allocates nothing if dst has room. It is for the sink, as the packet is.
 func (p *Packet) AppendTo(dst []byte) []byte {

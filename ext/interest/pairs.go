@@ -2,14 +2,14 @@ package interest
 
 import "github.com/atoll-sim/atoll/handle"
 
-// pair is an entity that is seen in a view, or was. Its place is the client's slot.
+// pair is an entity that is seen in a client, or was. Its place is the client's slot.
 type pair struct {
 	handle handle.Handle // none for a free slot
 	row    uint32
 	// since is the last Update whose packet had it. If none had, it is the Update in which the
 	// entity came.
 	since uint32
-	seen  uint32 // the last Update in which the view saw it
+	seen  uint32 // the last Update in which the client saw it
 	class uint8  // how far away
 	told  bool
 	// mayHave says that some packet had it. The client may have it even if told is false again.
@@ -17,7 +17,7 @@ type pair struct {
 	left    bool // its Leave is under way
 }
 
-// pairs are those of a view.
+// pairs are those of a client.
 type pairs struct {
 	all  []pair
 	hint int // no slot below is free

@@ -12,7 +12,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestShared looks at what two views are told of the same entities.
+// TestShared looks at what two clients are told of the same entities.
 func TestShared(t *testing.T) {
 	x := newField(t, world.Options{})
 	calls := 0
@@ -26,13 +26,13 @@ func TestShared(t *testing.T) {
 		calls = 0
 		f := x.now()
 		defer f.Release()
-		s.Update(f, 1, func(_ *interest.View, p *interest.Packet) { all = append(all, p.Rows...) })
+		s.Update(f, 1, func(_ *interest.Client, p *interest.Packet) { all = append(all, p.Rows...) })
 		return all
 	}
 	require.Empty(t, rows())
 	require.Zero(t, calls, "nobody looks")
 	for range 2 {
-		s.Open(interest.Viewer{Entity: h, Radius: 10})
+		s.Open(interest.ClientOptions{Entity: h, Radius: 10})
 	}
 	for i := range 3 {
 		world.Write[Position](x.World).Get(h).X += float64(i)
@@ -55,7 +55,7 @@ func TestColumns(t *testing.T) {
 	x := newField(t, world.Options{})
 	s := x.newSet(interest.Options{})
 	h := x.unit(5, 5)
-	v := s.Open(interest.Viewer{Entity: h, Radius: 10})
+	v := s.Open(interest.ClientOptions{Entity: h, Radius: 10})
 	row := func() interest.Row {
 		p := x.update(s, 1)[v]
 		require.Len(t, p.Rows, 1)
@@ -89,7 +89,7 @@ func TestMargin(t *testing.T) {
 	x := newField(t, world.Options{})
 	s := x.newSet(interest.Options{})
 	h := x.unit(30, 10)
-	v := s.Open(interest.Viewer{At: near.Point{X: 10, Y: 10}, Radius: 10, Margin: 2})
+	v := s.Open(interest.ClientOptions{At: near.Point{X: 10, Y: 10}, Radius: 10, Margin: 2})
 	for _, step := range []struct {
 		x     float64
 		comes bool
@@ -102,11 +102,11 @@ func TestMargin(t *testing.T) {
 	}
 }
 
-// TestSlots uses slots again, of views and of entities.
+// TestSlots uses slots again, of clients and of entities.
 func TestSlots(t *testing.T) {
 	x := newField(t, world.Options{Shards: 1})
 	s := x.newSet(interest.Options{})
-	v := s.Open(interest.Viewer{At: near.Point{X: 10, Y: 10}, Radius: 10})
+	v := s.Open(interest.ClientOptions{At: near.Point{X: 10, Y: 10}, Radius: 10})
 	var hs []handle.Handle
 	for range 5 {
 		hs = append(hs, x.unit(10, 10))
@@ -125,8 +125,8 @@ func TestSlots(t *testing.T) {
 	require.Equal(t, uint32(1), x.update(s, 1)[v].Rows[0].Slot)
 }
 
-// TestAlso shows many from far away, some twice, beside one that is near.
-func TestAlso(t *testing.T) {
+// TestInclude shows many from far away, some twice, beside one that is near.
+func TestInclude(t *testing.T) {
 	x := newField(t, world.Options{})
 	self := x.unit(5, 5)
 	all := []handle.Handle{self, handle.None, handle.Handle(math.MaxUint64)}
@@ -137,10 +137,12 @@ func TestAlso(t *testing.T) {
 	dead := x.unit(90, 90)
 	x.Destroy(dead)
 	x.Refresh()
-	s := x.newSet(interest.Options{Also: func(*world.Frame) func([]handle.Handle, *interest.View) []handle.Handle {
-		return func(dst []handle.Handle, _ *interest.View) []handle.Handle { return append(append(dst, all...), dead) }
+	s := x.newSet(interest.Options{Include: func(*world.Frame) func([]handle.Handle, *interest.Client) []handle.Handle {
+		return func(dst []handle.Handle, _ *interest.Client) []handle.Handle {
+			return append(append(dst, all...), dead)
+		}
 	}})
-	v := s.Open(interest.Viewer{Entity: self})
+	v := s.Open(interest.ClientOptions{Entity: self})
 	require.Len(t, x.update(s, 1)[v].Rows, 1001)
 	require.Empty(t, x.update(s, 1))
 	all = all[:3]

@@ -18,11 +18,11 @@ import (
 )
 
 // moving is a world that ticks in each 100 ms, with one who is seen to move in each.
-func moving(t *testing.T, o world.Options) (x *field, s *interest.Set, ticks *scheduler.Scheduler) {
+func moving(t *testing.T, o world.Options) (x *field, s *interest.Clients, ticks *scheduler.Scheduler) {
 	o.TickInterval = 100 * time.Millisecond
 	x = newField(t, o)
 	s = x.newSet(interest.Options{})
-	s.Open(interest.Viewer{Entity: x.unit(5, 5), Radius: 10})
+	s.Open(interest.ClientOptions{Entity: x.unit(5, 5), Radius: 10})
 	ticks = scheduler.New(x.World, scheduler.Options{Workers: 1})
 	ticks.MustAdd("move", func(b *world.Build) func(*world.Context) {
 		positions := world.Write[Position](b)
@@ -48,7 +48,7 @@ func TestRun(t *testing.T) {
 			var all sync.WaitGroup
 			all.Go(func() { _ = ticks.Run(ctx) })
 			told := 0
-			require.NoError(t, s.Run(ctx, x.view, every, 2, func(*interest.View, *interest.Packet) { told++ }))
+			require.NoError(t, s.Run(ctx, x.view, every, 2, func(*interest.Client, *interest.Packet) { told++ }))
 			all.Wait()
 			require.InDelta(t, want, told, 2, "every %v", every)
 			var held world.Stats
@@ -71,7 +71,7 @@ func TestRunErrors(t *testing.T) {
 	all.Go(func() { _ = ticks.Run(ctx) })
 	told := make(chan bool, 1)
 	all.Go(func() {
-		ended <- s.Run(context.Background(), x.view, 0, 1, func(*interest.View, *interest.Packet) {
+		ended <- s.Run(context.Background(), x.view, 0, 1, func(*interest.Client, *interest.Packet) {
 			select {
 			case told <- true:
 			default:
@@ -79,7 +79,7 @@ func TestRunErrors(t *testing.T) {
 		})
 	})
 	<-told
-	mustPanic(t, "Set.Run during another one", func() { _ = s.Run(ctx, x.view, 0, 1, none) })
+	mustPanic(t, "Clients.Run during another one", func() { _ = s.Run(ctx, x.view, 0, 1, none) })
 	cancel()
 	for ticks.Running() {
 		time.Sleep(time.Millisecond)
@@ -109,7 +109,7 @@ func TestRunWaits(t *testing.T) {
 			release := hold()
 			ended := make(chan error, 1)
 			all.Go(func() {
-				ended <- s.Run(ctx, x.view, every, 1, func(*interest.View, *interest.Packet) { told.Add(1) })
+				ended <- s.Run(ctx, x.view, every, 1, func(*interest.Client, *interest.Packet) { told.Add(1) })
 			})
 			time.Sleep(interest.Patience - every - time.Second)
 			require.Zero(t, told.Load())
@@ -133,7 +133,7 @@ func TestRunWaits(t *testing.T) {
 	}
 }
 
-// TestRunPanics has a Run panic, which releases the frame and leaves the Set as it was.
+// TestRunPanics has a Run panic, which releases the frame and leaves the Clients as it was.
 func TestRunPanics(t *testing.T) {
 	x, s, ticks := moving(t, world.Options{FramesMax: 1})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -146,26 +146,26 @@ func TestRunPanics(t *testing.T) {
 	mustPanic(t, "0 workers", func() { _ = s.Run(ctx, x.view, 0, 0, none) })
 	cause := errors.New("cause")
 	mustPanic(t, "cause", func() {
-		_ = s.Run(ctx, x.view, 0, 2, func(*interest.View, *interest.Packet) { panic(cause) })
+		_ = s.Run(ctx, x.view, 0, 2, func(*interest.Client, *interest.Packet) { panic(cause) })
 	})
 	told := false
-	require.NoError(t, s.Run(ctx, x.view, 0, 1, func(*interest.View, *interest.Packet) {
+	require.NoError(t, s.Run(ctx, x.view, 0, 1, func(*interest.Client, *interest.Packet) {
 		told = true
 		cancel()
 	}))
 	require.True(t, told)
 }
 
-// TestRunOpens has views come and go while Run goes on.
+// TestRunOpens has clients come and go while Run goes on.
 func TestRunOpens(t *testing.T) {
 	x, s, ticks := moving(t, world.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	all.Go(func() { _ = ticks.Run(ctx) })
 	all.Go(func() {
-		if err := s.Run(ctx, x.view, 0, 2, func(v *interest.View, p *interest.Packet) {
+		if err := s.Run(ctx, x.view, 0, 2, func(v *interest.Client, p *interest.Packet) {
 			v.Ack(p.Number)
-			client, _ := v.Client().(chan int)
+			client, _ := v.User().(chan int)
 			select {
 			case client <- len(p.Rows):
 			default:
@@ -176,7 +176,7 @@ func TestRunOpens(t *testing.T) {
 	})
 	for range 4 {
 		told := make(chan int, 1)
-		v := s.Open(interest.Viewer{At: near.Point{X: 5, Y: 5}, Radius: 100, Unacked: 1, Client: told})
+		v := s.Open(interest.ClientOptions{At: near.Point{X: 5, Y: 5}, Radius: 100, Unacked: 1, User: told})
 		require.Equal(t, 1, <-told)
 		v.Close()
 	}

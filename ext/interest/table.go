@@ -9,8 +9,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// table finds pairs of a view by their handles, when their rows do not identify them. Views use it
-// one after the other.
+// table finds pairs of a client by their handles, when their rows do not identify them. Clients use
+// it one after the other.
 type table struct {
 	pairs *pairs
 	slots []uint32 // slots, plus 1, or 0: a power of two
@@ -22,7 +22,7 @@ type table struct {
 }
 
 // After so many small Updates the memory is given back. One is not enough: an Update has small and
-// large views.
+// large clients.
 const smallMost = 64
 
 // rest ends an Update, and gives back memory that was not used for long.

@@ -11,7 +11,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// due is a row that is to go into a view's packet.
+// due is a row that is to go into a client's packet.
 type due struct {
 	slot    uint32
 	columns uint32 // which have changed, including those that the entity no longer has
@@ -20,48 +20,48 @@ type due struct {
 	bytes   []byte
 }
 
-// tell makes the packet of a view.
-func (w *worker) tell(v *View) {
-	if v.closed.Load() || v.looked != w.now {
+// tell makes the packet of a client.
+func (w *worker) tell(c *Client) {
+	if c.closed.Load() || c.looked != w.now {
 		return
 	}
 	p := &w.packet
 	p.Leaves, p.Rows, p.Waiting, w.due, w.sent = p.Leaves[:0], p.Rows[:0], 0, w.due[:0], nil
-	w.bound = v.viewer.Bytes > 0
-	waits := v.mu.unacked.full() || v.writer.waits()
-	if v.mu.unacked.most > 0 && !waits {
-		w.sent = v.mu.unacked.spare()
+	w.bound = c.options.Bytes > 0
+	waits := c.mu.unacked.full() || c.writer.waits()
+	if c.mu.unacked.most > 0 && !waits {
+		w.sent = c.mu.unacked.spare()
 	}
-	w.find(v, waits)
+	w.find(c, waits)
 	if len(w.due) > 0 {
-		w.put(v)
+		w.put(c)
 	}
 	if len(p.Leaves)+len(p.Rows) > 0 {
-		w.leave(v)
-		v.number++
+		w.leave(c)
+		c.number++
 		if w.sent != nil {
-			v.mu.Lock()
-			v.mu.unacked.add(v.number)
-			v.mu.Unlock()
+			c.mu.Lock()
+			c.mu.unacked.add(c.number)
+			c.mu.Unlock()
 		}
-		p.Number = v.number
-		if v.writer != nil {
-			v.writer.begin(p)
+		p.Number = c.number
+		if c.writer != nil {
+			c.writer.begin(p)
 		} else {
-			w.sink(v, p)
+			w.sink(c, p)
 		}
 	}
-	v.pairs.trim()
+	c.pairs.trim()
 }
 
-// find finds what is to go into a view's packet, or if the view waits only how much that is. It
+// find finds what is to go into a client's packet, or if the client waits only how much that is. It
 // frees the slots of entities that have gone before a packet had them.
-func (w *worker) find(v *View, waits bool) {
+func (w *worker) find(c *Client, waits bool) {
 	if w.use > 1 {
-		w.wait(v)
+		w.wait(c)
 	}
-	for slot := range v.pairs.all {
-		p := &v.pairs.all[slot]
+	for slot := range c.pairs.all {
+		p := &c.pairs.all[slot]
 		switch {
 		case p.handle == handle.None:
 		case p.seen == w.now:
@@ -69,11 +69,11 @@ func (w *worker) find(v *View, waits bool) {
 				w.packet.Waiting++
 			}
 			if !p.left && !waits {
-				w.findRow(v, uint32(slot), p)
+				w.findRow(c, uint32(slot), p)
 			}
 		case p.left:
 		case !p.mayHave:
-			v.pairs.free(slot)
+			c.pairs.free(slot)
 		case !waits:
 			w.packet.Leaves = append(w.packet.Leaves, Leave{p.handle, uint32(slot), w.found.Locate(p.handle) == 0})
 		}
@@ -81,7 +81,7 @@ func (w *worker) find(v *View, waits bool) {
 }
 
 // findRow finds what is due of an entity. Without a bound it goes into the packet at once.
-func (w *worker) findRow(v *View, slot uint32, p *pair) {
+func (w *worker) findRow(c *Client, slot uint32, p *pair) {
 	r := w.rows().at(p.row)
 	var columns uint32
 	var bytes []byte
@@ -128,37 +128,37 @@ func urgency(weight, age, class uint32) uint8 {
 }
 
 // put puts what is due into the packet: all, or the most urgent.
-func (w *worker) put(v *View) {
-	spent, all, most := LeaveBytes*len(w.packet.Leaves), 0, v.viewer.Bytes
+func (w *worker) put(c *Client) {
+	spent, all, most := LeaveBytes*len(w.packet.Leaves), 0, c.options.Bytes
 	for i := range w.due {
 		all += w.due[i].size()
 	}
 	if spent+all <= most {
 		for i := range w.due {
-			w.putDue(v, &w.due[i])
+			w.putDue(c, &w.due[i])
 		}
 		return
 	}
 	n := w.sort()
 	first, then, part := w.order[:n], w.order[n:], max(1, most/4)
-	if v.number%2 != 0 { // the first row is put even if it takes all: an enter and a change take turns
+	if c.number%2 != 0 { // the first row is put even if it takes all: an enter and a change take turns
 		first, then, part = then, first, most-most/4
 	}
-	next := w.putSome(v, first, &spent, min(spent+part, most))
-	w.putSome(v, then, &spent, most)
-	w.putSome(v, first[next:], &spent, most)
+	next := w.putSome(c, first, &spent, min(spent+part, most))
+	w.putSome(c, then, &spent, most)
+	w.putSome(c, first[next:], &spent, most)
 }
 
 // putSome puts rows into the packet until most is spent, and at least one into a packet. It returns
 // how many.
-func (w *worker) putSome(v *View, which []int32, spent *int, most int) int {
+func (w *worker) putSome(c *Client, which []int32, spent *int, most int) int {
 	for i, at := range which {
 		if *spent >= most && len(w.packet.Rows) > 0 {
 			return i
 		}
 		d := &w.due[at]
 		*spent += d.size()
-		w.putDue(v, d)
+		w.putDue(c, d)
 	}
 	return len(which)
 }
@@ -171,8 +171,8 @@ func (d *due) size() int {
 	return RowBytes + len(d.bytes)
 }
 
-func (w *worker) putDue(v *View, d *due) {
-	p := &v.pairs.all[d.slot]
+func (w *worker) putDue(c *Client, d *due) {
+	p := &c.pairs.all[d.slot]
 	w.putRow(d.slot, p, d.columns, w.rows().at(p.row).present, d.bytes)
 }
 
@@ -189,13 +189,13 @@ func (w *worker) putRow(slot uint32, p *pair, columns, present uint32, bytes []b
 }
 
 // leave notes that the packet has its leaves.
-func (w *worker) leave(v *View) {
+func (w *worker) leave(c *Client) {
 	for _, l := range w.packet.Leaves {
 		if w.sent == nil {
-			v.pairs.free(int(l.Slot))
+			c.pairs.free(int(l.Slot))
 			continue
 		}
-		v.pairs.all[l.Slot].left = true
+		c.pairs.all[l.Slot].left = true
 		w.sent.leaves = append(w.sent.leaves, l.Slot)
 	}
 }
@@ -227,7 +227,7 @@ func (w *worker) sort() (enters int) {
 	return enters
 }
 
-// rowOf returns the number of an entity's row. If no view has seen the entity in this Update the
+// rowOf returns the number of an entity's row. If no client has seen the entity in this Update the
 // worker gets the row, to encode it.
 func (w *worker) rowOf(h handle.Handle, place uint32, known uint64) uint32 {
 	if known>>32 != 0 {
@@ -277,7 +277,7 @@ func (w *worker) known(h handle.Handle) uint64 {
 	return none
 }
 
-// What is known of an entity is a number: in the upper half 1 + that of its row, or 0 if no view
+// What is known of an entity is a number: in the upper half 1 + that of its row, or 0 if no client
 // has seen it in this Update; in the lower half that of its row in the last one, or none.
 
 // knownAt finds what is known of a hit by its handle.
@@ -347,7 +347,7 @@ func (w *worker) encodeRows(claims []uint32) {
 }
 
 // finish joins the columns of a row, and finds out what has changed since the last Update. If no
-// view has seen the entity in that Update, everything counts as changed.
+// client has seen the entity in that Update, everything counts as changed.
 func (w *worker) finish(number uint32, i int) {
 	r, values := w.rows().at(number), w.rows().valuesOf(number, len(w.columns))
 	var was *row

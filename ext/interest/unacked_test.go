@@ -18,7 +18,7 @@ func TestUnacked(t *testing.T) {
 	x := newField(t, world.Options{})
 	s := x.newSet(interest.Options{})
 	a, b := x.unit(50, 50), x.unit(51, 50)
-	v := s.Open(interest.Viewer{Entity: a, Radius: 10, Unacked: 2})
+	v := s.Open(interest.ClientOptions{Entity: a, Radius: 10, Unacked: 2})
 	pos := world.Write[Position](x.World)
 	next := func() *interest.Packet {
 		p, ok := x.update(s, 1)[v]
@@ -89,7 +89,7 @@ func TestUnackedMost(t *testing.T) {
 	}
 	r := newRand(t, 1)
 	for range iterations(200) {
-		v := s.Open(interest.Viewer{At: near.Point{X: 50, Y: 50}, Radius: 5, Unacked: 11})
+		v := s.Open(interest.ClientOptions{At: near.Point{X: 50, Y: 50}, Radius: 5, Unacked: 11})
 		c := newClient(t)
 		var sent []interest.Packet
 		for len(sent) < 11 {
@@ -121,13 +121,13 @@ func TestUnackedMost(t *testing.T) {
 	}
 }
 
-// TestUnackedMemory opens views that may have many packets under way, and have none.
+// TestUnackedMemory opens clients that may have many packets under way, and have none.
 func TestUnackedMemory(t *testing.T) {
 	x := newField(t, world.Options{})
 	s := x.newSet(interest.Options{})
 	before := heap()
 	for range 1000 {
-		s.Open(interest.Viewer{Unacked: interest.UnackedMax})
+		s.Open(interest.ClientOptions{Unacked: interest.UnackedMax})
 	}
 	require.Less(t, heap()-before, 1000<<10)
 	runtime.KeepAlive(s)
@@ -138,8 +138,8 @@ func TestRenumber(t *testing.T) {
 	x := newField(t, world.Options{})
 	s := x.newSet(interest.Options{})
 	a, b := x.unit(50, 50), x.unit(59, 50)
-	v := s.Open(interest.Viewer{Entity: a, Radius: 10, Margin: 5})
-	w := s.Open(interest.Viewer{Entity: a, Radius: 10, Unacked: 3})
+	v := s.Open(interest.ClientOptions{Entity: a, Radius: 10, Margin: 5})
+	w := s.Open(interest.ClientOptions{Entity: a, Radius: 10, Unacked: 3})
 	x.update(s, 1)
 	interest.Skip(s, math.MaxUint32-4)
 	c := newClient(t)
@@ -176,7 +176,7 @@ func TestAgain(t *testing.T) {
 			x := newField(t, world.Options{})
 			s := x.newSet(interest.Options{})
 			b := x.unit(55, 50)
-			v := s.Open(interest.Viewer{At: near.Point{X: 50, Y: 50}, Radius: 10, Margin: 5, Unacked: 3})
+			v := s.Open(interest.ClientOptions{At: near.Point{X: 50, Y: 50}, Radius: 10, Margin: 5, Unacked: 3})
 			pos := world.Write[Position](x.World)
 			require.Len(t, x.update(s, 1)[v].Rows, 1)
 			v.Ack(1)

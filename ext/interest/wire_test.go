@@ -94,7 +94,7 @@ func TestWire(t *testing.T) {
 	sameOnWire(t, &most)
 }
 
-// TestWireBound compares how long packets are with what Viewer.Bytes counts.
+// TestWireBound compares how long packets are with what ClientOptions.Bytes counts.
 func TestWireBound(t *testing.T) {
 	row := interest.Row{Slot: 8191, Columns: 1 << 12}
 	empty := len((&interest.Packet{}).AppendTo(nil))
@@ -112,13 +112,13 @@ func TestWireAllocates(t *testing.T) {
 	for i := range 100 {
 		x.unit(float64(i%10), 5)
 	}
-	s.Open(interest.Viewer{At: near.Point{X: 5, Y: 5}, Radius: 20})
+	s.Open(interest.ClientOptions{At: near.Point{X: 5, Y: 5}, Radius: 20})
 	dst := make([]byte, 0, 10_000)
 	x.update(s, 1)
 	for i := range 3 {
 		x.drift()
 		f := x.now()
-		s.Update(f, 1, func(_ *interest.View, p *interest.Packet) {
+		s.Update(f, 1, func(_ *interest.Client, p *interest.Packet) {
 			require.Greater(t, len(p.Rows), 50, i)
 			require.Zero(t, testing.AllocsPerRun(10, func() { _ = p.AppendTo(dst) }))
 		})

@@ -17,16 +17,16 @@ import (
 //
 // Ownership: a goroutine. Others read nothing of it but rows that are done.
 type worker struct {
-	*Set
+	*Clients
 	number int
 	run    func() // bound once, so that go allocates nothing
 
 	hits    []nearby.Hit
-	missed  []handle.Handle // hits that no view has seen in this Update yet
+	missed  []handle.Handle // hits that no client has seen in this Update yet
 	fresh   []newHit
 	handles []handle.Handle
-	slots   []uint32 // of a view's pairs, by the number of their row in the last Update
-	table   table    // of the view's pairs without a row in the last Update
+	slots   []uint32 // of a client's pairs, by the number of their row in the last Update
+	table   table    // of the client's pairs without a row in the last Update
 	hashed  bool     // the table may have some
 	// The rows whose numbers the worker has taken, and which it must encode.
 	chunk       *chunk
@@ -43,7 +43,7 @@ type worker struct {
 	order  []int32
 	packet Packet
 	sent   *sent // where to note what the packet contains, or nil
-	bound  bool  // the view's packets have a bound
+	bound  bool  // the client's packets have a bound
 	_      [64]byte
 }
 
@@ -67,9 +67,9 @@ type failure struct {
 
 func (f *failure) Error() string {
 	if f.value == nil {
-		return "interest: a function that Set.Update calls has called runtime.Goexit, as a test that fails does; it must return"
+		return "interest: a function that Clients.Update calls has called runtime.Goexit, as a test that fails does; it must return"
 	}
-	return fmt.Sprintf("interest: a function that Set.Update calls panicked: %v; some views have got no packet\n\n%s", f.value, f.stack)
+	return fmt.Sprintf("interest: a function that Clients.Update calls panicked: %v; some clients have got no packet\n\n%s", f.value, f.stack)
 }
 
 func (f *failure) Unwrap() error {
@@ -77,36 +77,36 @@ func (f *failure) Unwrap() error {
 	return err
 }
 
-// viewsEach is how many views a worker takes at a time.
-const viewsEach = 16
+// viewsEach is how many clients a worker takes at a time.
+const clientsEach = 16
 
-// update makes the Update for views until none are left. It looks at some, encodes what they see,
+// update makes the Update for clients until none are left. It looks at some, encodes what they see,
 // and makes their packets. There is no barrier in between: a worker waits only for rows that
 // another one encodes.
 func (w *worker) update() {
 	w.table.rest()
 	for w.failure.Load() == nil {
-		to := int(w.next.Add(viewsEach))
-		from := to - viewsEach
-		if from >= len(w.views) {
+		to := int(w.next.Add(clientsEach))
+		from := to - clientsEach
+		if from >= len(w.clients) {
 			return
 		}
-		views := w.views[from:min(to, len(w.views))]
-		for _, v := range views {
-			w.look(v)
+		views := w.clients[from:min(to, len(w.clients))]
+		for _, c := range views {
+			w.look(c)
 		}
 		w.encode()
-		for _, v := range views {
-			w.tell(v)
+		for _, c := range views {
+			w.tell(c)
 		}
 	}
 }
 
-// wait waits until other workers have encoded all that a view sees. If one of them has failed it
+// wait waits until other workers have encoded all that a client sees. If one of them has failed it
 // panics, before pairs count as sent.
-func (w *worker) wait(v *View) {
-	for i := range v.pairs.all {
-		p := &v.pairs.all[i]
+func (w *worker) wait(c *Client) {
+	for i := range c.pairs.all {
+		p := &c.pairs.all[i]
 		for p.seen == w.now && !w.rows().at(p.row).done.Load() {
 			if w.failure.Load() != nil {
 				panic("interest: another worker has failed")
@@ -116,46 +116,46 @@ func (w *worker) wait(v *View) {
 	}
 }
 
-// look finds the entities that a view sees.
-func (w *worker) look(v *View) {
-	v.begin()
+// look finds the entities that a client sees.
+func (w *worker) look(c *Client) {
+	c.begin()
 	w.hits, w.fresh = w.hits[:0], w.fresh[:0]
-	if v.place(w.Set); v.placed {
-		w.hits = w.near.Within(w.hits, v.from.X, v.from.Y, v.from.Z, v.viewer.Radius, v.viewer.Margin)
+	if c.place(w.index, w.frame); c.placed {
+		w.hits = w.near.Within(w.hits, c.from.X, c.from.Y, c.from.Z, c.options.Radius, c.options.Margin)
 	}
-	w.indexPairs(v)
+	w.indexPairs(c)
 	w.readAhead()
-	square := min(v.viewer.Radius*v.viewer.Radius, math.MaxFloat64)
+	square := min(c.options.Radius*c.options.Radius, math.MaxFloat64)
 	for i := range w.hits {
 		hit := &w.hits[i]
 		known := atomic.LoadUint64(&w.places[hit.Place])
 		if known == 0 {
 			known = w.knownAt(hit)
 		}
-		slot := w.slot(v, hit.Handle, known)
-		if hit.Distance2 > square && (slot < 0 || v.pairs.all[slot].seen < v.looked) {
+		slot := w.slot(c, hit.Handle, known)
+		if hit.Distance2 > square && (slot < 0 || c.pairs.all[slot].seen < c.looked) {
 			continue
 		}
-		if w.hide != nil && w.hide(v, hit.Handle) {
+		if w.hide != nil && w.hide(c, hit.Handle) {
 			continue
 		}
 		if slot < 0 {
 			w.fresh = append(w.fresh, newHit{hit, known, w.near.Cell(hit.Place)})
 			continue
 		}
-		p := &v.pairs.all[slot]
-		p.row, p.seen, p.class = w.rowOf(hit.Handle, hit.Place, known), w.now, v.class(hit.Distance2)
+		p := &c.pairs.all[slot]
+		p.row, p.seen, p.class = w.rowOf(hit.Handle, hit.Place, known), w.now, c.class(hit.Distance2)
 	}
-	w.addNew(v)
-	if w.also != nil {
-		w.lookAlso(v)
+	w.addNew(c)
+	if w.include != nil {
+		w.lookIncluded(c)
 	}
-	if v.looked = w.now; w.now-w.sorted == sortEach-1 {
-		v.order = w.orderOf(v.from)
+	if c.looked = w.now; w.now-w.sorted == sortEach-1 {
+		c.order = w.orderOf(c.from)
 	}
 }
 
-// readAhead reads the marks of hits that no view has seen yet in this Update. They are scattered
+// readAhead reads the marks of hits that no client has seen yet in this Update. They are scattered
 // over memory: this way the reads overlap.
 func (w *worker) readAhead() {
 	w.missed = append(w.missed[:0], make([]handle.Handle, len(w.hits))...)
@@ -172,7 +172,7 @@ func (w *worker) readAhead() {
 	}
 }
 
-// newHit is a hit for which a view has no pair.
+// newHit is a hit for which a client has no pair.
 type newHit struct {
 	*nearby.Hit
 	known uint64 // of the entity
@@ -180,61 +180,61 @@ type newHit struct {
 }
 
 // addNew adds the entities that have come, in the order of cells, and in each by handle.
-func (w *worker) addNew(v *View) {
+func (w *worker) addNew(c *Client) {
 	if len(w.fresh) > 1 {
 		slices.SortFunc(w.fresh, func(a, b newHit) int {
 			return cmp.Or(cmp.Compare(a.cell, b.cell), cmp.Compare(a.Handle, b.Handle))
 		})
 	}
 	for i := range w.fresh {
-		c := &w.fresh[i]
-		w.add(v, c.Handle, w.rowOf(c.Handle, c.Place, c.known), v.class(c.Distance2))
+		x := &w.fresh[i]
+		w.add(c, x.Handle, w.rowOf(x.Handle, x.Place, x.known), c.class(x.Distance2))
 	}
 }
 
-// lookAlso adds the entities of Options.Also.
-func (w *worker) lookAlso(v *View) {
-	w.handles = w.also(w.handles[:0], v)
+// lookIncluded adds the entities of Options.Include.
+func (w *worker) lookIncluded(c *Client) {
+	w.handles = w.include(w.handles[:0], c)
 	for _, h := range w.handles {
 		if w.found.Locate(h) == 0 {
 			continue
 		}
 		known := w.known(h)
-		slot := w.slot(v, h, known)
-		if slot >= 0 && v.pairs.all[slot].seen == w.now || w.hide != nil && w.hide(v, h) {
+		slot := w.slot(c, h, known)
+		if slot >= 0 && c.pairs.all[slot].seen == w.now || w.hide != nil && w.hide(c, h) {
 			continue
 		}
 		row := w.rowOf(h, none, known)
 		if slot < 0 {
-			w.add(v, h, row, 0)
+			w.add(c, h, row, 0)
 			continue
 		}
-		p := &v.pairs.all[slot]
+		p := &c.pairs.all[slot]
 		p.row, p.seen, p.class = row, w.now, 0
 	}
 }
 
 // add adds an entity that has come.
-func (w *worker) add(v *View, h handle.Handle, row uint32, class uint8) {
-	slot := v.pairs.add(h, w.now)
-	p := &v.pairs.all[slot]
+func (w *worker) add(c *Client, h handle.Handle, row uint32, class uint8) {
+	slot := c.pairs.add(h, w.now)
+	p := &c.pairs.all[slot]
 	p.row, p.seen, p.class = row, w.now, class
 	if !w.hashed {
 		return
 	}
 	if w.table.full() {
-		w.table.begin(&v.pairs, 1, w.now-1)
+		w.table.begin(&c.pairs, 1, w.now-1)
 		return
 	}
 	w.table.put(h, slot)
 }
 
-// indexPairs notes which pairs a view has: those seen in the last Update by their rows in it,
+// indexPairs notes which pairs a client has: those seen in the last Update by their rows in it,
 // others in the table.
-func (w *worker) indexPairs(v *View) {
-	w.hashed = w.also != nil
-	for slot := range v.pairs.all {
-		p := &v.pairs.all[slot]
+func (w *worker) indexPairs(c *Client) {
+	w.hashed = w.include != nil
+	for slot := range c.pairs.all {
+		p := &c.pairs.all[slot]
 		switch {
 		case p.seen == w.now-1:
 			w.slots[p.row] = uint32(slot)
@@ -243,14 +243,14 @@ func (w *worker) indexPairs(v *View) {
 		}
 	}
 	if w.hashed {
-		w.table.begin(&v.pairs, len(w.hits), w.now-1)
+		w.table.begin(&c.pairs, len(w.hits), w.now-1)
 	}
 }
 
-// slot returns the slot of an entity in a view, or -1.
-func (w *worker) slot(v *View, h handle.Handle, known uint64) int {
+// slot returns the slot of an entity in a client, or -1.
+func (w *worker) slot(c *Client, h handle.Handle, known uint64) int {
 	if before := uint32(known); before != none {
-		if slot := int(w.slots[before]); slot < len(v.pairs.all) && v.pairs.all[slot].handle == h {
+		if slot := int(w.slots[before]); slot < len(c.pairs.all) && c.pairs.all[slot].handle == h {
 			return slot
 		}
 	}

@@ -21,10 +21,10 @@ func TestWrite(t *testing.T) {
 		for i := range 50 {
 			x.unit(float64(2*i), 5)
 		}
-		at := interest.Viewer{At: near.Point{X: 50, Y: 5}, Radius: 20, Margin: 5, Bytes: 200}
+		at := interest.ClientOptions{At: near.Point{X: 50, Y: 5}, Radius: 20, Margin: 5, Bytes: 200}
 		var packets [2]chan []byte
 		var clients [2]*client
-		var views [2]*interest.View
+		var views [2]*interest.Client
 		for i := range packets {
 			packets[i], clients[i] = make(chan []byte), newClient(t)
 			at.Write = func(packet []byte) { packets[i] <- bytes.Clone(packet) }
@@ -62,8 +62,8 @@ func TestWrite(t *testing.T) {
 		}
 		require.Equal(t, 60, got[0])
 		require.Equal(t, 8, got[1], "one of 7 Updates")
-		views[0].Change(interest.Viewer{At: near.Point{X: 50, Y: 5}, Radius: 20, Margin: 5})
-		views[1].Change(interest.Viewer{At: near.Point{X: 50, Y: 5}, Radius: 20, Margin: 5})
+		views[0].Change(interest.ClientOptions{At: near.Point{X: 50, Y: 5}, Radius: 20, Margin: 5})
+		views[1].Change(interest.ClientOptions{At: near.Point{X: 50, Y: 5}, Radius: 20, Margin: 5})
 		for range 3 { // the world rests
 			step()
 			for i := range views {
@@ -83,14 +83,14 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestWriteAmongSinks has views with Write and others: those have the sink.
+// TestWriteAmongSinks has clients with Write and others: those have the sink.
 func TestWriteAmongSinks(t *testing.T) {
 	x := newField(t, world.Options{})
 	s := x.newSet(interest.Options{})
 	h := x.unit(5, 5)
 	written := make(chan int, 2)
-	s.Open(interest.Viewer{Entity: h, Radius: 5, Write: func(packet []byte) { written <- len(packet) }})
-	v := s.Open(interest.Viewer{Entity: h, Radius: 5})
+	s.Open(interest.ClientOptions{Entity: h, Radius: 5, Write: func(packet []byte) { written <- len(packet) }})
+	v := s.Open(interest.ClientOptions{Entity: h, Radius: 5})
 	told := x.update(s, 1)
 	require.Len(t, told, 1)
 	require.Contains(t, told, v)
@@ -102,25 +102,25 @@ func TestWriteAmongSinks(t *testing.T) {
 	s.Update(f, 1, nil)
 }
 
-// TestWriteChange changes views, which keep what they write to.
+// TestWriteChange changes clients, which keep what they write to.
 func TestWriteChange(t *testing.T) {
 	x := newField(t, world.Options{})
 	s := x.newSet(interest.Options{})
 	h := x.unit(5, 5)
 	written := make(chan string)
-	v := s.Open(interest.Viewer{Write: func(packet []byte) { written <- fmt.Sprint(len(readPacket(t, packet).Rows)) }})
-	v.Change(interest.Viewer{Entity: h, Radius: 5, Unacked: 3, Write: func([]byte) { written <- "another" }})
+	v := s.Open(interest.ClientOptions{Write: func(packet []byte) { written <- fmt.Sprint(len(readPacket(t, packet).Rows)) }})
+	v.Change(interest.ClientOptions{Entity: h, Radius: 5, Unacked: 3, Write: func([]byte) { written <- "another" }})
 	f := x.now()
 	defer f.Release()
 	s.Update(f, 1, nil)
 	require.Equal(t, "1", <-written)
-	require.NotNil(t, v.Viewer().Write)
-	require.Zero(t, v.Viewer().Unacked)
+	require.NotNil(t, v.Options().Write)
+	require.Zero(t, v.Options().Unacked)
 
-	v = s.Open(interest.Viewer{Unacked: 2, Client: "anna"})
-	v.Change(interest.Viewer{Entity: h, Client: "bob"})
+	v = s.Open(interest.ClientOptions{Unacked: 2, User: "anna"})
+	v.Change(interest.ClientOptions{Entity: h, User: "bob"})
 	s.Update(f, 1, none)
-	require.Equal(t, interest.Viewer{Entity: h, Unacked: 2, Client: "anna"}, v.Viewer())
+	require.Equal(t, interest.ClientOptions{Entity: h, Unacked: 2, User: "anna"}, v.Options())
 }
 
 // TestWriteAllocates writes packets again and again.
@@ -131,7 +131,7 @@ func TestWriteAllocates(t *testing.T) {
 	x := newField(t, world.Options{})
 	s := x.newSet(interest.Options{})
 	written := make(chan int)
-	v := s.Open(interest.Viewer{Entity: x.unit(5, 5), Radius: 5, Write: func(packet []byte) { written <- len(packet) }})
+	v := s.Open(interest.ClientOptions{Entity: x.unit(5, 5), Radius: 5, Write: func(packet []byte) { written <- len(packet) }})
 	frames := []*world.Frame{x.now(), nil}
 	x.drift()
 	frames[1] = x.now()

@@ -38,7 +38,7 @@ func (a adapter[K]) Settle() {
 
 // Measure reports how many names there are.
 func (a adapter[K]) Measure(add func(extend.Measured)) {
-	add(extend.Measured{Name: "atoll_names", Help: "Names that entities have.", Of: a.label, Value: float64(a.Len())})
+	add(extend.Measured{Name: "atoll_names", Help: "Names that entities have.", Of: a.name, Value: float64(a.Len())})
 }
 
 // TextOf returns the name of an entity as text; 16 bytes in hexadecimal, unless their type has a
@@ -81,12 +81,12 @@ func (a adapter[K]) Forget() {}
 // AppendState appends all that decides what the names do next, for a hash of the
 // world's state.
 func (a adapter[K]) AppendState(dst []byte) []byte {
-	for _, v := range []int{a.options.LengthMax, a.options.Refusals, a.Len(), len(a.refused)} {
+	for _, v := range []int{a.options.LengthMax, a.options.ConflictsMax, a.Len(), len(a.conflicts)} {
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(v))
 	}
 	dst = append(dst, a.bindings()...)
-	for i := range a.refused {
-		f := &a.refused[i]
+	for i := range a.conflicts {
+		f := &a.conflicts[i]
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(f.Entity))
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(f.Holder))
 		dst = appendName(dst, &f.Name)
@@ -115,7 +115,7 @@ func (a adapter[K]) AppendSaved(dst []byte) []byte { return a.AppendState(dst) }
 // SavedOptions describes the options, and the kind of names, which must be the same.
 func (a adapter[K]) SavedOptions() (all, same string) {
 	same = "names of " + reflect.TypeFor[K]().Kind().String()
-	return fmt.Sprintf("%s, LengthMax %d, Refusals %d", same, a.options.LengthMax, a.options.Refusals), same
+	return fmt.Sprintf("%s, LengthMax %d, ConflictsMax %d", same, a.options.LengthMax, a.options.ConflictsMax), same
 }
 
 // LoadSaved gives names the bindings that AppendSaved wrote, and no others.
@@ -125,32 +125,32 @@ func (a adapter[K]) LoadSaved(src []byte) error {
 	a.count.Store(0)
 	c := extend.Cursor{Rest: src}
 	c.Take(8) // LengthMax: this world's limit applies from now on
-	most, bound, refused := c.Word64(), c.Word64(), c.Word64()
+	most, bound, conflicts := c.Word64(), c.Word64(), c.Word64()
 	for range min(bound, uint64(len(c.Rest))) {
 		h := handle.Handle(c.Word64())
 		name := readName[K](&c)
 		b := &binding[K]{hash: maphash.Comparable(a.seed, name), name: name, handle: h}
 		if c.Err != nil || !a.w.Alive(h) || a.byHandle.of(h) != nil || a.byName.named(b.hash, name) != nil {
-			return fmt.Errorf("names: %q: entity %v is dead or has two names, or the name %v has two entities (%w)", a.label, h, name, extend.ErrImage)
+			return fmt.Errorf("names: %q: entity %v is dead or has two names, or the name %v has two entities (%w)", a.name, h, name, extend.ErrImage)
 		}
 		a.byName.put(b)
 		a.byHandle.put(b)
 		a.count.Add(1)
 	}
-	a.refused = a.refused[:0]
-	if most = min(most, uint64(len(c.Rest))); refused > most {
-		return fmt.Errorf("names: %q has %d refusals, more than %d (%w)", a.label, refused, most, extend.ErrBody)
+	a.conflicts = a.conflicts[:0]
+	if most = min(most, uint64(len(c.Rest))); conflicts > most {
+		return fmt.Errorf("names: %q has %d conflicts, more than %d (%w)", a.name, conflicts, most, extend.ErrBody)
 	}
-	for range refused {
-		x := Refusal[K]{Entity: handle.Handle(c.Word64()), Holder: handle.Handle(c.Word64())}
+	for range conflicts {
+		x := Conflict[K]{Entity: handle.Handle(c.Word64()), Holder: handle.Handle(c.Word64())}
 		x.Name = readName[K](&c)
-		if len(a.refused) < a.options.Refusals {
-			a.refused = append(a.refused, x)
+		if len(a.conflicts) < a.options.ConflictsMax {
+			a.conflicts = append(a.conflicts, x)
 		}
 	}
 	a.stale = true
 	if err := c.End(); err != nil || uint64(a.Len()) != bound {
-		return fmt.Errorf("names: %q has %d names, want %d (%w)", a.label, a.Len(), bound, extend.ErrBody)
+		return fmt.Errorf("names: %q has %d names, want %d (%w)", a.name, a.Len(), bound, extend.ErrBody)
 	}
 	return nil
 }
@@ -200,16 +200,16 @@ func (a adapter[K]) Excerpt(to map[handle.Handle]handle.Handle) any {
 func (a adapter[K]) PlanInsert(from any) (insert func(), err error) {
 	all, ok := from.([]named[K])
 	if !ok {
-		return nil, fmt.Errorf("names: %q has names of another type in one of both worlds", a.label)
+		return nil, fmt.Errorf("names: %q has names of another type in one of both worlds", a.name)
 	}
 	for i := range all {
 		name := all[i].name
 		holder, found := a.Lookup(name)
 		switch {
 		case found && !a.engine.IsDying(holder):
-			return nil, fmt.Errorf("%w: %v is the name of %v in %q", ErrTaken, name, holder, a.label)
+			return nil, fmt.Errorf("%w: %v is the name of %v in %q", ErrTaken, name, holder, a.name)
 		case length(&name) > a.options.LengthMax:
-			return nil, fmt.Errorf("%w, which is %d of %q: %v", ErrLength, a.options.LengthMax, a.label, name)
+			return nil, fmt.Errorf("%w, which is %d of %q: %v", ErrLength, a.options.LengthMax, a.name, name)
 		}
 	}
 	return func() {

@@ -28,7 +28,7 @@ func ExampleNames() {
 
 	h, ok := called.Lookup("Ann")
 	fmt.Println(h == ann, ok, "second:", done.Outcome())
-	for _, refused := range called.Refused() {
+	for _, refused := range called.Conflicts() {
 		fmt.Println(refused.Name, "is", refused.Holder == ann)
 	}
 

@@ -24,14 +24,14 @@ type Name interface {
 type Options struct {
 	// LengthMax is the number of bytes that a string may have. Default: 256.
 	LengthMax int
-	// Refusals is how many refused requests are remembered of each refresh, for
-	// Names.Refused. Default: 1024.
-	Refusals int
+	// ConflictsMax is how many conflicts are remembered of each refresh, for
+	// Names.Conflicts. Default: 1024.
+	ConflictsMax int
 }
 
 const (
 	defaultLengthMax = 256
-	defaultRefusals  = 1024
+	defaultConflicts = 1024
 )
 
 // Errors of refused calls, for errors.Is. A refused call changes nothing.
@@ -44,12 +44,12 @@ var (
 	ErrLength = errors.New("names: name is longer than LengthMax")
 )
 
-// Refusal is a request of a system or a port that the last refresh refused, because
-// the name was taken.
-type Refusal[K Name] struct {
+// Conflict is a request of a system or a port that the last refresh could not apply, because the
+// name was taken: its outcome is world.Refused.
+type Conflict[K Name] struct {
 	// Entity is the entity that was to get the name.
 	Entity handle.Handle
-	// Name is the name that was refused.
+	// Name is the name that it was to get.
 	Name K
 	// Holder is the entity that had the name at that time.
 	Holder handle.Handle
@@ -66,7 +66,7 @@ type Refusal[K Name] struct {
 //
 // A port that waits with Notify gets the outcome: Refused for a name that is taken, Gone
 // if the entity was dead or dying by then, or Missing if it had no name to remove. Systems find
-// the refused requests in Refused.
+// the refused requests in Conflicts.
 //
 // A binding takes one allocation, of 16 bytes and the name, and 32 to 128 bytes in
 // the indexes; a string is kept, with whatever memory it is a part of.
@@ -77,50 +77,50 @@ type Refusal[K Name] struct {
 // call Lookup, NameOf and Len at any time.
 type Names[K Name] struct {
 	part
-	w        *world.World
-	engine   *engine.World
-	label    string
-	options  Options
-	seed     maphash.Seed
-	byName   *index[K]
-	byHandle *index[K]
-	count    atomic.Int64
-	requests *engine.Requests[change[K]]
-	refused  []Refusal[K]
-	drafts   []draft[K] // of the transaction under way
-	stale    bool       // refused is of an earlier refresh
-	encoded  []byte     // what bindings returned
+	w         *world.World
+	engine    *engine.World
+	name      string
+	options   Options
+	seed      maphash.Seed
+	byName    *index[K]
+	byHandle  *index[K]
+	count     atomic.Int64
+	requests  *engine.Requests[change[K]]
+	conflicts []Conflict[K]
+	drafts    []draft[K] // of the transaction under way
+	stale     bool       // conflicts are of an earlier refresh
+	encoded   []byte     // what bindings returned
 }
 
 // part makes Names something that a view can have.
 type part = world.Viewable
 
-// New makes names for entities of a world. Errors and snapshots use the label. The world must be
-// idle. New panics for a label that is empty or taken, and for options out of range.
-func New[K Name](w *world.World, label string, o Options) *Names[K] {
+// New makes names for entities of a world. Errors and snapshots use the name. The world must be
+// idle. New panics for a name that is empty or taken, and for options out of range.
+func New[K Name](w *world.World, name string, o Options) *Names[K] {
 	d := engine.Of(w)
-	d.MustName("names.New", label)
-	if o.LengthMax < 0 || o.Refusals < 0 {
-		panic(fmt.Sprintf("names: options of %q have a negative number: %+v", label, o))
+	d.MustName("names.New", name)
+	if o.LengthMax < 0 || o.ConflictsMax < 0 {
+		panic(fmt.Sprintf("names: options of %q have a negative number: %+v", name, o))
 	}
 	if o.LengthMax == 0 {
 		o.LengthMax = defaultLengthMax
 	}
-	if o.Refusals == 0 {
-		o.Refusals = defaultRefusals
+	if o.ConflictsMax == 0 {
+		o.ConflictsMax = defaultConflicts
 	}
 	n := &Names[K]{
-		w: w, engine: d, label: label, options: o, seed: maphash.MakeSeed(),
+		w: w, engine: d, name: name, options: o, seed: maphash.MakeSeed(),
 		byName:   newIndex(func(b *binding[K]) uint64 { return b.hash }),
 		byHandle: newIndex(func(b *binding[K]) uint64 { return hashHandle(b.handle) }),
 	}
-	n.requests = engine.NewRequests(d, label, n.apply)
+	n.requests = engine.NewRequests(d, name, n.apply)
 	n.part = d.Extend(adapter[K]{n})
 	return n
 }
 
-// Label returns the label that the names were made with.
-func (n *Names[K]) Label() string { return n.label }
+// Name returns the name that the names were made with.
+func (n *Names[K]) Name() string { return n.name }
 
 // Options returns the options with the defaults filled in.
 func (n *Names[K]) Options() Options { return n.options }
@@ -151,7 +151,7 @@ func (n *Names[K]) Read(a world.Binder) *Reader[K] {
 	}
 	of, _, c := n.engine.Binds(a, n.part, "Names.Read")
 	if !of {
-		panic(fmt.Sprintf("names: Names.Read of %q, which belong to another world than the reader; use that world's own", n.label))
+		panic(fmt.Sprintf("names: Names.Read of %q, which belong to another world than the reader; use that world's own", n.name))
 	}
 	if x, ok := c.(*frozen[K]); ok {
 		return &Reader[K]{names: n, frozen: x, frame: a}
@@ -165,7 +165,7 @@ func (n *Names[K]) Read(a world.Binder) *Reader[K] {
 // world.ErrFull if the request was not accepted.
 func (n *Names[K]) Bind(by world.Actor, h handle.Handle, name K) error {
 	if length(&name) > n.options.LengthMax {
-		return n.requests.Refuse(by, fmt.Errorf("%w, which is %d of %q", ErrLength, n.options.LengthMax, n.label))
+		return n.requests.Refuse(by, fmt.Errorf("%w, which is %d of %q", ErrLength, n.options.LengthMax, n.name))
 	}
 	return n.do(by, h, change[K]{name: name, bind: true})
 }
@@ -194,18 +194,18 @@ func (n *Names[K]) all(call string) iter.Seq2[handle.Handle, K] {
 	}
 }
 
-// Refused returns the requests that the last refresh refused because the name was
-// taken, in order, up to Options.Refusals. For systems, and the idle
-// world. The slice is valid until the next refresh.
-func (n *Names[K]) Refused() []Refusal[K] { return n.refused }
+// Conflicts returns the requests that the last refresh could not apply because the name was taken,
+// in order, up to Options.ConflictsMax. For systems, and the idle world. The slice is valid until the
+// next refresh.
+func (n *Names[K]) Conflicts() []Conflict[K] { return n.conflicts }
 
 // mustIdle panics while a tick runs, and in a closed world.
 func (n *Names[K]) mustIdle(call string) {
 	if err := n.w.Err(); err != nil {
-		panic(fmt.Sprintf("names: %s of %q in a world that is closed (%v); make another with world.New", call, n.label, err))
+		panic(fmt.Sprintf("names: %s of %q in a world that is closed (%v); make another with world.New", call, n.name, err))
 	}
 	if !n.engine.Idle() {
-		panic(fmt.Sprintf("names: %s of %q by the World while a tick runs; within a system use its Context, elsewhere a Port", call, n.label))
+		panic(fmt.Sprintf("names: %s of %q by the World while a tick runs; within a system use its Context, elsewhere a Port", call, n.name))
 	}
 }
 
@@ -262,8 +262,8 @@ func (n *Names[K]) apply(h handle.Handle, c *change[K]) engine.Outcome {
 	if err == nil {
 		return engine.Applied
 	}
-	if len(n.refused) < n.options.Refusals {
-		n.refused = append(n.refused, Refusal[K]{Entity: h, Name: c.name, Holder: holder})
+	if len(n.conflicts) < n.options.ConflictsMax {
+		n.conflicts = append(n.conflicts, Conflict[K]{Entity: h, Name: c.name, Holder: holder})
 	}
 	return engine.Refused
 }
@@ -306,11 +306,11 @@ func (n *Names[K]) unbind(h handle.Handle) error {
 	return nil
 }
 
-// forget drops what earlier refreshes refused.
+// forget drops the conflicts of earlier refreshes.
 func (n *Names[K]) forget() {
 	if n.stale {
-		clear(n.refused)
-		n.refused, n.stale = n.refused[:0], false
+		clear(n.conflicts)
+		n.conflicts, n.stale = n.conflicts[:0], false
 	}
 }
 

@@ -100,9 +100,9 @@ func TestRequests(t *testing.T) {
 	f.has(fresh, "old")
 	f.has(h[4], "eve")
 	f.nameless(h[2], h[3], h[5])
-	require.Equal(t, []names.Refusal[string]{
+	require.Equal(t, []names.Conflict[string]{
 		{Entity: h[1], Name: "ann", Holder: h[0]}, {Entity: h[2], Name: "bob", Holder: h[1]},
-	}, f.names.Refused())
+	}, f.names.Conflicts())
 
 	require.NoError(t, first.Destroy(h[0]))
 	require.NoError(t, f.names.Bind(second.Notify(&done[5]), h[0], "zoe"))
@@ -110,7 +110,7 @@ func TestRequests(t *testing.T) {
 	require.Equal(t, world.Gone, done[5].Outcome())
 	f.finds("ann", handle.None)
 	f.finds("zoe", handle.None)
-	require.Empty(t, f.names.Refused())
+	require.Empty(t, f.names.Conflicts())
 	require.Equal(t, 3, f.names.Len())
 }
 
@@ -133,7 +133,7 @@ func TestSwap(t *testing.T) {
 func TestHierarchy(t *testing.T) {
 	f := newFixture(t, 2, names.Options{})
 	tree := hierarchy.New(f.World, "tree", hierarchy.Options{OnParentDeath: hierarchy.Destroy})
-	guard := hierarchy.New(f.World, "guard", hierarchy.Options{OnParentDeath: hierarchy.Refuse})
+	guard := hierarchy.New(f.World, "guard", hierarchy.Options{OnParentDeath: hierarchy.SpareParent})
 	h, p := f.make(6), f.port()
 	for i := range 6 {
 		require.NoError(t, f.names.Bind(f.World, h[i], fmt.Sprint("n", i)))
@@ -198,10 +198,10 @@ func TestAll(t *testing.T) {
 // TestLimits names the limits.
 func TestLimits(t *testing.T) {
 	type title string
-	f := newFixture(t, 1, names.Options{LengthMax: 5, Refusals: 2})
+	f := newFixture(t, 1, names.Options{LengthMax: 5, ConflictsMax: 2})
 	titles := names.New[title](f.World, "titles", names.Options{})
 	h := f.make(5)
-	require.Equal(t, names.Options{LengthMax: 256, Refusals: 1024}, titles.Options())
+	require.Equal(t, names.Options{LengthMax: 256, ConflictsMax: 1024}, titles.Options())
 	require.ErrorIs(t, titles.Bind(f.World, h[0], title(strings.Repeat("x", 257))), names.ErrLength)
 	require.NoError(t, titles.Bind(f.World, h[0], title(strings.Repeat("x", 256))))
 	err := f.names.Bind(f.port(), h[0], "longer")
@@ -214,8 +214,8 @@ func TestLimits(t *testing.T) {
 		require.NoError(t, f.names.Bind(p, h, "short"))
 	}
 	f.Refresh()
-	require.Len(t, f.names.Refused(), 2)
-	require.Panics(t, func() { names.New[string](f.World, "bad", names.Options{Refusals: -1}) })
+	require.Len(t, f.names.Conflicts(), 2)
+	require.Panics(t, func() { names.New[string](f.World, "bad", names.Options{ConflictsMax: -1}) })
 }
 
 // TestMisuse panics and says what to do.

@@ -71,7 +71,7 @@ func TestRandom(t *testing.T) {
 
 func random(t *testing.T, r *rand.Rand, shards, words int) {
 	const ports = 3
-	f := newFixture(t, shards, names.Options{Refusals: 1 << 20})
+	f := newFixture(t, shards, names.Options{ConflictsMax: 1 << 20})
 	n := &naive{names: map[handle.Handle]string{}, dying: map[handle.Handle]bool{}, asked: make([][]wish, ports+shards)}
 	hs, known := f.make(50), []handle.Handle(nil)
 	var senders [ports]*world.Port
@@ -158,7 +158,7 @@ func (n *naive) refresh(t *testing.T, f *fixture, hs *[]handle.Handle) {
 		}
 		n.asked[i] = nil
 	}
-	require.Len(t, f.names.Refused(), refused)
+	require.Len(t, f.names.Conflicts(), refused)
 	for h := range n.dying {
 		delete(n.names, h)
 	}

@@ -99,7 +99,7 @@ func (r *Reader[K]) Diff(before *Reader[K]) []Renamed[K] {
 		x.names.engine.Binds(x.frame, x.names.part, "Reader.Diff")
 	}
 	if r.names != before.names {
-		panic(fmt.Sprintf("names: Reader.Diff of %q and %q; compare frames of one", r.names.label, before.names.label))
+		panic(fmt.Sprintf("names: Reader.Diff of %q and %q; compare frames of one", r.names.name, before.names.name))
 	}
 	was, is := &before.frozen.byHandle, &r.frozen.byHandle
 	older, newer := before.frozen, r.frozen

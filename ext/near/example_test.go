@@ -71,7 +71,7 @@ func ExampleNew() {
 	w, _ := newMap()
 	seen := near.New(w, Place.point, near.Options{Max: near.Point{X: 100, Y: 100}, Cell: 10}, world.WithoutFlags(w, hidden))
 	for _, h := range seen.Read(w).AppendNearest(nil, near.Point{}, 1, math.Inf(1)) {
-		_ = world.Flag(w, h.Handle, hidden)
+		_ = world.AddFlags(w, h.Handle, hidden)
 	}
 	levels(w, seen.Read(w).AppendNearest(nil, near.Point{X: 10, Y: 10}, 1, math.Inf(1)))
 	// Output: level 2 at 13 14 distance 5

@@ -32,7 +32,7 @@ func TestGone(t *testing.T) {
 			}
 			for some := range slices.Chunk(all, many/20) {
 				for _, h := range some {
-					require.NoError(g.t, world.Flag(g.World, h, flag))
+					require.NoError(g.t, world.AddFlags(g.World, h, flag))
 				}
 				g.step()
 			}

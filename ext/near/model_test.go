@@ -109,9 +109,9 @@ func (x *walk) change() {
 				*world.Write[Position](x.World).Get(h) = place(x.r)
 			}
 		case 4:
-			_ = world.Flag(x.World, h, x.flag)
+			_ = world.AddFlags(x.World, h, x.flag)
 		case 5:
-			_ = world.Unflag(x.World, h, x.flag)
+			_ = world.RemoveFlags(x.World, h, x.flag)
 		}
 	}
 	if x.r.IntN(3) == 0 {

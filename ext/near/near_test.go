@@ -70,7 +70,7 @@ func TestFlags(t *testing.T) {
 		change func(world.Actor, handle.Handle, world.Flags) error
 		flag   world.Flags
 		found  []handle.Handle
-	}{{world.Flag, 4, nil}, {world.Flag, 1, []handle.Handle{h}}, {world.Flag, 2, nil}, {world.Unflag, 2, []handle.Handle{h}}, {world.Unflag, 1, nil}} {
+	}{{world.AddFlags, 4, nil}, {world.AddFlags, 1, []handle.Handle{h}}, {world.AddFlags, 2, nil}, {world.RemoveFlags, 2, []handle.Handle{h}}, {world.RemoveFlags, 1, nil}} {
 		require.NoError(t, x.change(g.World, h, x.flag))
 		require.Equal(t, x.found, handles(g.index.Read(g.World).AppendWithin(nil, near.Point{}, 5)))
 		g.step()
@@ -266,7 +266,7 @@ func TestRestored(t *testing.T) {
 			all = append(all, found[:]...)
 			if restore && tick == 3 {
 				var b bytes.Buffer
-				require.NoError(t, snapshot.Save(&b, g.World, snapshot.Options{Scheduler: g.s}))
+				require.NoError(t, snapshot.Write(&b, g.World, snapshot.Options{Scheduler: g.s}))
 				g = newGame(t, o, workers, space, nil)
 				require.NoError(t, snapshot.Load(&b, g.World, snapshot.Options{Scheduler: g.s}))
 				g.systems = systems

@@ -72,7 +72,7 @@ func (v *version) findRun(dst []Hit, s *shape, first, last int) []Hit {
 }
 
 func init() {
-	nearby.Register(func(reader any) nearby.Index { return reader.(*Reader).version("interest.Set.Update") })
+	nearby.Register(func(reader any) nearby.Index { return reader.(*Reader).version("interest.Clients.Update") })
 }
 
 // Places returns how many entries there are. Those of base come first.

@@ -84,7 +84,7 @@ type copier struct {
 // copiedRelation is a relation that Copy follows.
 type copiedRelation struct {
 	*hierarchy.Relation
-	family extend.Family
+	family engine.Family
 }
 
 // copiedType is what Copy knows of the type of a component.
@@ -120,7 +120,7 @@ func (c *copier) find(by world.Actor, root handle.Handle, rs []*hierarchy.Relati
 		if r == nil {
 			panic("prefab: Copy with a nil Relation; pass those of hierarchy.New")
 		}
-		f, ok := c.engine.Extension(r).(extend.Family)
+		f, ok := c.engine.Extension(r).(engine.Family)
 		if !ok {
 			panic(fmt.Sprintf("prefab: Copy with relation %q, which belongs to another world; use that world's own", r.Name()))
 		}

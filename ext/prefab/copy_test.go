@@ -27,7 +27,7 @@ func TestCopy(t *testing.T) {
 			other, err := orc.Create(f.w)
 			require.NoError(t, err)
 			axe := f.holds.Read(f.w).At(h, 0)
-			require.NoError(t, world.Flag(f.w, axe, 5))
+			require.NoError(t, world.AddFlags(f.w, axe, 5))
 			var slot notes
 			slot.Of = []handle.Handle{other, axe}
 			world.Write[notes](f.w).Get(h).Of = slot.Of
@@ -219,13 +219,13 @@ func TestCopyLongList(t *testing.T) {
 			read := r.Read(f.w)
 			for _, h := range copies {
 				require.Equal(t, 5, read.Count(h))
-				require.Equal(t, read.Places(hs[0]), read.Places(h))
+				require.Equal(t, len(read.Children(hs[0])), len(read.Children(h)))
 				require.Equal(t, read.Fixed(hs[0]), read.Fixed(h))
-				for at := range read.Places(h) {
+				for at := range len(read.Children(h)) {
 					require.Equal(t, read.At(hs[0], at) == handle.None, read.At(h, at) == handle.None)
 				}
 			}
-			require.Empty(t, read.Refused())
+			require.Empty(t, read.Conflicts())
 			require.ErrorIs(t, r.SetPlaces(f.w, copies[0], 3), hierarchy.ErrPlace, "the limit is as it was")
 		})
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/atoll-sim/atoll/ext/reference"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
-	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/extend/remap"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -189,7 +188,7 @@ func (d *draft) finish(name string) (*Prefab, error) {
 		}
 		g.Of = append(g.Of, set)
 		if n.relation != nil {
-			g.LinkSize = d.engine.Extension(n.relation).(extend.Family).LinkSize()
+			g.LinkSize = d.engine.Extension(n.relation).(engine.Family).LinkSize()
 		}
 	}
 	var err error
@@ -212,7 +211,7 @@ func (d *draft) finish(name string) (*Prefab, error) {
 func (d *draft) node(n *draftNode, rows engine.Rows) (to node, err error) {
 	to = node{parent: n.parent, relation: n.relation, place: n.place, rows: rows, value: rows.Type().New(1), copied: !rows.Type().Plain}
 	if n.relation != nil {
-		to.family = d.engine.Extension(n.relation).(extend.Family)
+		to.family = d.engine.Extension(n.relation).(engine.Family)
 	}
 	component := 0
 	defer func() {

@@ -84,7 +84,7 @@ func (f *fixture) mustBeOrc(h handle.Handle) {
 	axe, spare := f.holds.Read(f.w).At(h, 0), f.carries.Read(f.w).At(h, 2)
 	require.True(f.t, f.w.Alive(axe) && f.w.Alive(spare))
 	require.Equal(f.t, 1, f.holds.Read(f.w).Count(h))
-	require.Equal(f.t, 4, f.carries.Read(f.w).Places(h))
+	require.Equal(f.t, 4, len(f.carries.Read(f.w).Children(h)))
 	require.Equal(f.t, health{10, 10}, get[health](f, h))
 	require.Equal(f.t, wields{Weapon: axe}, get[wields](f, h))
 	require.Equal(f.t, notes{"orc", []handle.Handle{h, spare}}, get[notes](f, h))

@@ -8,7 +8,6 @@ import (
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
-	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/extend/remap"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/world"
@@ -39,7 +38,7 @@ type part = world.ComponentSet
 type node struct {
 	parent   int
 	relation *hierarchy.Relation // nil for the root
-	family   extend.Family       // what the world has of it
+	family   engine.Family       // what the world has of it
 	place    int                 // or -1: after the others
 	rows     engine.Rows
 	value    mem.Address // of the type of rows

@@ -246,7 +246,7 @@ func TestRelationFull(t *testing.T) {
 	failed := map[int]bool{}
 	for buckets := range 12 {
 		f := newFixture(t, world.Options{Shards: 2})
-		tight := hierarchy.New(f.w, "tight", hierarchy.Options{Tree: hierarchy.TreeOptions{ManualGrowth: true}})
+		tight := hierarchy.New(f.w, "tight", hierarchy.Options{Memory: hierarchy.Memory{ManualGrowth: true}})
 		tight.Reserve(hierarchy.Room{Entities: 64, Parents: 16, Buckets: slices.Repeat([]int{1}, buckets)})
 		camp := prefab.New(f.w, "camp", prefab.With(f.health, health{1, 1}),
 			prefab.Child(f.holds, -1, prefab.Child(tight, -1, prefab.Child(f.carries, 2))),

@@ -24,7 +24,7 @@ func TestSaved(t *testing.T) {
 	h, err := orc.Create(f.w)
 	require.NoError(t, err)
 	var saved bytes.Buffer
-	require.NoError(t, snapshot.Save(&saved, f.w, snapshot.Options{}))
+	require.NoError(t, snapshot.Write(&saved, f.w, snapshot.Options{}))
 	for name, prefabs := range map[string]func(g *fixture) *prefab.Prefab{
 		"same": func(g *fixture) *prefab.Prefab { return g.orc() },
 		"more": func(g *fixture) *prefab.Prefab {
@@ -107,7 +107,7 @@ func TestSavedUnderWay(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, adopt.Call(f.w, hs[0], hs[1]))
 	var saved bytes.Buffer
-	require.NoError(t, snapshot.Save(&saved, f.w, snapshot.Options{Scheduler: f.sched}))
+	require.NoError(t, snapshot.Write(&saved, f.w, snapshot.Options{Scheduler: f.sched}))
 	f.tick()
 	want, err := state.StateHash(f.w, nil)
 	require.NoError(t, err)

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/wheel"
@@ -15,8 +17,8 @@ import (
 // Timers.
 type adapter[M any] struct{ *Timers[M] }
 
-// Name returns the label.
-func (a adapter[M]) Name() string { return a.label }
+// Name returns the name.
+func (a adapter[M]) Name() string { return a.name }
 
 // merged are a shard's timers that are due, of several wheels.
 //
@@ -107,18 +109,18 @@ func (a adapter[M]) Deliver(shard int) {
 
 // Measure reports how many timers are set.
 func (a adapter[M]) Measure(add func(extend.Measured)) {
-	add(extend.Measured{Name: "atoll_timers", Help: "Timers that are set.", Of: a.label, Value: float64(a.Len())})
+	add(extend.Measured{Name: "atoll_timers", Help: "Timers that are set.", Of: a.name, Value: float64(a.Len())})
 }
 
 // coded shows the state of Timers.
 type coded[M any] struct {
 	*Timers[M]
-	form extend.Form // of the messages
+	form form.Form // of the messages
 }
 
-// Coded returns what shows the state, with the messages by a *state.Codecs.
-func (a adapter[M]) Coded(codecs any, toRead bool) (any, error) {
-	form, err := extend.FormOf(codecs, reflect.TypeFor[M](), toRead)
+// Coded returns what shows the state, with the messages by codecs.
+func (a adapter[M]) Coded(codecs *form.Codecs, toRead bool) (any, error) {
+	form, err := codecs.Form(reflect.TypeFor[M](), toRead)
 	return coded[M]{a.Timers, form}, err
 }
 
@@ -150,17 +152,17 @@ func (c coded[M]) AppendSaved(dst []byte) []byte {
 func (c coded[M]) LoadSaved(src []byte) error {
 	from := extend.Cursor{Rest: src}
 	if shape := from.Text(); from.Err == nil && shape != c.form.Shape() {
-		return fmt.Errorf("timer: the messages of %q were saved as %s, and are %s now; keep their type as it was", c.label, shape, c.form.Shape())
+		return fmt.Errorf("timer: the messages of %q were saved as %s, and are %s now; keep their type as it was", c.name, shape, c.form.Shape())
 	}
 	if homes := from.Int(); from.Err == nil && homes != len(c.wheels) {
-		return fmt.Errorf("timer: %q has %d wheels, and was saved with %d (%w)", c.label, len(c.wheels), homes, extend.ErrImage)
+		return fmt.Errorf("timer: %q has %d wheels, and was saved with %d (%w)", c.name, len(c.wheels), homes, extend.ErrImage)
 	}
 	for i := range c.wheels {
 		err := c.wheels[i].Load(&from, c.w.Tick(), func(src []byte, index int) ([]byte, error) {
 			return c.form.Read(src, mem.CellOf(c.bodies[i].At(index)))
 		})
 		if err != nil {
-			return fmt.Errorf("timer: %q, wheel %d: %w", c.label, i, err)
+			return fmt.Errorf("timer: %q, wheel %d: %w", c.name, i, err)
 		}
 	}
 	return from.End()

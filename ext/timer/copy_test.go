@@ -234,7 +234,7 @@ func TestSameID(t *testing.T) {
 	require.Equal(t, want, x.has(h))
 
 	var image bytes.Buffer
-	require.NoError(t, snapshot.Save(&image, x.World, snapshot.Options{Scheduler: x.s}))
+	require.NoError(t, snapshot.Write(&image, x.World, snapshot.Options{Scheduler: x.s}))
 	saved := newIDs(t, 1)
 	require.NoError(t, snapshot.Load(&image, saved.World, snapshot.Options{Scheduler: saved.s}))
 	require.Equal(t, want, saved.has(h))

@@ -59,7 +59,7 @@ func ExampleTimers() {
 	w.Destroy(h)
 	steps(s, 10)
 	_, err := fuses.After(w, h, 3, Boom{5})
-	fmt.Println(errors.Is(err, world.ErrStale), fuses.Label())
+	fmt.Println(errors.Is(err, world.ErrStale), fuses.Name())
 	// Output:
 	// true fuses
 }

@@ -44,11 +44,11 @@ func TestRefused(t *testing.T) {
 				port.Notify(&done)
 				_, err := call(2)
 				require.Equal(t, want, err, "call %d", i)
-				require.NoError(t, world.Flag(port, h, 1))
-				require.NoError(t, world.Flag(port.Notify(&done), h, 1), "the Completion of a refused call is free")
+				require.NoError(t, world.AddFlags(port, h, 1))
+				require.NoError(t, world.AddFlags(port.Notify(&done), h, 1), "the Completion of a refused call is free")
 				require.Equal(t, want, port.Batch(func() error {
 					_, _ = call(3)
-					return world.Flag(port, h, 2)
+					return world.AddFlags(port, h, 2)
 				}), "call %d", i)
 			}
 			require.Equal(t, waiting+2*len(calls), port.Waiting(), "something else than the flags is sent")

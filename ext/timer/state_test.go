@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/ext/timer"
@@ -21,7 +23,7 @@ import (
 
 // saved returns what saves and loads the timers of a game.
 func (g *game) saved() extend.Saved {
-	x, err := extend.StateOf(engine.Of(g.World).Survey().Extensions()[0], (*state.Codecs)(nil), true)
+	x, err := form.StateOf(engine.Of(g.World).Survey().Extensions()[0], nil, true)
 	require.NoError(g.t, err)
 	return x.(extend.Saved)
 }
@@ -108,7 +110,7 @@ func TestNeedsCodec(t *testing.T) {
 	timer.New(w, "calls", world.RegisterMessage[func()](w, "call"), timer.Options{})
 	_, err := state.StateHash(w, nil)
 	require.ErrorIs(t, err, state.ErrNoCodec)
-	require.ErrorIs(t, snapshot.Save(new(bytes.Buffer), w, snapshot.Options{}), state.ErrNoCodec)
+	require.ErrorIs(t, snapshot.Write(new(bytes.Buffer), w, snapshot.Options{}), state.ErrNoCodec)
 }
 
 // TestRecorded plays what ports have asked for again, from a fork.

@@ -51,7 +51,7 @@ type Timers[M any] struct {
 	w       *world.World
 	engine  *engine.World
 	message *world.Message[M]
-	label   string
+	name    string
 	options Options
 	wheels  []home // by home
 	bodies  []wheel.Bodies[M]
@@ -102,24 +102,24 @@ type request[M any] struct {
 	Body        M
 }
 
-// New makes timers for a message. Errors and snapshots use the label. The world must be idle and,
-// if it is to be loaded, new. It panics for a label that is empty or taken, and for options out of
+// New makes timers for a message. Errors and snapshots use the name. The world must be idle and,
+// if it is to be loaded, new. It panics for a name that is empty or taken, and for options out of
 // range.
-func New[M any](w *world.World, label string, m *world.Message[M], o Options) *Timers[M] {
+func New[M any](w *world.World, name string, m *world.Message[M], o Options) *Timers[M] {
 	d := engine.Of(w)
-	d.MustName("timer.New", label)
+	d.MustName("timer.New", name)
 	if m == nil {
-		panic(fmt.Sprintf("timer: New of %q with a nil Message; pass one of world.RegisterMessage", label))
+		panic(fmt.Sprintf("timer: New of %q with a nil Message; pass one of world.RegisterMessage", name))
 	}
 	if o.Max < 0 || o.Max > maxMost {
-		panic(fmt.Sprintf("timer: Options.Max of %q is %d; want 1 to %d, or 0 for %d", label, o.Max, maxMost, maxDefault))
+		panic(fmt.Sprintf("timer: Options.Max of %q is %d; want 1 to %d, or 0 for %d", name, o.Max, maxMost, maxDefault))
 	}
 	if o.Max == 0 {
 		o.Max = maxDefault
 	}
 	homes := w.Shards() + 1
 	t := &Timers[M]{
-		w: w, engine: d, message: m, label: label, options: o, wheels: make([]home, homes), bodies: make([]wheel.Bodies[M], homes), merged: make([]merged, w.Shards()), away: make([]bool, homes),
+		w: w, engine: d, message: m, name: name, options: o, wheels: make([]home, homes), bodies: make([]wheel.Bodies[M], homes), merged: make([]merged, w.Shards()), away: make([]bool, homes),
 	}
 	for i := range t.wheels {
 		t.wheels[i].Wheel, t.bodies[i] = wheel.New(), wheel.NewBodies[M]()
@@ -132,7 +132,7 @@ func New[M any](w *world.World, label string, m *world.Message[M], o Options) *T
 		}
 		return wheel.Gone
 	}
-	t.asks = engine.NewOwned(d, label, func(shard int, to handle.Handle, r *request[M]) engine.Outcome {
+	t.asks = engine.NewOwned(d, name, func(shard int, to handle.Handle, r *request[M]) engine.Outcome {
 		if _, err := t.set(shard, to, r.Due, r.Period, r.Body); err != nil {
 			return engine.Refused
 		}
@@ -142,8 +142,8 @@ func New[M any](w *world.World, label string, m *world.Message[M], o Options) *T
 	return t
 }
 
-// Label returns the label that the timers were made with.
-func (t *Timers[M]) Label() string { return t.label }
+// Name returns the name that the timers were made with.
+func (t *Timers[M]) Name() string { return t.name }
 
 // Options returns the options with the defaults filled in.
 func (t *Timers[M]) Options() Options { return t.options }
@@ -171,7 +171,7 @@ func (t *Timers[M]) At(by world.Actor, to handle.Handle, tick uint64, body M) (I
 // 1. For the rest as After.
 func (t *Timers[M]) Every(by world.Actor, to handle.Handle, ticks int, body M) (ID, error) {
 	if ticks < 1 {
-		panic(fmt.Sprintf("timer: Timers.Every of %q with %d ticks; want 1 or more", t.label, ticks))
+		panic(fmt.Sprintf("timer: Timers.Every of %q with %d ticks; want 1 or more", t.name, ticks))
 	}
 	return t.start(by, "Timers.Every", to, t.in(ticks), uint64(ticks), body)
 }
@@ -206,10 +206,10 @@ func (t *Timers[M]) in(ticks int) uint64 { return t.w.Tick() + uint64(max(ticks,
 // start sets a timer, or requests it.
 func (t *Timers[M]) start(by world.Actor, call string, to handle.Handle, due, period uint64, body M) (ID, error) {
 	if x, ok := engine.Is(by).(*engine.Tx); ok {
-		t.engine.MustOwn(by, t.label)
+		t.engine.MustOwn(by, t.name)
 		return t.startIn(x, call, to, due, period, body)
 	}
-	home, err := t.engine.Acts(by, t.label, call)
+	home, err := t.engine.Acts(by, t.name, call)
 	switch {
 	case err != nil:
 		return None, err
@@ -248,15 +248,15 @@ func (t *Timers[M]) set(home int, to handle.Handle, due, period uint64, body M) 
 // change changes a timer: at once if the actor's home has it, otherwise at the refresh.
 func (t *Timers[M]) change(by world.Actor, call string, c change) error {
 	if x, ok := engine.Is(by).(*engine.Tx); ok {
-		t.engine.MustOwn(by, t.label)
+		t.engine.MustOwn(by, t.name)
 		return t.changeIn(x, call, c)
 	}
-	home, err := t.engine.Acts(by, t.label, call)
+	home, err := t.engine.Acts(by, t.name, call)
 	switch {
 	case err != nil:
 		return err
 	case home == engine.ByPort:
-		panic(fmt.Sprintf("timer: %s of %q by a *world.Port; call a world.Func that does it", call, t.label))
+		panic(fmt.Sprintf("timer: %s of %q by a *world.Port; call a world.Func that does it", call, t.name))
 	case c.id.home() >= len(t.wheels) || home == engine.ByWorld || home == c.id.home():
 		did := t.apply(c)
 		if did && home == engine.ByWorld {

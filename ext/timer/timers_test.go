@@ -192,7 +192,7 @@ func TestMax(t *testing.T) {
 	require.ErrorIs(t, g.timers.Reset(g.World, ids[1], 1), timer.ErrGone)
 	require.Equal(t, "[5:0 5:2 6:7]", g.until(8))
 	require.Equal(t, timer.Options{Max: 3}, g.timers.Options())
-	require.Equal(t, "pings", g.timers.Label())
+	require.Equal(t, "pings", g.timers.Name())
 }
 
 // TestMisuse panics with what to do.

@@ -185,7 +185,7 @@ type Asking struct {
 	Accessor Accessor
 	Lookup   *slots.Lookup
 	View     store.View
-	Known    any // the accessor of the idle world, or nil
+	Known    Term // the accessor of the idle world, or nil
 
 	bound binding
 	key   accessorKey
@@ -224,7 +224,7 @@ func Ask(a Binder, call string, write bool, t reflect.Type) Asking {
 }
 
 // Keep completes an accessor, which has the view.
-func (a *Asking) Keep(accessor any, v *store.View) {
+func (a *Asking) Keep(accessor Term, v *store.View) {
 	b := &a.bound
 	if check.Enabled && b.frame == nil {
 		v.Guard(b.guard(fmt.Sprintf("the accessor of component %q", b.w.components[a.key.component].name)))

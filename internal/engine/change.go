@@ -81,7 +81,9 @@ func (c *Component) removeAt(h handle.Handle, l slots.Loc) error {
 	return err
 }
 
-// Apply gives the entity at l the component, as far as the sender's limit allows.
+// Apply gives the entity at l the component, which moves its row, or says why not: the port that
+// sent the request has used up what its requests may cost, or there is no room. On the worker of
+// the shard.
 func (a adder) Apply(s *store.Shard, h handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
 	if s.Spent() {
 		return queue.Refused

@@ -81,7 +81,7 @@ func (c *Context) Shards() int { return len(c.w.shards) }
 // System returns the name of the running system.
 func (c *Context) System() string { return c.acting.System }
 
-// Count returns the number of entities in the shard, marked ones included.
+// Count returns the number of entities in the shard, dying ones included.
 func (c *Context) Count() int {
 	c.mustRun("Context.Count")
 	if c.shard != nil {

@@ -116,6 +116,27 @@ func (w *World) Derive(x extend.Derived, name string) Viewable {
 	return w.view(x, name)
 }
 
+// Family is an extend.Extension in which entities have parents and children.
+type Family interface {
+	// LinkSize returns the size, as a queue counts it, of a request to make an entity a child.
+	LinkSize() uint32
+	// Children returns the children of an entity in order, with None in empty places, and whether
+	// the places are fixed. It may be called while the extension does not change.
+	Children(h handle.Handle) (all []handle.Handle, fixed bool)
+	// Parent returns the parent of an entity, or None, at the same times.
+	Parent(h handle.Handle) handle.Handle
+	// Fix fixes the number of a parent's places, or with 0 makes them not fixed. Place makes a
+	// child take one of them. Both may exceed the limits of the program, because lists from
+	// elsewhere may. For the idle world Fix takes what Link does.
+	Fix(by Actor, parent handle.Handle, places int) error
+	Place(by Actor, child, parent handle.Handle, place int) error
+	// Link makes a child take a place, or with a negative one come after the others, at once, for
+	// the idle world. Both may be entities that it is about to create. Unlink takes an entity and
+	// all below it out again, if it is not created.
+	Link(child, parent handle.Handle, place int) error
+	Unlink(h handle.Handle)
+}
+
 // Extension returns the Framed of what Extend or Derive returned, or of something that embeds it.
 // It returns nil if it is of another world.
 func (w *World) Extension(x Viewable) extend.Framed {

@@ -11,14 +11,14 @@ import (
 // Flags is a set of up to 8 flags of an entity, one bit each.
 type Flags = slots.Flags
 
-// Flag gives an entity flags; those that it has stay.
-func Flag(by Self, h handle.Handle, f Flags) error {
-	return setFlags(by, "world.Flag", h, flagging{set: f})
+// AddFlags gives an entity flags; those that it has stay.
+func AddFlags(by Self, h handle.Handle, f Flags) error {
+	return setFlags(by, "world.AddFlags", h, flagging{set: f})
 }
 
-// Unflag takes flags from an entity, if it has them.
-func Unflag(by Self, h handle.Handle, f Flags) error {
-	return setFlags(by, "world.Unflag", h, flagging{cleared: f})
+// RemoveFlags takes flags from an entity, if it has them.
+func RemoveFlags(by Self, h handle.Handle, f Flags) error {
+	return setFlags(by, "world.RemoveFlags", h, flagging{cleared: f})
 }
 
 // FlagsOf returns the flags of an entity, or none if it is not alive.

@@ -114,7 +114,7 @@ func (v *View) Capture(ctx context.Context) (*Frame, error) {
 	return v.w.frames.wait(ctx, v)
 }
 
-// Now is Capture on the idle world: it returns the world as it is now, including marked entities.
+// Now is Capture on the idle world: it returns the world as it is now, including dying entities.
 func (v *View) Now() (*Frame, error) {
 	mustView(v, "View.Now")
 	if err := v.w.ready("View.Now"); err != nil {
@@ -167,7 +167,7 @@ func (f *Frame) Query(terms ...Term) *Query {
 	return newQuery(b, b.w.shards, terms)
 }
 
-// Count returns the number of entities. Marked ones, which only Now can find, are included.
+// Count returns the number of entities. Dying ones, which only Now can find, are included.
 func (f *Frame) Count() int {
 	f.must("Frame.Count")
 	n := 0

@@ -122,7 +122,7 @@ func (r *Replayer) ready(call string) error {
 func (r *Replayer) OnSettled(do func()) { r.Settled = do }
 
 // Draw makes the ports draw as many indexes as had been drawn. It returns an error if the world is
-// not in the state that was recorded; so do Recall and Transfer.
+// not in the state that was recorded; so do Recall and Shift.
 func (r *Replayer) Draw(drawn uint32) error {
 	if err := r.ready("replaying inputs"); err != nil {
 		return err
@@ -149,17 +149,17 @@ func (r *Replayer) Recall(h handle.Handle) error {
 // Release has an entity destroyed that references released.
 func (r *Replayer) Release(h handle.Handle) { r.w.Liveness().Release(h) }
 
-// Transfer makes the next refresh carry out decisions to balance the shards.
-func (r *Replayer) Transfer(transfers []extend.Transfer) error {
+// Shift makes the next refresh carry out decisions to balance the shards.
+func (r *Replayer) Shift(shifts []extend.Shift) error {
 	if err := r.ready("replaying inputs"); err != nil {
 		return err
 	}
-	for _, x := range transfers {
+	for _, x := range shifts {
 		if n := len(r.w.shards); x.From < 0 || x.From >= n || x.To < 0 || x.To >= n || x.From == x.To || x.Entities < 1 {
-			return fmt.Errorf("world: a recorded transfer of %d entities from shard %d to %d cannot be", x.Entities, x.From, x.To)
+			return fmt.Errorf("world: a recorded shift of %d entities from shard %d to %d cannot be", x.Entities, x.From, x.To)
 		}
 	}
-	r.Transfers = append(r.Transfers[:0], transfers...)
+	r.Shifts = append(r.Shifts[:0], shifts...)
 	return nil
 }
 

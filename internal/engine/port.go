@@ -351,7 +351,8 @@ func (p *Port) sent() {
 	runtime.KeepAlive(p) // a port that is not used any more may be closed by its cleanup
 }
 
-// draw makes sure that there are n handles in the hand.
+// draw makes sure that there are n handles in the hand. If it cannot, it gives up the request that
+// is about to be sent. On the goroutine of the port.
 func (p *Port) draw(n int) error {
 	err := p.endpoint.Draw(p.w.engine.PortSlots, n, p.w.engine.Epoch.Load())
 	if err != nil {

@@ -297,7 +297,7 @@ func runs(t *store.Table, left int, f *store.Filter, yield func(Chunk) bool) boo
 	return true
 }
 
-// Count returns the number of rows that match, marked ones included, without visiting them.
+// Count returns the number of rows that match, dying ones included, without visiting them.
 func (q *Query) Count() int {
 	if q.idle {
 		q.w.mustIdle("Query.Count")

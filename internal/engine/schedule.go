@@ -92,13 +92,13 @@ const beginTick = "a new tick"
 // Number returns the number of the tick, from 0.
 func (t *Tick) Number() uint64 { return t.engine.Tick.Load() }
 
-// Entities returns the number of entities in a shard, marked ones included, while no system runs.
+// Entities returns the number of entities in a shard, dying ones included, while no system runs.
 func (t *Tick) Entities(shard int) int { return t.shards[shard].Alive() }
 
-// Transfer decides that entities move at the refresh, between the last system and End. While inputs
+// Shift decides that entities move at the refresh, between the last system and End. While inputs
 // are replayed it does nothing: the recorded decisions count. It panics if there are no such
 // shards, or if there is nothing to move.
-func (t *Tick) Transfer(transfers []extend.Transfer) { t.engine.Transfer(transfers) }
+func (t *Tick) Shift(shifts []extend.Shift) { t.engine.Shift(shifts) }
 
 // End is Refresh and Leave.
 func (t *Tick) End(parallel extend.Parallel) {

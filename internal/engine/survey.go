@@ -77,7 +77,7 @@ func (s *Survey) Counts() extend.Counts {
 // are created there.
 func (s *Survey) Placement() (shard, run int) { return s.cursor, s.run }
 
-// Pinned returns the components whose entities Transfer leaves where they are.
+// Pinned returns the components whose entities Shift leaves where they are.
 func (s *Survey) Pinned() []int { return slices.Collect(s.engine.Pinned.All) }
 
 // Copied reports whether a frame's copy of a component shares nothing with the component.

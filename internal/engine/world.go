@@ -32,7 +32,7 @@ type World struct {
 	components  []componentInfo
 	cores       []*Component // of them
 	componentID map[reflect.Type]int
-	accessors   map[accessorKey]any // the idle world's
+	accessors   map[accessorKey]Term // the idle world's
 	flagger     *flagger
 	tx          *Tx             // nil: there are no transactions
 	functions   map[string]bool // names that are taken
@@ -101,7 +101,7 @@ func New(o Options) (*World, error) {
 		componentID: map[reflect.Type]int{},
 		run:         runLeast(n),
 		runLeast:    runLeast(n),
-		accessors:   map[accessorKey]any{},
+		accessors:   map[accessorKey]Term{},
 	}
 	w.space.Growth, w.space.Memory.HugePages = o.growth(), o.HugePages
 	w.lookup = w.space.Lookup
@@ -182,7 +182,7 @@ func (w *World) Destroy(h handle.Handle) bool {
 // The occupants of a shard, in the check build.
 var creating, destroying = store.Occupant{What: "Bundle.Create by the World"}, store.Occupant{What: "World.Destroy"}
 
-// Count returns the number of entities, marked ones included.
+// Count returns the number of entities, dying ones included.
 func (w *World) Count() int {
 	w.mustIdle("World.Count")
 	return w.entities()
@@ -325,7 +325,9 @@ func (w *World) closeFill() {
 	w.closeLoop()
 }
 
-// panicForeign panics because something of this world was used with another world.
+// panicForeign panics because something of this world was used by an actor of another world, or by
+// none. If that is a port, the request does not stay half made: its Completion and batch are given
+// up first.
 func (w *World) panicForeign(by Self, call, what, name string) {
 	mustActor(by, fmt.Sprintf("%s of %s %q", call, what, name))
 	turnDownBy(by)

@@ -5,8 +5,8 @@
 //
 // What an extension implements, in the order in which a refresh comes to it:
 //
-//	extension.go  Extension, which relations and names are; DyingSet; Family, Naming, Insertable
-//	late.go       Late: work when the rows are where they stay, such as timers; Coded
+//	extension.go  Extension, which relations and names are; DyingSet; Naming, Insertable
+//	late.go       Late: work when the rows are where they stay, such as timers
 //	derived.go    Derived: an index, which can be computed again
 //	framed.go     Framed: what frames can have a copy of; Runs copies memory in parts
 //	saved.go      Saved: what snapshots and hashes have
@@ -29,11 +29,11 @@ package extend
 // f does not panic.
 type Parallel = func(n int, f func(i int))
 
-// Transfer is a decision to move a number of entities from one shard to another, without naming
+// Shift is a decision to move a number of entities from one shard to another, without naming
 // them. The last rows of From's tables move, from each table in proportion to its rows, so that
 // From keeps its mixture. Which ones move depends on the world alone, so a log of inputs only needs
-// to hold the decision. Entities that are marked, that a request moves already, or that have a
+// to hold the decision. Entities that are dying, that a request moves already, or that have a
 // pinned component stay; if From has too few others, fewer move.
-type Transfer struct {
+type Shift struct {
 	From, To, Entities int
 }

@@ -59,27 +59,6 @@ type Insertable interface {
 	PlanInsert(excerpt any) (insert func(), err error)
 }
 
-// Family is an Extension in which entities have parents and children.
-type Family interface {
-	// LinkSize returns the size, as a queue counts it, of a request to make an entity a child.
-	LinkSize() uint32
-	// Children returns the children of an entity in order, with None in empty places, and whether
-	// the places are fixed. It may be called while the Extension does not change.
-	Children(h handle.Handle) (all []handle.Handle, fixed bool)
-	// Parent returns the parent of an entity, or None, at the same times.
-	Parent(h handle.Handle) handle.Handle
-	// Fix fixes the number of a parent's places, or with 0 makes them not fixed. Place makes a
-	// child take one of them. Both act for a world.Actor, and may exceed the user's limits, because
-	// lists from elsewhere may. For the idle world Fix takes what Link does.
-	Fix(by any, parent handle.Handle, places int) error
-	Place(by any, child, parent handle.Handle, place int) error
-	// Link makes a child take a place, or with a negative one come after the others, at once, for
-	// the idle world. Both may be entities that it is about to create. Unlink takes an entity and
-	// all below it out again, if it is not created.
-	Link(child, parent handle.Handle, place int) error
-	Unlink(h handle.Handle)
-}
-
 // Naming is an Extension that gives entities names.
 type Naming interface {
 	// TextOf returns the name of an entity as text, and whether it has one. Safe from any
@@ -105,11 +84,8 @@ func Mention(x any) string {
 }
 
 func nameOf(x any) (name string, ok bool) {
-	switch x := x.(type) {
-	case interface{ Name() string }:
+	if x, ok := x.(interface{ Name() string }); ok {
 		return x.Name(), true
-	case interface{ Label() string }:
-		return x.Label(), true
 	}
 	return "", false
 }

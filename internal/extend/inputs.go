@@ -37,15 +37,15 @@ var ErrForged = errors.New("world: these inputs contradict each other")
 
 // Inputs is what a refresh got from outside, besides the requests of ports.
 type Inputs struct {
-	Tick      uint64
-	By        Refresh
-	Drawn     uint32          // how many indexes ports had drawn at the cut
-	Settled   uint32          // how many of them were certainly drawn before the recording; not recorded
-	Recalled  []handle.Handle // handles that a port gave out and took back
-	Released  []handle.Handle // by references, except those that are still pending
-	Sum       uint64          // of Turns before the tick; the Recorder's
-	Rung      uint8           // of the scheduler's ladder, below RungsMax
-	Transfers []Transfer      // decisions to balance the shards, which may depend on time
+	Tick     uint64
+	By       Refresh
+	Drawn    uint32          // how many indexes ports had drawn at the cut
+	Settled  uint32          // how many of them were certainly drawn before the recording; not recorded
+	Recalled []handle.Handle // handles that a port gave out and took back
+	Released []handle.Handle // by references, except those that are still pending
+	Sum      uint64          // of Turns before the tick; the Recorder's
+	Rung     uint8           // of the scheduler's ladder, below RungsMax
+	Shifts   []Shift         // decisions to balance the shards, which may depend on time
 }
 
 // RungsMax is the number of possible rungs, counting none as one.

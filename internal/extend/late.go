@@ -19,21 +19,5 @@ type Late interface {
 	Deliver(shard int)
 }
 
-// Coded is an Extension or Late whose state has values of the user's types.
-type Coded interface {
-	// Coded returns a value that shows the state by a *state.Codecs and, if toRead is set, loads
-	// it. It returns state.ErrNoCodec if there is no codec for a type that needs one.
-	Coded(codecs any, toRead bool) (any, error)
-}
-
-// StateOf returns the value that shows the state of an Extension or Late: itself, unless it is
-// Coded.
-func StateOf(x, codecs any, toRead bool) (any, error) {
-	if c, ok := x.(Coded); ok {
-		return c.Coded(codecs, toRead)
-	}
-	return x, nil
-}
-
 // Deliver appends a message of the tick that is about to begin to the box of a shard.
 type Deliver = func(shard int, to handle.Handle, body mem.Pointer)

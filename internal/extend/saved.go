@@ -1,6 +1,10 @@
 package extend
 
-import "github.com/atoll-sim/atoll/internal/slots"
+import (
+	"io"
+
+	"github.com/atoll-sim/atoll/internal/slots"
+)
 
 // Saved is an Extension that can be saved and loaded. The names of extensions are those of
 // NameOf.
@@ -21,3 +25,8 @@ type Optioned interface {
 
 // ErrImage is wrapped by errors about a state that no world can have.
 var ErrImage = slots.ErrImage
+
+// ReadExtra returns what the Extra of a name has appended in a snapshot, or nil if it has none. It
+// reads the whole snapshot, without a world. Package snapshot sets it when the program starts. The
+// error is that of snapshot.Verify.
+var ReadExtra func(src io.Reader, name string) ([]byte, error)

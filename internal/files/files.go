@@ -72,6 +72,8 @@ func fill(out File, write func(to io.Writer) error) (err error) {
 // OS is a directory of the operating system, by its path.
 type OS string
 
+// Make makes the directory and those that it is in, unless it exists. When it returns, an entry of
+// it in its parent is on disk.
 func (d OS) Make() error {
 	if _, err := os.Stat(string(d)); err == nil {
 		return nil

@@ -39,7 +39,7 @@ func TestLayersSee(t *testing.T) {
 				"scheduler/scheduler.go":       imports("scheduler", "m.test/m/world", "m.test/m/handle"),
 				"ext/hierarchy/hierarchy.go":   imports("hierarchy", "m.test/m/world", "m.test/m/internal/check"),
 				"persist/snapshot/snapshot.go": imports("snapshot", "m.test/m/ext/hierarchy"),
-				"persist/state/sum.go":         imports("state", "github.com/zeebo/xxh3", "m.test/m/world"),
+				"persist/internal/hash/sum.go": imports("state", "github.com/zeebo/xxh3", "m.test/m/world"),
 				"cmd/m/main.go":                imports("main", "m.test/m", "m.test/m/scheduler", "m.test/m/cmd/m/flags", "github.com/peer/flags"),
 				"cmd/m/flags/flags.go":         imports("flags", "m.test/m/handle"),
 				"handle/long.go":               "package handle\n" + strings.Repeat("//\n", linesMax-1),

@@ -26,7 +26,7 @@ var (
 	// before it.
 	layers = []string{
 		"handle", "internal/mem", "internal/slots", "internal/queue", "internal/store", "shard",
-		"internal/extend", "internal/wheel", "world/stats", "internal/refresh", "internal/engine", "world", "scheduler", "world/worldtest", "internal/figures",
+		"internal/extend", "internal/wheel", "world/stats", "internal/refresh", "internal/engine", "world", "internal/form", "scheduler", "world/worldtest", "internal/figures",
 		"ext", "persist", "inspect",
 	}
 
@@ -37,7 +37,7 @@ var (
 	// thirdPartyOf are those that one package beside the core may import as well,
 	// by its directory: who does not import it does not compile them.
 	thirdPartyOf = map[string][]string{
-		"persist/state": {"github.com/zeebo/xxh3", "github.com/fxamacker/cbor/v2"}, "persist/inputlog": {"github.com/zeebo/xxh3"},
+		"internal/form": {"github.com/fxamacker/cbor/v2"}, "persist/internal/hash": {"github.com/zeebo/xxh3"}, "persist/inputlog": {"github.com/zeebo/xxh3"},
 		"persist/snapshot": {"github.com/zeebo/xxh3"}, "persist/snapshot/internal/format": {"github.com/zeebo/xxh3", "github.com/klauspost/compress"},
 		"persist/snapshot/internal/shape": {"github.com/zeebo/xxh3"}, "persist/snapshot/text": {"github.com/zeebo/xxh3"},
 		"persist/durable": {"github.com/gofrs/flock"}, "inspect": {"golang.org/x/net"}, "inspect/metrics": {"github.com/prometheus/client_golang"},

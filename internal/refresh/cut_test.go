@@ -157,7 +157,7 @@ func TestMisrouted(t *testing.T) {
 			of := reflect.ValueOf(e.Space).Elem().FieldByName("mu").FieldByName("chunks")
 			*(*int)(unsafe.Pointer(of.UnsafeAddr())) = slots.ChunksMax
 		}
-		e.Transfer([]extend.Transfer{{From: 0, To: 1, Entities: 1}})
+		e.Shift([]extend.Shift{{From: 0, To: 1, Entities: 1}})
 		e.Run(Serial, false)
 		require.Equal(t, full, e.Mail.Misrouted)
 		require.True(t, e.Space.Alive(a.Handle))

@@ -73,7 +73,7 @@ type Engine struct {
 	Extensions Extensions
 	Liveness   atomic.Pointer[extend.Liveness] // made when first asked for
 	Hooked     bool                            // there are hooks
-	Pinned     store.Set                       // entities with any of these are not moved by Transfer
+	Pinned     store.Set                       // entities with any of these are not moved by Shift
 	Rung       uint8                           // of the scheduler's ladder, in this tick
 	Replay     *Replay                         // nil: no log is replayed
 	Times      Times
@@ -84,23 +84,23 @@ type Engine struct {
 		Read func(i int) // when the i-th queue of a partition was read
 	}
 
-	owner       Owner
-	recording   *recording  // nil: there is no Recorder
-	senders     []*Endpoint // ports that have sent something
-	producers   []producer
-	partitions  []*partition // made when first needed
-	active      []*partition // those of partitions that are in use
-	cut         uint32
-	staged      bool            // created entities become alive only when it is known that they stay
-	calls       bool            // functions will run
-	joint       int             // requests to extensions, and transactions
-	clear       bool            // all entities will die
-	appliers    []applier       // by shard
-	releases    extend.Releases // by references
-	incoming    store.Incoming
-	remoteDead  store.RemoteDead
-	transferred int  // how many are to migrate by Transfer
-	moving      bool // entities migrate in this refresh
+	owner      Owner
+	recording  *recording  // nil: there is no Recorder
+	senders    []*Endpoint // ports that have sent something
+	producers  []producer
+	partitions []*partition // made when first needed
+	active     []*partition // those of partitions that are in use
+	cut        uint32
+	staged     bool            // created entities become alive only when it is known that they stay
+	calls      bool            // functions will run
+	joint      int             // requests to extensions, and transactions
+	clear      bool            // all entities will die
+	appliers   []applier       // by shard
+	releases   extend.Releases // by references
+	incoming   store.Incoming
+	remoteDead store.RemoteDead
+	shifted    int  // how many are to migrate by Shift
+	moving     bool // entities migrate in this refresh
 
 	part      func(int)             // the step that runs in parallel
 	parallel  extend.Parallel       // of the step derive
@@ -115,13 +115,13 @@ type Engine struct {
 // Replay takes the place of ports while a log is replayed.
 //
 // Ownership: the world's goroutine, while the world is idle; a refresh takes from Queue, Begins
-// and Transfers.
+// and Shifts.
 type Replay struct {
-	Queue     *queue.Queue
-	Begins    []uint32          // the counters of Queue at which the requests of each port begin
-	Settled   func()            // called in each refresh when a Recorder's Settled would be, or nil
-	Transfers []extend.Transfer // of the next refresh
-	Rung      uint8             // of the next tick
+	Queue   *queue.Queue
+	Begins  []uint32       // the counters of Queue at which the requests of each port begin
+	Settled func()         // called in each refresh when a Recorder's Settled would be, or nil
+	Shifts  []extend.Shift // of the next refresh
+	Rung    uint8          // of the next tick
 }
 
 // Init makes an Engine for a world. Space, Shards, PortSlots and Outboxes are set.

@@ -224,7 +224,8 @@ func (x *extended) following() bool {
 	return ok && f.Follows()
 }
 
-// Derive brings up to date what is derived from rows.
+// Derive has the extensions bring up to date what they derive from rows. Coordinator only, while no
+// row moves; step shares the work with the workers.
 func (e *Extensions) Derive(step extend.Step) {
 	for _, x := range e.Derived {
 		e.running, e.method = x, "Update"

@@ -70,7 +70,7 @@ func (r *recording) finish() {
 	r.Drawn = e.PortSlots.Settled() // what was drawn at the cut: that includes the handles of the creates
 	r.Recalled = e.PortSlots.TakeRecalls(r.Recalled[:0])
 	r.end.call()
-	r.Transfers = r.Transfers[:0]
+	r.Shifts = r.Shifts[:0]
 	r.check()
 }
 

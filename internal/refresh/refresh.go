@@ -27,8 +27,8 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 		e.recording.begin.call()
 	}
 	if f := e.Replay; f != nil {
-		e.transfer(f.Transfers)
-		f.Transfers = f.Transfers[:0]
+		e.shift(f.Shifts)
+		f.Shifts = f.Shifts[:0]
 	}
 	e.Times.start()
 	cut, ports := e.Ports.cut(&e.Epoch)
@@ -39,7 +39,7 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 	}
 	sent, moves := e.gather(ports), 0
 	e.joint = 0
-	if sent > 0 || e.transferred > 0 {
+	if sent > 0 || e.shifted > 0 {
 		moves = e.requests(parallel, sent)
 	} else if e.clear {
 		e.MarkAll()
@@ -137,7 +137,7 @@ func (e *Engine) requests(parallel extend.Parallel, sent int) (moves int) {
 		e.joint += len(x.Joint)
 		e.staged, e.calls = e.staged || x.Cancels || x.Calls, e.calls || x.Calls // functions may destroy, too
 	}
-	moves, e.transferred = moves+e.transferred, 0
+	moves, e.shifted = moves+e.shifted, 0
 	for _, s := range e.Shards {
 		s.BeginRequests(moves > 0)
 	}

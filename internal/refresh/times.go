@@ -54,7 +54,7 @@ func (t *Times) end(now int64) {
 	}
 }
 
-// start begins a refresh.
+// start begins the times of a refresh, and its first step. Coordinator only.
 func (t *Times) start() {
 	t.since, t.begun, t.Spans, t.waited = 0, 0, t.Spans[:0], t.waited[:0]
 	t.begin(extend.StepGather)

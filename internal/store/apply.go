@@ -419,7 +419,8 @@ func (a Adjacent) put(component int) {
 	}
 }
 
-// PutFields stores the payloads, which are bundles, and stamps their components as written.
+// PutFields stores the payloads, which are bundles of these fields, in the atoms, and stamps their
+// components as written. plain says that no field has pointers. Owner of the shard only.
 func (a Adjacent) PutFields(fields []Field, plain bool) {
 	Atom{Chunk: a.chunk}.Overwrite(fields)
 	if plain {

@@ -303,7 +303,8 @@ func (r Rows) Atom(i int) Atom {
 	return Atom{Handle: r.Handle(i), Chunk: r.chunk, Row: r.from + i}
 }
 
-// SetFlags gives flags to an atom that has none, and publishes them.
+// SetFlags gives flags to the atom in row i, which has none, and publishes them. Owner of the shard
+// only.
 func (r Rows) SetFlags(i int, f slots.Flags) {
 	r.chunk.setFlags(r.from+i, f)
 	r.chunk.table.shard.space.PublishFlags(r.Handle(i), f)

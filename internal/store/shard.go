@@ -65,7 +65,7 @@ func New(space *Space, id int) *Shard {
 // ID returns the shard's number.
 func (s *Shard) ID() int { return s.id }
 
-// Alive returns the number of atoms, marked ones included.
+// Alive returns the number of atoms, dying ones included.
 func (s *Shard) Alive() int {
 	return int(s.tally.created + s.migration.arrived - s.tally.destroyed - s.migration.departed)
 }

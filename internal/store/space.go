@@ -122,7 +122,8 @@ func (s *Space) errChunks() error {
 }
 
 // add numbers a chunk and gives it its rows, here and in the columns of its table; see
-// Column.add.
+// Column.add. The owner of the chunk's shard calls it, and takes the lock, since others add chunks
+// of their shards. If no number is left it returns ErrChunks and has changed nothing.
 func (s *Space) add(c *Chunk, rows, before int, plan stripPlan) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -330,7 +331,7 @@ func (s *Space) dropFramed(c *Chunk) {
 }
 
 // TakeDropped returns the numbers of the chunks of frames that were removed, or got other columns,
-// since the last time.
+// since the last time. The coordinator calls it before a frame is captured, to reuse their copies.
 func (s *Space) TakeDropped() []int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -129,7 +129,7 @@ func (t *Table) FieldsOf(kind int, fields []Field) []Field {
 	return complete.All
 }
 
-// Rows returns the number of occupied rows, marked ones included.
+// Rows returns the number of occupied rows, dying ones included.
 func (t *Table) Rows() int { return t.cur.first + t.cur.n }
 
 // RowsAt returns the number of rows when the loop began.

@@ -216,7 +216,7 @@ var shapes = []struct {
 	}},
 	{"bundle add", "at random", func(x *crowd, i int) error { return x.both.Add(x.p, x.h[i], Both{}) }},
 	{"move", "at random", func(x *crowd, i int) error { return world.Move(x.p, x.h[i], i%4) }},
-	{"flag", "at random", func(x *crowd, i int) error { return world.Flag(x.p, x.h[i], 1) }},
+	{"flag", "at random", func(x *crowd, i int) error { return world.AddFlags(x.p, x.h[i], 1) }},
 	{"send", "at random", func(x *crowd, i int) error { return x.hit.Send(x.p, x.h[i], A{}) }},
 	{"send", "and move, in turns", func(x *crowd, i int) error {
 		if i%2 == 1 {

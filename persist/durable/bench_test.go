@@ -84,7 +84,7 @@ func BenchmarkTick(b *testing.B) {
 		b.Run(map[bool]string{false: "without", true: "durable"}[kept], func(b *testing.B) {
 			x := newField()
 			if kept {
-				st, err := durable.Open(context.Background(), b.TempDir(), x.World, x.s, durable.Options{New: x.fill(units), Every: -1})
+				st, err := durable.Open(context.Background(), b.TempDir(), x.World, x.s, durable.Options{New: x.fill(units), Interval: -1})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -125,7 +125,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 	path := b.TempDir()
 	x := newField()
-	st, err := durable.Open(context.Background(), path, x.World, x.s, durable.Options{New: x.fill(units), Every: -1})
+	st, err := durable.Open(context.Background(), path, x.World, x.s, durable.Options{New: x.fill(units), Interval: -1})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func BenchmarkOpen(b *testing.B) {
 	st.Crash()
 	for b.Loop() {
 		x := newField()
-		st, err := durable.Open(context.Background(), path, x.World, x.s, durable.Options{Every: -1})
+		st, err := durable.Open(context.Background(), path, x.World, x.s, durable.Options{Interval: -1})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // TestBeside damages the last snapshot, or removes it. That it had state which no log has is a loss:
-// an Also that the program has changed, or a system that was disabled. One that ticks make is not.
+// an Extra that the program has changed, or a system that was disabled. One that ticks make is not.
 func TestBeside(t *testing.T) {
 	for name, change := range map[string]func(x *bank, outside *uint64){
 		"nothing":  func(*bank, *uint64) {},
@@ -23,10 +23,10 @@ func TestBeside(t *testing.T) {
 		path, disk := useDisk(t)
 		outside := uint64(0)
 		options := func(o *durable.Options) {
-			o.Snapshot.Also = []snapshot.Also{{
-				Name: "outside",
-				Save: func(dst []byte) []byte { return binary.AppendUvarint(dst, outside) },
-				Load: func(src []byte) error { outside, _ = binary.Uvarint(src); return nil },
+			o.Snapshot.Extras = []snapshot.Extra{{
+				Name:   "outside",
+				Append: func(dst []byte) []byte { return binary.AppendUvarint(dst, outside) },
+				Read:   func(src []byte) error { outside, _ = binary.Uvarint(src); return nil },
 			}}
 		}
 		x := newBank(1)

@@ -66,7 +66,7 @@ func newHarbourOf(t *testing.T, path string, o durable.Options, before func(*har
 		score := world.WriteResource[int](b)
 		return func(*world.Context) { *score++ }
 	}, scheduler.Global())
-	o.Every, o.New = -1, func(w *world.World) error { return x.ships.CreateN(w, 200, nil) }
+	o.Interval, o.New = -1, func(w *world.World) error { return x.ships.CreateN(w, 200, nil) }
 	o.Snapshot = snapshot.Options{Compression: snapshot.None}
 	before(x)
 	st, err := durable.Open(t.Context(), path, w, x.s, o)
@@ -114,7 +114,7 @@ func TestIdleChanges(t *testing.T) {
 		{"message to shards", func(x *harbour) error { return x.hail.Broadcast(x.World, 5) }},
 		{"relation", func(x *harbour) error { return x.in.AddChild(x.World, x.all[0], x.all[1]) }},
 		{"name", func(x *harbour) error { return x.called.Bind(x.World, x.all[6], "Aurora") }},
-		{"flag", func(x *harbour) error { return world.Flag(x.World, x.all[8], 1<<3) }},
+		{"flag", func(x *harbour) error { return world.AddFlags(x.World, x.all[8], 1<<3) }},
 		{"hook", func(x *harbour) error { x.hook.SetEnabled(false); return nil }},
 		{"pin", func(x *harbour) error { x.Pin(x.account); return nil }},
 		{"disable", func(x *harbour) error { return x.s.Disable("count") }},

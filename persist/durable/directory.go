@@ -85,12 +85,12 @@ const cleanFlag, earlyFlag, linkedFlag = 1, 2, 4
 
 const markName = "durable"
 
-// also returns the part of a snapshot that has the mark.
-func (m *mark) also() snapshot.Also {
-	return snapshot.Also{
+// extra returns the part of a snapshot that has the mark.
+func (m *mark) extra() snapshot.Extra {
+	return snapshot.Extra{
 		Name:     markName,
 		Optional: true, // a backup is loaded without a Store
-		Save: func(dst []byte) []byte {
+		Append: func(dst []byte) []byte {
 			flags := byte(linkedFlag)
 			if m.clean {
 				flags |= cleanFlag
@@ -101,7 +101,7 @@ func (m *mark) also() snapshot.Also {
 			dst = append(binary.AppendUvarint(dst, m.number), flags)
 			return binary.LittleEndian.AppendUint64(dst, m.before)
 		},
-		Load: func(src []byte) error {
+		Read: func(src []byte) error {
 			n, size := binary.Uvarint(src)
 			if size <= 0 || len(src) <= size || src[size] > cleanFlag|earlyFlag|linkedFlag {
 				return errors.New("it is none of package durable")

@@ -26,7 +26,7 @@ func ExampleStore() {
 	ctx, stop := context.WithCancel(context.Background())
 
 	w, s, ships := newSea()
-	store, err := durable.Open(ctx, path, w, s, durable.Options{Every: time.Minute, Keep: 5})
+	store, err := durable.Open(ctx, path, w, s, durable.Options{Interval: time.Minute, Keep: 5})
 	fmt.Println(err)
 	ended := make(chan error)
 	go func() { ended <- s.Run(ctx) }()
@@ -92,7 +92,7 @@ func ExamplePlan() {
 	fmt.Print(plan)
 	fmt.Println(err)
 	// Output:
-	// refuses  component "ship", field N (uint64 → float64): does not hold each of its values: say Narrowed("ship", "N"), Dropped("ship", "N"), or give a Migrated
+	// refuses  component "ship", field N (uint64 → float64): does not hold each of its values: say Dropped("ship", "N"), or give a Migrated
 	// 1 differences, 1 refused
 	// <nil>
 }

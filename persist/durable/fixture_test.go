@@ -76,7 +76,7 @@ func newBankOf(workers int, f func(*world.Options, *scheduler.Options)) *bank {
 		}
 	})
 	x.options = durable.Options{
-		Every: -1,
+		Interval: -1,
 		New: func(w *world.World) error {
 			for i := range clientsMax {
 				if _, err := holders.Create(w, holder{Account{Client: i}}); err != nil {

@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 func serve(path string) error {
 	ctx := context.Background()
 	x := newBank(2)
-	x.options.Every = 15 * time.Millisecond
+	x.options.Interval = 15 * time.Millisecond
 	st, err := x.open(path)
 	if err != nil {
 		return err

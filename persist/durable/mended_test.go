@@ -208,7 +208,7 @@ func TestNewLoads(t *testing.T) {
 	old.step(t)
 	require.NoError(t, old.Reincarnate(5))
 	var image bytes.Buffer
-	require.NoError(t, snapshot.Save(&image, old.World, snapshot.Options{}))
+	require.NoError(t, snapshot.Write(&image, old.World, snapshot.Options{}))
 	path, disk := useDisk(t)
 	x := newBank(1)
 	x.options.New = func(w *world.World) error { _, err := w.OpenPort(); return err }

@@ -61,8 +61,8 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 		saving: make(chan struct{}, 1), captures: make(chan *capture), again: make(chan struct{}, 1), marks: map[string]uint64{},
 	}
 	store.o.Snapshot = o.snapshot(s, &store.mark)
-	if o.Every == 0 {
-		store.o.Every = everyDefault
+	if o.Interval == 0 {
+		store.o.Interval = everyDefault
 	}
 	if o.LogBytes == 0 {
 		store.o.LogBytes = logBytesDefault
@@ -170,7 +170,7 @@ func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snaps
 		return snapshot.Plan{}, err
 	}
 	if log {
-		p.Differences = append(p.Differences, snapshot.Difference{Kind: "directory", Refused: len(p.Differences) > 0,
+		p.Differences = append(p.Differences, snapshot.Difference{Kind: "directory", Blocks: len(p.Differences) > 0,
 			Text: "was not closed, so it has a log, which is for the program that wrote it: start that program, and stop it by Close, before another version"})
 	}
 	return p, nil
@@ -185,10 +185,10 @@ func logSince(dir *snapshot.Dir, found snapshot.Found) (bool, error) {
 	}
 	defer in.Close()
 	var m mark
-	body, err := extend.ReadAlso(in, markName)
+	body, err := extend.ReadExtra(in, markName)
 	if err == nil && body != nil {
-		also := m.also()
-		err = also.Load(body)
+		extra := m.extra()
+		err = extra.Read(body)
 	}
 	if err != nil {
 		return false, fmt.Errorf("durable: %s: %w", found.Path, err)

@@ -25,14 +25,14 @@ func TestSavePanics(t *testing.T) {
 			path, disk := useDisk(t)
 			var fails atomic.Bool
 			told := make(chan error, 100)
-			also := snapshot.Also{Name: "also", Load: func([]byte) error { return nil }, Save: func(dst []byte) []byte {
+			also := snapshot.Extra{Name: "also", Read: func([]byte) error { return nil }, Append: func(dst []byte) []byte {
 				if fails.Load() {
 					fail()
 				}
 				return dst
 			}}
 			x := newBank(1)
-			x.options.Snapshot.Also = []snapshot.Also{also}
+			x.options.Snapshot.Extras = []snapshot.Extra{also}
 			x.options.OnError = func(err error) { told <- err }
 			d, err := x.open(path)
 			require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestSavePanics(t *testing.T) {
 			require.NoError(t, x.s.Step(t.Context()))
 			require.NoError(t, d.Close())
 			y := newBank(1)
-			y.options.Snapshot.Also = x.options.Snapshot.Also
+			y.options.Snapshot.Extras = x.options.Snapshot.Extras
 			e, err := y.open(path)
 			require.NoError(t, err)
 			require.Equal(t, x.observe(), y.observe())

@@ -217,10 +217,10 @@ func TestPassedUnloadable(t *testing.T) {
 	x, wrong := newBank(1), errors.New("a bad clock")
 	clock := byte(0) // is right again in the second process
 	also := func(o *durable.Options) {
-		o.Snapshot.Also = []snapshot.Also{{
-			Name: "clock",
-			Save: func(dst []byte) []byte { return append(dst, clock) },
-			Load: func(src []byte) error {
+		o.Snapshot.Extras = []snapshot.Extra{{
+			Name:   "clock",
+			Append: func(dst []byte) []byte { return append(dst, clock) },
+			Read: func(src []byte) error {
 				if src[0] >= 3 {
 					return wrong
 				}

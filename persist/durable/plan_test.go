@@ -47,7 +47,7 @@ func TestPlan(t *testing.T) {
 	y.options.Snapshot.Changes = []snapshot.Change{snapshot.Renamed("vessel", "ship")}
 	plan, err = durable.Plan(path, y.World, y.s, y.options)
 	require.NoError(t, err)
-	require.Empty(t, plan.Refused())
+	require.Empty(t, plan.Blocking())
 	require.NotEmpty(t, plan.Differences)
 	names, err := disk.List()
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestPlanNumbers(t *testing.T) {
 		x := more()
 		plan, err := durable.Plan(path, x.World, x.s, x.options)
 		require.NoError(t, err)
-		require.Equal(t, refused, len(plan.Refused()) > 0, "%v", plan)
+		require.Equal(t, refused, len(plan.Blocking()) > 0, "%v", plan)
 		st, err := more().open(path)
 		if refused {
 			require.ErrorIs(t, err, inputlog.ErrOtherWorld)
@@ -178,7 +178,7 @@ func TestCopyOfSnapshots(t *testing.T) {
 	require.Equal(t, x.observe(), y.observe())
 
 	var file bytes.Buffer // without a mark
-	require.NoError(t, snapshot.Save(&file, x.World, snapshot.Options{Scheduler: x.s}))
+	require.NoError(t, snapshot.Write(&file, x.World, snapshot.Options{Scheduler: x.s}))
 	for _, options := range []func(*durable.Options){nil, accept} {
 		_, _, err = opened(t, disk, func(d *faulty.Disk) {
 			alone(d)
@@ -228,11 +228,11 @@ func TestOtherSystems(t *testing.T) {
 		require.NoError(t, err)
 		st, err := y.open(path)
 		if changes == nil {
-			require.Len(t, plan.Refused(), 2)
+			require.Len(t, plan.Blocking(), 2)
 			require.ErrorIs(t, err, snapshot.ErrOtherWorld)
 			continue
 		}
-		require.Empty(t, plan.Refused())
+		require.Empty(t, plan.Blocking())
 		require.NoError(t, err)
 		require.False(t, y.s.Enabled("is"))
 		require.Equal(t, x.observe(), y.observe())

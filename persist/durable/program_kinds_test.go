@@ -91,7 +91,7 @@ var programs = []another{
 		x.s.MustAdd("more", func(*world.Build) func(*world.Context) { return func(*world.Context) {} }, scheduler.Global())
 	}},
 	{name: "also", listed: true, alone: true, add: func(x *bank) {
-		x.options.Snapshot.Also = append(x.options.Snapshot.Also, snapshot.Also{Name: "more", Save: func(dst []byte) []byte { return dst }, Load: func([]byte) error { return nil }})
+		x.options.Snapshot.Extras = append(x.options.Snapshot.Extras, snapshot.Extra{Name: "more", Append: func(dst []byte) []byte { return dst }, Read: func([]byte) error { return nil }})
 	}},
 	{name: "tag and its pin", listed: true, alone: true, add: func(x *bank) { x.Pin(world.Register[Knot](x.World, "knot")) }},
 	{name: "pin", add: func(x *bank) { x.Pin(x.shipOf) }},
@@ -152,10 +152,10 @@ var programs = []another{
 	{name: "limit of outboxes", listed: true, options: func(o *world.Options, _ *scheduler.Options) { o.OutboxRequests = 1 << 17 }},
 	{name: "rows of chunks", listed: true, options: func(o *world.Options, _ *scheduler.Options) { o.ChunkRowsMax = 1 << 9 }},
 	{name: "interval", listed: true, options: func(o *world.Options, _ *scheduler.Options) { o.TickInterval = time.Second }},
-	{name: "limits of a relation", listed: true, add: func(x *bank) { hierarchy.New(x.World, "crew", hierarchy.Options{Refusals: 9, PlacesMax: 9}) }, had: func(x *bank) {
+	{name: "limits of a relation", listed: true, add: func(x *bank) { hierarchy.New(x.World, "crew", hierarchy.Options{ConflictsMax: 9, PlacesMax: 9}) }, had: func(x *bank) {
 		hierarchy.New(x.World, "crew", hierarchy.Options{})
 	}},
-	{name: "limits of names", listed: true, add: func(x *bank) { names.New[string](x.World, "names", names.Options{LengthMax: 9, Refusals: 9}) }, had: func(x *bank) {
+	{name: "limits of names", listed: true, add: func(x *bank) { names.New[string](x.World, "names", names.Options{LengthMax: 9, ConflictsMax: 9}) }, had: func(x *bank) {
 		names.New[string](x.World, "names", names.Options{})
 	}},
 	{name: "limit of timers", listed: true, add: timers(timer.Options{Max: 9}), had: timers(timer.Options{})},
@@ -190,6 +190,6 @@ func calls(o async.Options) func(x *bank) {
 // still is a Balancer that does nothing.
 type still struct{}
 
-func (still) Balance(_ uint64, _ []scheduler.Load, dst []scheduler.Transfer) []scheduler.Transfer {
+func (still) Balance(_ uint64, _ []scheduler.ShardCost, dst []scheduler.Shift) []scheduler.Shift {
 	return dst
 }

@@ -71,7 +71,7 @@ func mustChange(t *testing.T, from, to another, listed, refused bool) {
 	o := x.options.Snapshot
 	o.Scheduler = x.s
 	var file bytes.Buffer
-	require.NoError(t, snapshot.Save(&file, x.World, o))
+	require.NoError(t, snapshot.Write(&file, x.World, o))
 	c, err := snapshot.Capture(x.World, o)
 	require.NoError(t, err)
 	defer c.Release()
@@ -84,7 +84,7 @@ func mustChange(t *testing.T, from, to another, listed, refused bool) {
 	plan, err := snapshot.PlanLoad(bytes.NewReader(file.Bytes()), y.World, y.options.Snapshot)
 	require.NoError(t, err)
 	require.Equal(t, listed, len(plan.Differences) > 0, "%v", plan)
-	require.Equal(t, refused, len(plan.Refused()) > 0, "%v", plan)
+	require.Equal(t, refused, len(plan.Blocking()) > 0, "%v", plan)
 	loads := map[string]func(y *bank) error{
 		"file": func(y *bank) error {
 			return snapshot.Load(bytes.NewReader(file.Bytes()), y.World, y.options.Snapshot)
@@ -164,7 +164,7 @@ func TestProgramsComplete(t *testing.T) {
 		x, y := newBank(1), newBank(1)
 		p.add(y)
 		var file bytes.Buffer
-		require.NoError(t, snapshot.Save(&file, x.World, x.options.Snapshot))
+		require.NoError(t, snapshot.Write(&file, x.World, x.options.Snapshot))
 		plan, err := snapshot.PlanLoad(&file, y.World, y.options.Snapshot)
 		require.NoError(t, err)
 		for _, d := range plan.Differences {
@@ -217,7 +217,7 @@ func makers(t *testing.T) (all []string) {
 func TestPins(t *testing.T) {
 	x, y := newBank(1), newBank(1)
 	var file bytes.Buffer
-	require.NoError(t, snapshot.Save(&file, x.World, x.options.Snapshot))
+	require.NoError(t, snapshot.Write(&file, x.World, x.options.Snapshot))
 	mast := world.Register[Mast](y.World, "mast")
 	y.Pin(y.shipOf, mast)
 	require.Len(t, engine.Of(y.World).Survey().Pinned(), 2)

@@ -89,7 +89,7 @@ func newMarina() *marina {
 }
 
 func (x *marina) open(t *testing.T, path string, fill func(w *world.World) error) (*durable.Store, error) {
-	return durable.Open(t.Context(), path, x.World, x.s, durable.Options{Every: -1, New: fill})
+	return durable.Open(t.Context(), path, x.World, x.s, durable.Options{Interval: -1, New: fill})
 }
 
 // late is what is registered too late, by what a panic calls it.

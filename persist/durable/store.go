@@ -41,14 +41,14 @@ type Options struct {
 	// start but the first, so it must find out what is left to do. Open then saves a snapshot.
 	Upgrade func(w *world.World) error
 	// Snapshot says what belongs to a snapshot and how it is written. Its Codecs are also those of
-	// the log; its Scheduler is the one that Open is given. The log lacks what its Also save, and which
-	// systems are enabled: if the last snapshot is damaged, and the ticks of the log do not lead to
-	// the same bytes, that is a loss.
+	// the log; its Scheduler is the one that Open is given. The log lacks what its Extras append,
+	// and which systems are enabled: if the last snapshot is damaged, and the ticks of the log do
+	// not lead to the same bytes, that is a loss.
 	Snapshot snapshot.Options
-	// Every is how often a snapshot is saved while the scheduler runs. Default: a minute. Negative:
-	// only Save and Close save. A snapshot needs a frame of the world, one of
+	// Interval is how often a snapshot is saved while the scheduler runs. Default: a minute.
+	// Negative: only Save and Close save. A snapshot needs a frame of the world, one of
 	// world.Options.FramesMax.
-	Every time.Duration
+	Interval time.Duration
 	// Keep is how many whole snapshots are kept, each with the increments on it and the log since.
 	// Default: 3.
 	Keep int
@@ -153,12 +153,12 @@ type stated struct {
 // snapshot returns the options of a snapshot, with what a Store adds to it. m gets the sums.
 func (o *Options) snapshot(by *scheduler.Scheduler, m *mark) snapshot.Options {
 	all := o.Snapshot
-	all.Scheduler, all.Also = by, slices.Clone(all.Also)
-	for i := range all.Also {
-		x := &all.Also[i]
-		if save := x.Save; save != nil {
+	all.Scheduler, all.Extras = by, slices.Clone(all.Extras)
+	for i := range all.Extras {
+		x := &all.Extras[i]
+		if save := x.Append; save != nil {
 			name := x.Name
-			x.Save = func(dst []byte) []byte {
+			x.Append = func(dst []byte) []byte {
 				at := len(dst)
 				dst = save(dst)
 				m.add(name, dst[at:])
@@ -166,9 +166,9 @@ func (o *Options) snapshot(by *scheduler.Scheduler, m *mark) snapshot.Options {
 			}
 		}
 	}
-	own := m.also()
-	save := own.Save
-	own.Save = func(dst []byte) []byte {
+	own := m.extra()
+	save := own.Append
+	own.Append = func(dst []byte) []byte {
 		var on []byte
 		for _, name := range by.Systems() {
 			if by.Enabled(name) {
@@ -178,15 +178,15 @@ func (o *Options) snapshot(by *scheduler.Scheduler, m *mark) snapshot.Options {
 		m.add("", on)
 		return save(dst)
 	}
-	all.Also = append(all.Also, own)
+	all.Extras = append(all.Extras, own)
 	return all
 }
 
 // besideNow returns mark.beside as of now. A function of the user may panic.
 func (s *Store) besideNow() (uint64, error) {
 	err := aside.Do("a function that a snapshot calls", func() error {
-		for _, x := range s.o.Snapshot.Also {
-			x.Save(nil)
+		for _, x := range s.o.Snapshot.Extras {
+			x.Append(nil)
 		}
 		return nil
 	})
@@ -411,7 +411,7 @@ func (c *capture) isTaken() bool {
 func (c *capture) write() error {
 	s, began := c.store, time.Now()
 	if c.err == nil {
-		c.err = s.saved(func() (string, error) { return s.dir.Write(c.Captured) })
+		c.err = s.saved(func() (string, error) { return s.dir.SaveCaptured(c.Captured) })
 		c.Release()
 	}
 	if c.err == nil {
@@ -586,8 +586,8 @@ const retryAfter = time.Second
 // keep saves snapshots regularly, and again after a change that was not saved.
 func (s *Store) keep() {
 	var every <-chan time.Time
-	if s.o.Every > 0 {
-		ticker := time.NewTicker(s.o.Every)
+	if s.o.Interval > 0 {
+		ticker := time.NewTicker(s.o.Interval)
 		defer ticker.Stop()
 		every = ticker.C
 	}
@@ -626,7 +626,7 @@ func (s *Store) keep() {
 //
 // When the Store has failed, because of a full disk say, Close saves no snapshot, even if there is
 // room again, and returns ErrFailed. The next Open has the world as it was at Durable, or some
-// ticks later. To keep what came after that, call snapshot.Save with the idle world, to another
+// ticks later. To keep what came after that, call snapshot.Write with the idle world, to another
 // place.
 func (s *Store) Close() error {
 	if s.closed.Load() {

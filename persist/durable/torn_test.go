@@ -202,7 +202,7 @@ func TestAnotherPays(t *testing.T) {
 					}
 				}
 			})
-			st, err := durable.Open(t.Context(), dir, w, s, durable.Options{Every: -1, New: func(w *world.World) error {
+			st, err := durable.Open(t.Context(), dir, w, s, durable.Options{Interval: -1, New: func(w *world.World) error {
 				return persons.CreateN(w, people, func(_ int, p *person) { p.Name = "Ann" })
 			}})
 			return w, s, st, err

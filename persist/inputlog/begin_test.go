@@ -27,7 +27,7 @@ type begun struct {
 // save saves a world with its scheduler.
 func (x *sea) save(t testing.TB) []byte {
 	var b bytes.Buffer
-	require.NoError(t, snapshot.Save(&b, x.World, snapshot.Options{Codecs: codecs(), Scheduler: x.scheduler, Compression: snapshot.S2}))
+	require.NoError(t, snapshot.Write(&b, x.World, snapshot.Options{Codecs: codecs(), Scheduler: x.scheduler, Compression: snapshot.S2}))
 	return b.Bytes()
 }
 

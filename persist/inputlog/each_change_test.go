@@ -73,10 +73,10 @@ func TestEachChange(t *testing.T) {
 			x.weight.Set(2)
 			return nil
 		},
-		"Flag":    func(x *idle) error { return world.Flag(x.World, x.all[0], 1) },
-		"Set":     func(x *idle) error { return x.bodies.Set(x.World, x.all[0], Body{}) },
-		"Remove":  func(x *idle) error { return x.bodies.Remove(x.World, x.all[0]) },
-		"Destroy": func(x *idle) error { x.Destroy(x.all[0]); return nil },
+		"AddFlags": func(x *idle) error { return world.AddFlags(x.World, x.all[0], 1) },
+		"Set":      func(x *idle) error { return x.bodies.Set(x.World, x.all[0], Body{}) },
+		"Remove":   func(x *idle) error { return x.bodies.Remove(x.World, x.all[0]) },
+		"Destroy":  func(x *idle) error { x.Destroy(x.all[0]); return nil },
 		"Create": func(x *idle) error {
 			_, err := x.plain.Create(x.World, Plain{})
 			return err

@@ -113,7 +113,7 @@ func emptySea(t testing.TB, o world.Options, s scheduler.Options) *sea {
 	x.scheduler.MustAdd("live", x.live)
 	x.scheduler.MustAdd("read", x.read)
 	x.hasher = state.NewHasher(w, codecs())
-	x.hasher.Also("systems", x.scheduler.AppendState)
+	x.hasher.Add("systems", x.scheduler.AppendState)
 	return x
 }
 
@@ -146,7 +146,7 @@ func (x *sea) trade(tx *world.Tx, o Order) (uint64, error) {
 	case 1:
 		err = errors.Join(err, x.hit.Send(tx, made, Hit{o.N}), x.note.Broadcast(tx, Note{"traded"}))
 	case 2:
-		err = errors.Join(err, world.Move(tx, o.Who, int(o.N)%x.Shards()), world.Flag(tx, made, world.Flags(o.N)))
+		err = errors.Join(err, world.Move(tx, o.Who, int(o.N)%x.Shards()), world.AddFlags(tx, made, world.Flags(o.N)))
 	case 3:
 		_, again := world.Copy(tx, made)
 		err = errors.Join(err, again)

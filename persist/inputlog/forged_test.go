@@ -70,7 +70,7 @@ func mustRefuse(t testing.TB, log []byte, want string) {
 	require.ErrorIs(t, p.Err(), inputlog.ErrAltered)
 	require.ErrorContains(t, p.Err(), want)
 	var saved bytes.Buffer
-	require.NoError(t, snapshot.Save(&saved, w, snapshot.Options{}))
+	require.NoError(t, snapshot.Write(&saved, w, snapshot.Options{}))
 	again, _ := shore(t, world.Options{Shards: 3})
 	require.NoError(t, snapshot.Load(&saved, again, snapshot.Options{}))
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/zeebo/xxh3"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -234,8 +236,8 @@ func appendTick(dst []byte, in *extend.Inputs) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, in.Sum)
 	dst = appendHandles(dst, in.Recalled)
 	dst = appendHandles(dst, in.Released)
-	dst = binary.AppendUvarint(dst, uint64(len(in.Transfers)))
-	for _, x := range in.Transfers {
+	dst = binary.AppendUvarint(dst, uint64(len(in.Shifts)))
+	for _, x := range in.Shifts {
 		for _, n := range [...]int{x.From, x.To, x.Entities} {
 			dst = binary.AppendUvarint(dst, uint64(n))
 		}
@@ -262,10 +264,10 @@ func (c *cursor) readTick(in *extend.Inputs) {
 	in.Sum = c.word()
 	in.Recalled = c.handles(in.Recalled[:0])
 	in.Released = c.handles(in.Released[:0])
-	in.Transfers = in.Transfers[:0]
+	in.Shifts = in.Shifts[:0]
 	for range c.times {
 		from, to, n := c.below(handle.HomeMax), c.below(handle.HomeMax), c.below(1<<31)
-		in.Transfers = append(in.Transfers, extend.Transfer{From: int(from), To: int(to), Entities: int(n)})
+		in.Shifts = append(in.Shifts, extend.Shift{From: int(from), To: int(to), Entities: int(n)})
 	}
 }
 
@@ -292,10 +294,10 @@ func unexplained(drawn, before uint32, bytes int) int {
 // kind is how requests of one kind are recorded.
 type kind struct {
 	store.Description
-	form  extend.Form // of its value; nil: it has none, or is not recorded
-	of    *mem.Type   // of the payload, if all of it is the value; nil otherwise
-	whole bool        // the form is the memory of the payload
-	shape string      // compared to find out whether two worlds have the same
+	form  form.Form // of its value; nil: it has none, or is not recorded
+	of    *mem.Type // of the payload, if all of it is the value; nil otherwise
+	whole bool      // the form is the memory of the payload
+	shape string    // compared to find out whether two worlds have the same
 }
 
 // learn appends the kinds of the world that all does not have. If some cannot be recorded,
@@ -306,7 +308,7 @@ func learn(all []kind, kinds store.Kinds, codecs *state.Codecs) ([]kind, error) 
 		d, t := kinds.Describe(i)
 		k := kind{Description: d, shape: d.Name}
 		if t != nil && !d.Asks {
-			form, err := extend.FormOf(codecs, t, true)
+			form, err := (*form.Codecs)(codecs).Form(t, true)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("inputlog: %s cannot be recorded: %w", d.Name, err))
 				continue

@@ -169,7 +169,7 @@ func TestGuessedHandles(t *testing.T) {
 		saved, seen := make([]bytes.Buffer, ticks), make([]string, ticks)
 		x.record(t, ticks, func(tick int) {
 			require.NoError(t, r.Hash(x.hasher))
-			require.NoError(t, snapshot.Save(&saved[tick], x.World, snapshot.Options{}))
+			require.NoError(t, snapshot.Write(&saved[tick], x.World, snapshot.Options{}))
 			seen[tick] = x.seen
 		})
 		require.NoError(t, r.Close())
@@ -207,7 +207,7 @@ func TestGuessedHandlesLoaded(t *testing.T) {
 			require.NoError(t, x.plain.CreateN(p, 900, nil))
 			return fmt.Errorf("taken back")
 		}))
-		require.NoError(t, snapshot.Save(&saved, x.World, snapshot.Options{}))
+		require.NoError(t, snapshot.Write(&saved, x.World, snapshot.Options{}))
 		y := emptyGuesser(t, 1)
 		y.unit = x.unit
 		require.NoError(t, snapshot.Load(&saved, y.World, snapshot.Options{}))

@@ -35,7 +35,7 @@ func newHider(t testing.TB, workers int) (*world.World, *scheduler.Scheduler, *s
 				_, err := plain.Create(c, Plain{})
 				require.NoError(t, err)
 				h := handle.New(uint32(c.Shard()+1+int(i)%2)%shards, 1+uint32(c.Tick())*each+i, 1)
-				own.Sum = own.Sum*31 + uint64(c.Status(h))*4 + is(c.Alive(h))*2 + is(world.Flag(c, h, 1<<(i%8)) == nil)
+				own.Sum = own.Sum*31 + uint64(c.Status(h))*4 + is(c.Alive(h))*2 + is(world.AddFlags(c, h, 1<<(i%8)) == nil)
 			}
 		}
 	})

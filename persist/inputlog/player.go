@@ -8,8 +8,10 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/form"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/persist/internal/hash"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -72,7 +74,7 @@ type Player struct {
 	known    store.Kinds
 	kinds    []kind
 	in       extend.Inputs
-	turns    extend.Turns
+	turns    *hash.Turns
 	sum      uint64 // of the parts of the state before the next tick
 	settled  bool   // sum is known: the idle world may be filled after Play
 	ticks    uint64
@@ -119,7 +121,7 @@ func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 		return nil, err
 	}
 	p.drawn = p.replayer.Drawn()
-	p.turns = extend.NewTurns(w, codecs)
+	p.turns = hash.NewTurns(w, (*form.Codecs)(codecs))
 	p.replayer.OnSettled(func() { p.sum, p.settled = p.turns.Sum(), true })
 	return p, nil
 }
@@ -174,8 +176,8 @@ func (p *Player) follow() error {
 	if err := p.log.once(); err != nil {
 		return err
 	}
-	p.turns = extend.NewTurns(p.w, p.codecs)
-	p.sum, p.settled = extend.NewTurns(p.w, p.codecs).Sum(), true // as the Recorder of this log did
+	p.turns = hash.NewTurns(p.w, (*form.Codecs)(p.codecs))
+	p.sum, p.settled = hash.NewTurns(p.w, (*form.Codecs)(p.codecs)).Sum(), true // as the Recorder of this log did
 	if err := p.begin(); err != nil {
 		return err
 	}
@@ -308,7 +310,7 @@ func (p *Player) tick(body []byte) error {
 	}
 	err := p.replayer.Draw(p.in.Drawn)
 	if err == nil {
-		err = p.replayer.Transfer(p.in.Transfers)
+		err = p.replayer.Shift(p.in.Shifts)
 		p.replayer.Rung(p.in.Rung)
 	}
 	for _, h := range p.in.Recalled {

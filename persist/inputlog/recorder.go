@@ -9,8 +9,10 @@ import (
 	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/form"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/persist/internal/hash"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -66,7 +68,7 @@ type Recorder struct {
 	kinds      []kind
 	out        writer
 	partitions [extend.PartitionsMax]partition
-	turns      extend.Turns
+	turns      *hash.Turns
 	sum        uint64 // of the parts of the state before the next tick
 	ticks      uint64
 	length     int // bytes of the ticks
@@ -103,8 +105,8 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 		to = plain{out}
 	}
 	r := &Recorder{w: w, codecs: o.Codecs, known: d.Survey().Kinds(), out: writer{sink: to}}
-	r.turns = extend.NewTurns(w, o.Codecs)
-	r.sum = extend.NewTurns(w, o.Codecs).Sum() // by others, so that a Player which cannot know this sum hashes the same parts later
+	r.turns = hash.NewTurns(w, (*form.Codecs)(o.Codecs))
+	r.sum = hash.NewTurns(w, (*form.Codecs)(o.Codecs)).Sum() // by others, so that a Player which cannot know this sum hashes the same parts later
 	kinds, err := learn(nil, r.known, r.codecs)
 	if err != nil {
 		return nil, err

@@ -64,7 +64,7 @@ func (c *client) act() {
 	case 9:
 		_ = c.body.Set(p, h, Body{Small: uint8(n)})
 	case 10:
-		_ = world.Unflag(p, h, world.Flags(n))
+		_ = world.RemoveFlags(p, h, world.Flags(n))
 	case 11:
 		_ = world.Move(p, h, int(n)%c.Shards())
 	case 12:
@@ -88,7 +88,7 @@ func (c *client) act() {
 	case 22:
 		_ = c.plain.Set(p, h, Plain{Body{Small: uint8(n), Target: c.someone()}})
 	case 23:
-		_ = world.Flag(p, h, world.Flags(n))
+		_ = world.AddFlags(p, h, world.Flags(n))
 	case 24, 25:
 		_ = c.deal.Send(p, Order{h, n}, new(world.Answer[uint64]))
 		_ = c.deal.Call(p, Order{c.someone(), n})
@@ -234,10 +234,10 @@ type whim struct{ dice *rand.Rand }
 
 func newWhim(t testing.TB) whim { return whim{rand.New(rand.NewPCG(seed.Of(t), 1))} }
 
-func (w whim) Balance(_ uint64, loads []scheduler.Load, dst []scheduler.Transfer) []scheduler.Transfer {
+func (w whim) Balance(_ uint64, loads []scheduler.ShardCost, dst []scheduler.Shift) []scheduler.Shift {
 	from := w.dice.IntN(len(loads))
 	if w.dice.IntN(3) == 0 {
-		dst = append(dst, scheduler.Transfer{From: from, To: (from + 1) % len(loads), Entities: 1 + w.dice.IntN(50)})
+		dst = append(dst, scheduler.Shift{From: from, To: (from + 1) % len(loads), Entities: 1 + w.dice.IntN(50)})
 	}
 	return dst
 }

@@ -35,7 +35,7 @@ func TestReplaySteps(t *testing.T) {
 	plant := func(workers int) *forest {
 		x := &forest{World: world.MustNew(world.Options{})}
 		world.Register[Body](x.World, "body")
-		x.tree = hierarchy.New(x.World, "tree", hierarchy.Options{StepsMax: 10_000, Refusals: 1 << 20})
+		x.tree = hierarchy.New(x.World, "tree", hierarchy.Options{StepsMax: 10_000, ConflictsMax: 1 << 20})
 		var err error
 		x.all, err = world.NewBundle[Plain](x.World).AppendN(nil, x.World, 500, nil)
 		require.NoError(t, err)
@@ -50,7 +50,7 @@ func TestReplaySteps(t *testing.T) {
 		hash, err := state.StateHash(x.World, nil)
 		require.NoError(t, err)
 		refused := 0
-		for _, f := range x.tree.Read(x.World).Refused() {
+		for _, f := range x.tree.Read(x.World).Conflicts() {
 			if errors.Is(f.Err, hierarchy.ErrSteps) {
 				refused++
 			}

@@ -88,7 +88,7 @@ func turns(t *testing.T, plain, talkers, most int) {
 		"an entity":           {soon, func(t *testing.T, x *pool) { _, err := x.plain.Create(x.World, Plain{}); require.NoError(t, err) }},
 		"a death":             {soon, func(_ *testing.T, x *pool) { x.Destroy(x.few[1]) }},
 		"a component":         {soon, func(t *testing.T, x *pool) { require.NoError(t, x.tag.Add(x.World, x.few[2], Extra{})) }},
-		"a flag":              {soon, func(t *testing.T, x *pool) { require.NoError(t, world.Flag(x.World, x.few[2], 1)) }},
+		"a flag":              {soon, func(t *testing.T, x *pool) { require.NoError(t, world.AddFlags(x.World, x.few[2], 1)) }},
 		"a resource":          {soon, func(_ *testing.T, x *pool) { x.weather.Set(2) }},
 		"an encoded resource": {later, func(_ *testing.T, x *pool) { x.gossip.Set(Rumour{map[string]int{"war": 1}}) }},
 		"a relation":          {later, func(t *testing.T, x *pool) { require.NoError(t, x.kin.AddChild(x.World, x.few[0], x.few[1])) }},

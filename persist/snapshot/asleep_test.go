@@ -52,7 +52,7 @@ func TestLoadAsleep(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, x.hits.Send(x.World, h, Hit{1}))
 		if i%2 == 0 {
-			require.NoError(t, world.Flag(x.World, h, asleep))
+			require.NoError(t, world.AddFlags(x.World, h, asleep))
 		}
 		_, err = x.bells.After(x.World, h, 2, Hit{2})
 		require.NoError(t, err)

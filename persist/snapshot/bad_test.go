@@ -64,7 +64,7 @@ func (x *pond) live() *pond {
 		case 0:
 			x.Destroy(h)
 		case 1:
-			err = errors.Join(err, world.Flag(x.World, h, 1), x.extra.Remove(x.World, h), x.poke.Call(x.World, h, Order{h, 1}))
+			err = errors.Join(err, world.AddFlags(x.World, h, 1), x.extra.Remove(x.World, h), x.poke.Call(x.World, h, Order{h, 1}))
 		}
 		if i == 4 {
 			x.Refresh()
@@ -83,7 +83,7 @@ func (x *pond) options(how snapshot.Compression) snapshot.Options {
 func (x *pond) save(t testing.TB, how snapshot.Compression) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, snapshot.Save(&b, x.World, x.options(how)))
+	require.NoError(t, snapshot.Write(&b, x.World, x.options(how)))
 	asText(t, b.Bytes())
 	return b.Bytes()
 }
@@ -242,7 +242,7 @@ func otherPond(f *testing.F) []byte {
 		f.Fatal(err)
 	}
 	var image bytes.Buffer
-	if err := snapshot.Save(&image, w, snapshot.Options{Compression: snapshot.None}); err != nil {
+	if err := snapshot.Write(&image, w, snapshot.Options{Compression: snapshot.None}); err != nil {
 		f.Fatal(err)
 	}
 	x := newPond()

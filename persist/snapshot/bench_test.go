@@ -112,7 +112,7 @@ func BenchmarkMigrated(b *testing.B) {
 	}))
 	w.Refresh()
 	var out bytes.Buffer
-	require.NoError(b, snapshot.Save(&out, w, snapshot.Options{Compression: snapshot.None}))
+	require.NoError(b, snapshot.Write(&out, w, snapshot.Options{Compression: snapshot.None}))
 	for name, o := range map[string]snapshot.Options{
 		"fields": {}, "dropped": {Changes: []snapshot.Change{snapshot.Dropped("motion")}},
 		"function": {Changes: []snapshot.Change{snapshot.Migrated(func(p Place) placeNow { return placeNow{p.X + p.Y, p.Y, p.X} })}},
@@ -159,7 +159,7 @@ func BenchmarkMillion(b *testing.B) {
 				b.SetBytes(int64(agents) * 56)
 				for b.Loop() {
 					out.Reset()
-					require.NoError(b, snapshot.Save(&out, w, o))
+					require.NoError(b, snapshot.Write(&out, w, o))
 				}
 				b.ReportMetric(float64(out.Len())/1e6, "MB")
 			})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/form"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/schema"
@@ -58,7 +59,7 @@ func catalogueOf(w *world.World, v *engine.Survey, o *Options) (x *catalogue, er
 		x.Hooks = append(x.Hooks, format.Named{Name: h.Name(), At: i})
 	}
 	for i, e := range v.Extensions() {
-		shown, wrong := extend.StateOf(e, o.Codecs, true)
+		shown, wrong := form.StateOf(e, (*form.Codecs)(o.Codecs), true)
 		if wrong != nil {
 			return nil, fmt.Errorf("snapshot: extension %q: %w", extend.NameOf(e, i), wrong)
 		}
@@ -73,12 +74,12 @@ func catalogueOf(w *world.World, v *engine.Survey, o *Options) (x *catalogue, er
 		}
 		x.Extensions = append(x.Extensions, n)
 	}
-	for i, a := range o.Also {
+	for i, a := range o.Extras {
 		n := format.Named{Name: a.Name, At: i}
 		if a.Optional {
 			n.Hash = format.Optional
 		}
-		x.Also = append(x.Also, n)
+		x.Extras = append(x.Extras, n)
 	}
 	if o.Scheduler != nil {
 		for i, name := range o.Scheduler.Systems() {
@@ -91,8 +92,9 @@ func catalogueOf(w *world.World, v *engine.Survey, o *Options) (x *catalogue, er
 	return x, err
 }
 
-// keep removes all kinds of requests from the list but those under way and those with the same
-// names.
+// keep removes all kinds of requests from the list but those that are under way in the world, and
+// those with the same names. It sets the form of each that stays; the error is about the first of
+// them whose payload has none. The world is idle, and stays as it is.
 func (c *catalogue) keep(w *world.World, v *engine.Survey, codecs *state.Codecs) (err error) {
 	used := map[string]bool{}
 	for from := range w.Shards() + 1 {
@@ -123,7 +125,7 @@ func findForm(n *format.Named, codecs *state.Codecs) (err error) {
 	if n.Of == nil || n.Form != nil {
 		return nil
 	}
-	if n.Form, err = extend.FormOf(codecs, n.Of, true); err == nil {
+	if n.Form, err = (*form.Codecs)(codecs).Form(n.Of, true); err == nil {
 		n.Type, n.Hash, n.Parts = n.Of.String(), shape.HashOf(n.Form), n.Form.Parts()
 	}
 	return err
@@ -137,7 +139,7 @@ func compare(own, saved []format.Setting, other bool) (same bool, list []Differe
 		if saved[i].Value == own.Value || own.Kind == format.Told {
 			continue
 		}
-		d := Difference{Kind: "option", Name: own.Name, Was: saved[i].String(), Is: own.String(), Refused: own.Kind == format.Shapes || !other}
+		d := Difference{Kind: "option", Name: own.Name, Was: saved[i].String(), Is: own.String(), Blocks: own.Kind == format.Shapes || !other}
 		switch {
 		case own.Kind == format.Shapes:
 			d.Text = "shapes handles: make the world with Info.Options"
@@ -161,7 +163,7 @@ type matching struct {
 }
 
 func (m *matching) note(what, name, is string, refused bool, text string, args ...any) {
-	*m.list = append(*m.list, Difference{Kind: what, Name: name, Is: is, Refused: refused, Text: fmt.Sprintf(text, args...)})
+	*m.list = append(*m.list, Difference{Kind: what, Name: name, Is: is, Blocks: refused, Text: fmt.Sprintf(text, args...)})
 }
 
 // all matches everything, and sets at and form of what the snapshot has to the world's. It
@@ -257,7 +259,7 @@ func (m *matching) missing(what string, n *format.Named, name string) {
 		return
 	}
 	if what == "also" && m.files {
-		m.note(what, n.Name, "", false, "is in the old one alone; Load needs it in Options.Also")
+		m.note(what, n.Name, "", false, "is in the old one alone; Load needs it in Options.Extras")
 		return
 	}
 	in, or := "this world", "register"
@@ -270,11 +272,11 @@ func (m *matching) missing(what string, n *format.Named, name string) {
 // options compares the options of an extension.
 func (m *matching) options(n, own *format.Named) {
 	n.At = own.At
-	about := Difference{Kind: "extension", Name: n.Name, Was: n.Type, Is: own.Type, Refused: n.Hash != own.Hash}
+	about := Difference{Kind: "extension", Name: n.Name, Was: n.Type, Is: own.Type, Blocks: n.Hash != own.Hash}
 	switch {
 	case n.Type == "" || n.Type == own.Type: // the same, or saved by an earlier version
 		return
-	case about.Refused:
+	case about.Blocks:
 		about.Text = fmt.Sprintf("decides what it does: make it with the options that it was saved with, or another under a new name, and say Dropped(%q)", schema.Subject("extension", n.Name))
 	default:
 		about.Text = "has other limits, which count from now on: what is beyond them stays"
@@ -323,7 +325,7 @@ func (m *matching) same(what string, n, own *format.Named) error {
 	}
 	form, notes := schema.Convert(m.changes, saved, fields, own.Form)
 	for _, x := range notes {
-		*m.list = append(*m.list, Difference{Kind: what, Name: n.Name, Field: x.Field, Was: x.Was, Is: x.Is, Text: x.Text, Refused: x.Refused})
+		*m.list = append(*m.list, Difference{Kind: what, Name: n.Name, Field: x.Field, Was: x.Was, Is: x.Is, Text: x.Text, Blocks: x.Blocks})
 	}
 	n.Form = form
 	return nil

@@ -66,7 +66,7 @@ func TestChain(t *testing.T) {
 				one.options.Compression = snapshot.Compression(dice.IntN(3))
 				one.options.Workers = 1 + dice.IntN(3)
 				if dice.IntN(5) == 0 {
-					one.options.Also = nil
+					one.options.Extras = nil
 				}
 				var l link
 				l.save(t, &chain, one.World, one.options)
@@ -86,7 +86,7 @@ func TestChain(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, same.Equal(), same)
 			x := newSea(t, options(), 2)
-			x.options.Also = one.options.Also
+			x.options.Extras = one.options.Extras
 			require.NoError(t, snapshot.Load(mergeOf(links), x.World, x.options))
 			require.Equal(t, one.hash(), x.hash())
 		})
@@ -171,7 +171,7 @@ func TestBase(t *testing.T) {
 		links := make([]link, 4)
 		for i := range links {
 			o := x.options(0)
-			o.Also = []snapshot.Also{{Name: "spare", Save: func(dst []byte) []byte { return append(dst, byte(spare)) }, Load: func([]byte) error { return nil }}}
+			o.Extras = []snapshot.Extra{{Name: "spare", Append: func(dst []byte) []byte { return append(dst, byte(spare)) }, Read: func([]byte) error { return nil }}}
 			links[i].save(t, &chain, x.World, o)
 			x.Refresh()
 		}

@@ -84,6 +84,6 @@ func saveOf[T any](t testing.TB, values ...T) []byte {
 	require.NoError(t, world.NewBundle[struct{ V T }](w).CreateN(w, len(values), func(i int, x *struct{ V T }) { x.V = values[i] }))
 	w.Refresh()
 	var image bytes.Buffer
-	require.NoError(t, snapshot.Save(&image, w, snapshot.Options{Codecs: codecs(), Compression: snapshot.None}))
+	require.NoError(t, snapshot.Write(&image, w, snapshot.Options{Codecs: codecs(), Compression: snapshot.None}))
 	return image.Bytes()
 }

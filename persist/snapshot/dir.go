@@ -67,8 +67,8 @@ func (d *Dir) Save(w *world.World, o Options) (path string, err error) {
 	return d.save(func(to io.Writer, x *format.Chain) error { return save(to, w, o, x) })
 }
 
-// Write is Save of what was captured. It may be called while the world ticks.
-func (d *Dir) Write(c *Captured) (path string, err error) { return d.save(c.write) }
+// SaveCaptured is Save of what was captured. It may be called while the world ticks.
+func (d *Dir) SaveCaptured(c *Captured) (path string, err error) { return d.save(c.write) }
 
 // save makes a new file, whole or an increment, and removes those that are too old.
 func (d *Dir) save(save func(to io.Writer, x *format.Chain) error) (path string, err error) {
@@ -313,8 +313,8 @@ func (d *Dir) Open(name string) (io.ReadCloser, error) {
 // one is damaged, or if the function Load fails because of its content; Found.Passed says why each
 // was skipped. It returns the errors of Newest, and the error of reading a file. It also returns
 // the errors of the function Load that concern the program, as an older file would not help:
-// ErrOtherWorld, ErrNotNew, ErrTooLarge, state.ErrNoCodec, world.ErrClosed. What Options.Also has
-// loaded of a skipped file is loaded again.
+// ErrOtherWorld, ErrNotNew, ErrTooLarge, state.ErrNoCodec, world.ErrClosed. What Options.Extras
+// have read of a skipped file is read again.
 func (d *Dir) Load(w *world.World, o Options) (Found, error) {
 	var unread error
 	return d.find(func(f files.Files, chain []string) error {

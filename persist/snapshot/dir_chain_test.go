@@ -49,7 +49,7 @@ func (x *ponds) save() (string, error) {
 	c, err := snapshot.Capture(x.World, x.o)
 	require.NoError(x.t, err)
 	defer c.Release()
-	path, err := x.dir.Write(c)
+	path, err := x.dir.SaveCaptured(c)
 	if path != "" {
 		x.hashes[path] = hash
 	}
@@ -138,7 +138,7 @@ func TestDirIncrements(t *testing.T) {
 	require.Equal(t, names, x.files())
 	require.NoError(t, x.disk.Remove(names[2]))
 	require.Equal(t, []string{"000000000011.snapshot"}, x.saved(1), "somebody else has changed the directory")
-	require.Panics(t, func() { _, _ = (&snapshot.Dir{Path: "dir", Increments: -1}).Write(nil) })
+	require.Panics(t, func() { _, _ = (&snapshot.Dir{Path: "dir", Increments: -1}).SaveCaptured(nil) })
 }
 
 // TestDirOpen opens files as whole snapshots.

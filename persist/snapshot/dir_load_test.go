@@ -20,10 +20,10 @@ func TestDirLoadGoesOn(t *testing.T) {
 	x := newPond().live()
 	wrong, bad := errors.New("a bad clock"), map[byte]bool{}
 	o := x.options(snapshot.None)
-	o.Also = []snapshot.Also{{
-		Name: "clock",
-		Save: func(dst []byte) []byte { return append(dst, byte(x.Tick())) },
-		Load: func(src []byte) error {
+	o.Extras = []snapshot.Extra{{
+		Name:   "clock",
+		Append: func(dst []byte) []byte { return append(dst, byte(x.Tick())) },
+		Read: func(src []byte) error {
 			if bad[src[0]] {
 				return wrong
 			}

@@ -2,7 +2,7 @@
 // as the first would have: with the same state, including the handles that are given later, after
 // each tick, on any number of workers.
 //
-//	err := snapshot.Save(file, w, snapshot.Options{Scheduler: s})
+//	err := snapshot.Write(file, w, snapshot.Options{Scheduler: s})
 //	…
 //	w, s := newWorld() // registers everything, as before
 //	err = snapshot.Load(file, w, snapshot.Options{Scheduler: s})

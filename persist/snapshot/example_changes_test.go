@@ -14,7 +14,7 @@ func exampleSaved[T any](name string, value T) []byte {
 	world.Register[T](w, name)
 	_, _ = world.NewBundle[struct{ V T }](w).Create(w, struct{ V T }{value})
 	var file bytes.Buffer
-	_ = snapshot.Save(&file, w, snapshot.Options{})
+	_ = snapshot.Write(&file, w, snapshot.Options{})
 	return file.Bytes()
 }
 
@@ -49,13 +49,6 @@ func ExampleDropped() {
 	// Output: [{Points:7}] <nil>
 }
 
-// A number becomes the nearest that there is.
-func ExampleNarrowed() {
-	file := exampleSaved("health", struct{ Points float64 }{7.9})
-	exampleLoad[exampleHealth](file, "health", snapshot.Narrowed("health", "Points"))
-	// Output: [{Points:7}] <nil>
-}
-
 // A function makes new values of old ones.
 func ExampleMigrated() {
 	type oldHealth struct{ Whole, Tenths int64 }
@@ -83,7 +76,7 @@ func ExamplePlanLoad() {
 func ExamplePlanFiles() {
 	old, now := exampleSaved("health", struct{ Points, Most int64 }{7, 9}), exampleSaved("health", exampleHealth{7})
 	plan, _ := snapshot.PlanFiles(bytes.NewReader(old), bytes.NewReader(now), snapshot.Options{})
-	for _, d := range plan.Refused() {
+	for _, d := range plan.Blocking() {
 		fmt.Println(d.Kind, d.Name, d.Field, d.Was)
 	}
 	// Output: component health Most int64
@@ -94,6 +87,6 @@ func ExamplePlan() {
 	file := exampleSaved("health", exampleHealth{7})
 	w := world.MustNew(world.Options{})
 	plan, _ := snapshot.PlanLoad(bytes.NewReader(file), w, snapshot.Options{})
-	fmt.Println(len(plan.Refused()), plan.Info.Entities)
+	fmt.Println(len(plan.Blocking()), plan.Info.Entities)
 	// Output: 1 1
 }

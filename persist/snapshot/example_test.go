@@ -31,13 +31,13 @@ func exampleWorld() (*world.World, *world.Bundle[exampleUnit], *scheduler.Schedu
 }
 
 // A world is saved between two ticks, and a new one goes on where it was.
-func ExampleSave() {
+func ExampleWrite() {
 	w, units, s := exampleWorld()
 	h, _ := units.Create(w, exampleUnit{exampleHealth{7}, exampleBag{[]string{"rope"}}})
 	w.Refresh()
 
 	var file bytes.Buffer
-	fmt.Println(snapshot.Save(&file, w, snapshot.Options{Scheduler: s}))
+	fmt.Println(snapshot.Write(&file, w, snapshot.Options{Scheduler: s}))
 
 	again, _, t := exampleWorld()
 	fmt.Println(snapshot.Load(&file, again, snapshot.Options{Scheduler: t}))
@@ -52,7 +52,7 @@ func ExampleSave() {
 func ExampleLoad() {
 	w, _, _ := exampleWorld()
 	var file bytes.Buffer
-	_ = snapshot.Save(&file, w, snapshot.Options{})
+	_ = snapshot.Write(&file, w, snapshot.Options{})
 
 	type exampleHealth struct{ Points int32 }
 	other := world.MustNew(world.Options{})
@@ -68,7 +68,7 @@ func ExampleInspect() {
 	_ = units.CreateN(w, 100, nil)
 	w.Refresh()
 	var file bytes.Buffer
-	_ = snapshot.Save(&file, w, snapshot.Options{})
+	_ = snapshot.Write(&file, w, snapshot.Options{})
 	info, err := snapshot.Inspect(bytes.NewReader(file.Bytes()))
 	fmt.Println(info.Tick, info.Entities, info.Options == w.Options(), err)
 	// Output: 1 100 true <nil>
@@ -78,7 +78,7 @@ func ExampleInspect() {
 func ExampleVerify() {
 	w, _, _ := exampleWorld()
 	var file bytes.Buffer
-	_ = snapshot.Save(&file, w, snapshot.Options{})
+	_ = snapshot.Write(&file, w, snapshot.Options{})
 	whole := file.Bytes()
 	_, err := snapshot.Verify(bytes.NewReader(whole))
 	fmt.Println(err)
@@ -139,7 +139,7 @@ func ExampleCaptured() {
 	w, units, _ := exampleWorld()
 	_ = units.CreateN(w, 3, nil)
 	captured, _ := snapshot.Capture(w, snapshot.Options{})
-	_, err := dir.Write(captured)
+	_, err := dir.SaveCaptured(captured)
 	captured.Release()
 	found, _ := dir.Newest()
 	fmt.Println(err, found.Info.Entities)

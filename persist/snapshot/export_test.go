@@ -6,7 +6,8 @@ import (
 	"errors"
 	"reflect"
 
-	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/state"
@@ -109,7 +110,7 @@ type (
 func (d *Dir) Use(f Files) { d.files = f }
 
 // Forge changes what a snapshot that is not compressed says of the form of its first component.
-func Forge(image []byte, forge func(parts []extend.Part) []extend.Part) []byte {
+func Forge(image []byte, forge func(parts []form.Part) []form.Part) []byte {
 	out := bytes.NewBuffer(bytes.Clone(image[:preamble]))
 	w, r := format.Writer{Out: out}, format.SourceOf(bytes.NewReader(image))
 	s, err := new(format.Section), r.Begin()
@@ -133,7 +134,7 @@ func Forge(image []byte, forge func(parts []extend.Part) []extend.Part) []byte {
 
 // Conversion returns what Load would do about a component of one type in a world with another, and
 // the form by which it reads the values.
-func Conversion(old, now reflect.Type, codecs *state.Codecs, changes ...Change) (p Plan, form extend.Form, err error) {
+func Conversion(old, now reflect.Type, codecs *state.Codecs, changes ...Change) (p Plan, form form.Form, err error) {
 	const it = "it"
 	saved, own := format.Named{Name: it, Of: old}, format.Named{Name: it, Of: now}
 	if err := errors.Join(findForm(&saved, codecs), findForm(&own, codecs)); err != nil {

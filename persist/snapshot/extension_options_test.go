@@ -48,7 +48,7 @@ func savedBay(t *testing.T) (image []byte, hs []handle.Handle) {
 	}
 	x.Refresh()
 	var saved bytes.Buffer
-	require.NoError(t, snapshot.Save(&saved, x.World, snapshot.Options{}))
+	require.NoError(t, snapshot.Write(&saved, x.World, snapshot.Options{}))
 	return saved.Bytes(), hs
 }
 
@@ -57,17 +57,17 @@ func savedBay(t *testing.T) (image []byte, hs []handle.Handle) {
 func TestExtensionOptions(t *testing.T) {
 	image, hs := savedBay(t)
 	for want, w := range map[string]*world.World{
-		`extension "in" (OnParentDeath destroy, OnChildDeath close, Places 0, PlacesMax 65536, Refusals 1024, StepsMax 16777216 → OnParentDeath orphan, OnChildDeath close`:                                          newBay(hierarchy.Options{OnParentDeath: hierarchy.Orphan}, names.Options{}).World,
-		`OnChildDeath swap, Places 0, PlacesMax 65536, Refusals 1024, StepsMax 16777216): decides what it does: make it with the options that it was saved with, or another under a new name, and say Dropped("in")`: newBay(hierarchy.Options{OnChildDeath: hierarchy.Swap}, names.Options{}).World,
+		`extension "in" (OnParentDeath destroy, OnChildDeath close, Places 0, PlacesMax 65536, ConflictsMax 1024, StepsMax 16777216 → OnParentDeath orphan, OnChildDeath close`:                                          newBay(hierarchy.Options{OnParentDeath: hierarchy.Orphan}, names.Options{}).World,
+		`OnChildDeath swap, Places 0, PlacesMax 65536, ConflictsMax 1024, StepsMax 16777216): decides what it does: make it with the options that it was saved with, or another under a new name, and say Dropped("in")`: newBay(hierarchy.Options{OnChildDeath: hierarchy.Swap}, names.Options{}).World,
 		`Places 4, PlacesMax 65536`: newBay(hierarchy.Options{Places: 4}, names.Options{}).World,
-		`extension "called" (names of string, LengthMax 256, Refusals 1024 → names of int64, LengthMax 256, Refusals 1024)`: func() *world.World {
+		`extension "called" (names of string, LengthMax 256, ConflictsMax 1024 → names of int64, LengthMax 256, ConflictsMax 1024)`: func() *world.World {
 			w := world.MustNew(world.Options{})
 			world.Register[Extra](w, "extra")
 			hierarchy.New(w, "in", hierarchy.Options{})
 			names.New[int64](w, "called", names.Options{})
 			return w
 		}(),
-		`extension "in" (OnParentDeath destroy, OnChildDeath close, Places 0, PlacesMax 65536, Refusals 1024, StepsMax 16777216 → names of string`: func() *world.World {
+		`extension "in" (OnParentDeath destroy, OnChildDeath close, Places 0, PlacesMax 65536, ConflictsMax 1024, StepsMax 16777216 → names of string`: func() *world.World {
 			w := world.MustNew(world.Options{})
 			world.Register[Extra](w, "extra")
 			names.New[string](w, "in", names.Options{})
@@ -77,7 +77,7 @@ func TestExtensionOptions(t *testing.T) {
 	} {
 		plan, err := snapshot.PlanLoad(bytes.NewReader(image), w, snapshot.Options{})
 		require.NoError(t, err)
-		require.Len(t, plan.Refused(), 1)
+		require.Len(t, plan.Blocking(), 1)
 		require.Contains(t, plan.String(), want)
 		err = snapshot.Load(bytes.NewReader(image), w, snapshot.Options{})
 		require.ErrorIs(t, err, snapshot.ErrOtherWorld)
@@ -85,7 +85,7 @@ func TestExtensionOptions(t *testing.T) {
 		require.NoError(t, w.Err(), "the world is as it was")
 		require.False(t, w.Alive(hs[0]))
 		var now bytes.Buffer
-		require.NoError(t, snapshot.Save(&now, w, snapshot.Options{}))
+		require.NoError(t, snapshot.Write(&now, w, snapshot.Options{}))
 		plan, err = snapshot.PlanFiles(bytes.NewReader(image), &now, snapshot.Options{})
 		require.NoError(t, err)
 		require.Contains(t, plan.String(), want)
@@ -98,12 +98,12 @@ func TestExtensionLimits(t *testing.T) {
 	image, hs := savedBay(t)
 	for _, change := range []func(r *hierarchy.Options, n *names.Options){
 		func(*hierarchy.Options, *names.Options) {},
-		func(r *hierarchy.Options, _ *names.Options) { r.Refusals = 2 },
+		func(r *hierarchy.Options, _ *names.Options) { r.ConflictsMax = 2 },
 		func(r *hierarchy.Options, _ *names.Options) { r.PlacesMax = 9 },
 		func(_ *hierarchy.Options, n *names.Options) { n.LengthMax = 4 },
-		func(_ *hierarchy.Options, n *names.Options) { n.Refusals = 1 },
+		func(_ *hierarchy.Options, n *names.Options) { n.ConflictsMax = 1 },
 		func(r *hierarchy.Options, n *names.Options) {
-			*r, *n = hierarchy.Options{PlacesMax: 1 << 20, Refusals: 5000}, names.Options{LengthMax: 1000, Refusals: 5000}
+			*r, *n = hierarchy.Options{PlacesMax: 1 << 20, ConflictsMax: 5000}, names.Options{LengthMax: 1000, ConflictsMax: 5000}
 		},
 	} {
 		var r hierarchy.Options
@@ -112,17 +112,17 @@ func TestExtensionLimits(t *testing.T) {
 		x := newBay(r, n)
 		plan, err := snapshot.PlanLoad(bytes.NewReader(image), x.World, snapshot.Options{})
 		require.NoError(t, err)
-		require.Empty(t, plan.Refused())
-		require.Equal(t, r.Refusals+r.PlacesMax+n.LengthMax+n.Refusals > 0, strings.Contains(plan.String(), "has other limits, which count from now on: what is beyond them stays"))
+		require.Empty(t, plan.Blocking())
+		require.Equal(t, r.ConflictsMax+r.PlacesMax+n.LengthMax+n.ConflictsMax > 0, strings.Contains(plan.String(), "has other limits, which count from now on: what is beyond them stays"))
 		require.NoError(t, snapshot.Load(bytes.NewReader(image), x.World, snapshot.Options{}))
 
 		read := x.in.Read(x.World)
-		require.Equal(t, 20, read.Places(hs[0]))
+		require.Equal(t, 20, len(read.Children(hs[0])))
 		require.Equal(t, hs[1], read.At(hs[0], 19))
 		named, ok := x.names.Lookup("a long name")
 		require.Equal(t, []any{hs[2], true}, []any{named, ok})
-		require.Len(t, read.Refused(), min(3, x.in.Options().Refusals))
-		require.Len(t, x.names.Refused(), min(3, x.names.Options().Refusals))
+		require.Len(t, read.Conflicts(), min(3, x.in.Options().ConflictsMax))
+		require.Len(t, x.names.Conflicts(), min(3, x.names.Options().ConflictsMax))
 
 		if n.LengthMax == 4 {
 			require.ErrorIs(t, x.names.Bind(x.World, hs[0], "as long a one"), names.ErrLength)
@@ -131,7 +131,7 @@ func TestExtensionLimits(t *testing.T) {
 			require.ErrorIs(t, x.in.SetPlaces(x.World, hs[2], 10), hierarchy.ErrPlace)
 		}
 		var again bytes.Buffer
-		require.NoError(t, snapshot.Save(&again, x.World, snapshot.Options{}))
+		require.NoError(t, snapshot.Write(&again, x.World, snapshot.Options{}))
 		y := newBay(r, n)
 		require.NoError(t, snapshot.Load(&again, y.World, snapshot.Options{}))
 		was, err := state.StateHash(x.World, nil)

@@ -139,7 +139,7 @@ func newSea(t testing.TB, o world.Options, workers int) *sea {
 	x.plain = world.NewBundle[Plain](w).PlaceBy(func(p Plain) int { return int(p.Small) % w.Shards() })
 	x.order = world.RegisterFunc(w, "order", x.obey)
 	x.kin = hierarchy.New(w, "kin", hierarchy.Options{})
-	x.refs = hierarchy.New(w, "refs", hierarchy.Options{OnParentDeath: hierarchy.Refuse})
+	x.refs = hierarchy.New(w, "refs", hierarchy.Options{OnParentDeath: hierarchy.SpareParent})
 	x.names = names.New[string](w, "names", names.Options{})
 	x.observe("all", world.OnCreate|world.OnDestroy)
 	x.observe("changes", world.OnAdd|world.OnRemove|world.OnSet, x.extra)
@@ -151,14 +151,14 @@ func newSea(t testing.TB, o world.Options, workers int) *sea {
 	w.Pin(x.tag)
 	x.options = snapshot.Options{
 		Codecs: codecs(), Scheduler: x.scheduler, Workers: workers, Compression: snapshot.None,
-		Also: []snapshot.Also{{
-			Name: "clock",
-			Save: func(dst []byte) []byte { return fmt.Append(dst, x.clock) },
-			Load: func(src []byte) error { _, err := fmt.Sscan(string(src), &x.clock); return err },
+		Extras: []snapshot.Extra{{
+			Name:   "clock",
+			Append: func(dst []byte) []byte { return fmt.Append(dst, x.clock) },
+			Read:   func(src []byte) error { _, err := fmt.Sscan(string(src), &x.clock); return err },
 		}},
 	}
 	x.hasher = state.NewHasher(w, x.options.Codecs)
-	x.hasher.Also("systems", x.scheduler.AppendState)
+	x.hasher.Add("systems", x.scheduler.AppendState)
 	return x
 }
 
@@ -244,7 +244,7 @@ func (x *sea) live(b *world.Build) func(*world.Context) {
 				case 2:
 					_ = world.Move(c, hs[i], int(p.Sum%3))
 				case 3:
-					_ = world.Flag(c, hs[i], world.Flags(1<<(p.Sum%8)))
+					_ = world.AddFlags(c, hs[i], world.Flags(1<<(p.Sum%8)))
 				case 4:
 					_ = x.tag.Add(c, hs[i], Tag{})
 				case 5:
@@ -360,9 +360,9 @@ func (x *sea) meddle(dice *rand.Rand, n int) {
 		case 1:
 			x.Destroy(h)
 		case 2:
-			_ = world.Flag(x.World, h, world.Flags(k))
+			_ = world.AddFlags(x.World, h, world.Flags(k))
 		case 3:
-			_ = world.Unflag(x.World, h, world.Flags(k))
+			_ = world.RemoveFlags(x.World, h, world.Flags(k))
 		case 4:
 			_ = x.extra.Add(x.World, h, Extra{int32(k)})
 		case 5:
@@ -393,7 +393,7 @@ func (x *sea) hash() state.Hash {
 func (x *sea) save() []byte {
 	x.t.Helper()
 	var b bytes.Buffer
-	require.NoError(x.t, snapshot.Save(&b, x.World, x.options))
+	require.NoError(x.t, snapshot.Write(&b, x.World, x.options))
 	asText(x.t, b.Bytes())
 	return b.Bytes()
 }

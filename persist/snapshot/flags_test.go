@@ -22,7 +22,7 @@ func TestLoadFlags(t *testing.T) {
 	for i, h := range hs {
 		if i%3 > 0 {
 			flags[h] = world.Flags(i%3) << 3
-			require.NoError(t, world.Flag(x, h, flags[h]))
+			require.NoError(t, world.AddFlags(x, h, flags[h]))
 		}
 	}
 	file := saved(t, x, snapshot.Options{})
@@ -54,7 +54,7 @@ func TestLoadFlags(t *testing.T) {
 	for i, h := range hs {
 		if i%2 == 0 {
 			flags[h] |= 1
-			require.NoError(t, world.Flag(y, h, 1))
+			require.NoError(t, world.AddFlags(y, h, 1))
 		}
 	}
 	y.Refresh()
@@ -67,7 +67,7 @@ func TestLoadFlags(t *testing.T) {
 	check()
 	for _, h := range hs {
 		delete(flags, h)
-		require.NoError(t, world.Unflag(y, h, ^world.Flags(0)))
+		require.NoError(t, world.RemoveFlags(y, h, ^world.Flags(0)))
 	}
 	y.Refresh()
 	check()
@@ -75,7 +75,7 @@ func TestLoadFlags(t *testing.T) {
 	require.NoError(t, err)
 	hs = append(hs, more...)
 	flags[more[19]] = 64
-	require.NoError(t, world.Flag(y, more[19], 64))
+	require.NoError(t, world.AddFlags(y, more[19], 64))
 	y.Refresh()
 	check()
 }

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	snaptext "github.com/atoll-sim/atoll/persist/snapshot/text"
 	"github.com/atoll-sim/atoll/persist/state"
@@ -38,7 +39,6 @@ func TestForgedNames(t *testing.T) {
 		world.Register[mixed](w, "it")
 		o := snapshot.Options{Codecs: codecs(), Changes: []snapshot.Change{
 			snapshot.Dropped("it", "A", "Label", "Items", "B"), snapshot.RenamedField("it", "Items.Name", "Items.X"), snapshot.RenamedField("it", "B", "C"),
-			snapshot.Narrowed("it", "A", "B"),
 		}}
 		_, planned := snapshot.PlanLoad(bytes.NewReader(image), w, o)
 		err := snapshot.Load(bytes.NewReader(image), w, o)
@@ -54,26 +54,26 @@ func TestForgedNames(t *testing.T) {
 		return err
 	}
 	image := saveOf(t, mixed{Label: "abc", Items: []thing{{"a", 1, 2}}, B: 3}, mixed{}, mixed{Items: []thing{}})
-	require.NoError(t, load(snapshot.Forge(image, func(parts []extend.Part) []extend.Part { return parts })))
-	for want, forge := range map[string]func(parts []extend.Part){
-		"is at byte 900, outside of its place":         func(parts []extend.Part) { parts[0].Fields[1].Offset = 900 },
-		"is at byte 4, outside of its place":           func(parts []extend.Part) { parts[0].Fields[2].Offset = 4 }, // it overlaps the one before
-		"is at byte 0, outside of its place":           func(parts []extend.Part) { parts[3].Fields[0].Offset = 0 },
-		"there are two fields snapshot_test.mixed.A.A": func(parts []extend.Part) { parts[0].Fields[1].Path = parts[0].Fields[0].Path },
-		"part 3 of a":                  func(parts []extend.Part) { parts[3].Offset = 1 },
-		"with 2147483646 bytes":        func(parts []extend.Part) { parts[0].Size = 1<<31 - 2 },
-		"is not in a part of its kind": func(parts []extend.Part) { parts[1].Fields[0].Type = "int8" },
-		"and 0 fields":                 func(parts []extend.Part) { parts[1].Fields = nil },
-		`no type is "wide"`:            func(parts []extend.Part) { parts[3].Fields[0].Type = "wide" },
+	require.NoError(t, load(snapshot.Forge(image, func(parts []form.Part) []form.Part { return parts })))
+	for want, forge := range map[string]func(parts []form.Part){
+		"is at byte 900, outside of its place":         func(parts []form.Part) { parts[0].Fields[1].Offset = 900 },
+		"is at byte 4, outside of its place":           func(parts []form.Part) { parts[0].Fields[2].Offset = 4 }, // it overlaps the one before
+		"is at byte 0, outside of its place":           func(parts []form.Part) { parts[3].Fields[0].Offset = 0 },
+		"there are two fields snapshot_test.mixed.A.A": func(parts []form.Part) { parts[0].Fields[1].Path = parts[0].Fields[0].Path },
+		"part 3 of a":                  func(parts []form.Part) { parts[3].Offset = 1 },
+		"with 2147483646 bytes":        func(parts []form.Part) { parts[0].Size = 1<<31 - 2 },
+		"is not in a part of its kind": func(parts []form.Part) { parts[1].Fields[0].Type = "int8" },
+		"and 0 fields":                 func(parts []form.Part) { parts[1].Fields = nil },
+		`no type is "wide"`:            func(parts []form.Part) { parts[3].Fields[0].Type = "wide" },
 	} {
-		err := load(snapshot.Forge(image, func(parts []extend.Part) []extend.Part { forge(parts); return parts }))
+		err := load(snapshot.Forge(image, func(parts []form.Part) []form.Part { forge(parts); return parts }))
 		require.ErrorIs(t, err, snapshot.ErrAltered, want)
 		require.ErrorContains(t, err, want)
 	}
 	dice := rand.New(rand.NewPCG(1, 2))
 	loaded := 0
 	for range 2500 / step(5) {
-		err := load(snapshot.Forge(image, func(parts []extend.Part) []extend.Part {
+		err := load(snapshot.Forge(image, func(parts []form.Part) []form.Part {
 			for range 1 + dice.IntN(3) {
 				i := dice.IntN(len(parts))
 				p := &parts[i]
@@ -104,12 +104,12 @@ func TestForgedNames(t *testing.T) {
 	}
 	require.NotZero(t, loaded)
 	for _, text := range forgedTypes {
-		_ = load(snapshot.Forge(image, func(parts []extend.Part) []extend.Part {
+		_ = load(snapshot.Forge(image, func(parts []form.Part) []form.Part {
 			parts[2].Fields[0].Type = text
 			return parts
 		}))
-		_ = load(snapshot.Forge(image, func(parts []extend.Part) []extend.Part {
-			parts[0].Fields = []extend.Field{{Path: "A.E", Type: text}}
+		_ = load(snapshot.Forge(image, func(parts []form.Part) []form.Part {
+			parts[0].Fields = []form.Field{{Path: "A.E", Type: text}}
 			return parts
 		}))
 	}

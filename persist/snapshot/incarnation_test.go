@@ -73,7 +73,7 @@ func (b *book) check(x *mortal) {
 
 func (x *mortal) save(t *testing.T) []byte {
 	var b bytes.Buffer
-	require.NoError(t, snapshot.Save(&b, x.World, snapshot.Options{Compression: snapshot.None}))
+	require.NoError(t, snapshot.Write(&b, x.World, snapshot.Options{Compression: snapshot.None}))
 	return b.Bytes()
 }
 

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/atoll-sim/atoll/ext/reference"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
@@ -357,9 +359,9 @@ func (i *insertion) copy() (err error) {
 
 // copyColumn copies a component of the piece.
 func (i *insertion) copyColumn(g *group, component int, to mem.Cells) (err error) {
-	var form extend.Form
+	var codec form.Form
 	if !i.other.Copied(component) {
-		if form, err = extend.FormOf(i.o.Codecs, to.Type, true); err != nil {
+		if codec, err = (*form.Codecs)(i.o.Codecs).Form(to.Type, true); err != nil {
 			return err
 		}
 	}
@@ -367,11 +369,11 @@ func (i *insertion) copyColumn(g *group, component int, to mem.Cells) (err error
 	var bytes []byte
 	for _, r := range g.runs {
 		column, n := slices.Index(r.chunk.Table().Components(), component), r.to-r.from
-		if form == nil {
+		if codec == nil {
 			r.chunk.CopyValues(column, to, at, r.from, n)
 		} else {
-			bytes = form.AppendAll(bytes[:0], r.chunk.Cells(column).Slice(r.from, n))
-			if _, err := form.ReadAll(bytes, to.Slice(at, n)); err != nil {
+			bytes = codec.AppendAll(bytes[:0], r.chunk.Cells(column).Slice(r.from, n))
+			if _, err := codec.ReadAll(bytes, to.Slice(at, n)); err != nil {
 				return err
 			}
 		}

@@ -22,11 +22,11 @@ type narrow struct {
 	kin *hierarchy.Relation
 }
 
-func newNarrow(t testing.TB, o world.Options, tree hierarchy.TreeOptions) *narrow {
+func newNarrow(t testing.TB, o world.Options, tree hierarchy.Memory) *narrow {
 	w := world.MustNew(o)
 	world.Register[Link](w, "link")
 	world.Register[serial](w, "serial")
-	return &narrow{w, t, hierarchy.New(w, "kin", hierarchy.Options{Tree: tree})}
+	return &narrow{w, t, hierarchy.New(w, "kin", hierarchy.Options{Memory: tree})}
 }
 
 // family creates a parent with children in all shards, who have the handle of the one before.
@@ -85,7 +85,7 @@ func (x *narrow) mustInsert(piece *narrow, family []handle.Handle, o snapshot.In
 // TestInsertChunks inserts into a world that has as many chunks left as are needed, and one fewer.
 func TestInsertChunks(t *testing.T) {
 	rows := world.Options{Shards: 2, ChunkRowsFirst: 2, ChunkRowsFactor: 1, ChunkRowsMax: 2}
-	piece, x := newNarrow(t, world.Options{Shards: 2}, hierarchy.TreeOptions{}), newNarrow(t, rows, hierarchy.TreeOptions{})
+	piece, x := newNarrow(t, world.Options{Shards: 2}, hierarchy.Memory{}), newNarrow(t, rows, hierarchy.Memory{})
 	all := piece.family(7) // each shard has 4
 	create(x.World, Link{})
 	x.leaveChunks(2) // and a row in the shard that was given one
@@ -109,7 +109,7 @@ func (x *narrow) leaveChunks(n int) {
 // such that were never used, and such that were given back.
 func TestInsertFull(t *testing.T) {
 	o := world.Options{Shards: 3, IndexMax: 15, VersionMax: 2}
-	piece, x := newNarrow(t, world.Options{Shards: 1}, hierarchy.TreeOptions{}), newNarrow(t, o, hierarchy.TreeOptions{})
+	piece, x := newNarrow(t, world.Options{Shards: 1}, hierarchy.Memory{}), newNarrow(t, o, hierarchy.Memory{})
 	all := piece.family(8)
 	on1 := snapshot.InsertOptions{Shard: 1}
 	x.mustInsert(piece, all, on1)
@@ -131,8 +131,8 @@ func TestInsertFull(t *testing.T) {
 // TestInsertShards inserts pieces of fewer and more shards than the world has.
 func TestInsertShards(t *testing.T) {
 	for _, shards := range [][2]int{{1, 3}, {3, 1}, {5, 2}, {2, 5}} {
-		piece := newNarrow(t, world.Options{Shards: shards[0]}, hierarchy.TreeOptions{})
-		x := newNarrow(t, world.Options{Shards: shards[1]}, hierarchy.TreeOptions{})
+		piece := newNarrow(t, world.Options{Shards: shards[0]}, hierarchy.Memory{})
+		x := newNarrow(t, world.Options{Shards: shards[1]}, hierarchy.Memory{})
 		all := piece.family(13)
 		for i := range shards[1] {
 			x.mustInsert(piece, all, snapshot.InsertOptions{Shard: i})
@@ -143,8 +143,8 @@ func TestInsertShards(t *testing.T) {
 
 // TestInsertLimit refuses lists that have more words than a tree can have.
 func TestInsertLimit(t *testing.T) {
-	large := hierarchy.TreeOptions{Buckets: []int{1, hierarchy.WordsMax/2 + 1}}
-	piece, x := newNarrow(t, world.Options{}, hierarchy.TreeOptions{}), newNarrow(t, world.Options{}, large)
+	large := hierarchy.Memory{Buckets: []int{1, hierarchy.WordsMax/2 + 1}}
+	piece, x := newNarrow(t, world.Options{}, hierarchy.Memory{}), newNarrow(t, world.Options{}, large)
 	all := piece.family(2)
 	pair := piece.family(1)
 	piece.family(2)
@@ -156,8 +156,8 @@ func TestInsertLimit(t *testing.T) {
 
 // TestInsertManualGrowth makes room in a relation that makes none by itself, and goes on not to.
 func TestInsertManualGrowth(t *testing.T) {
-	manual := hierarchy.TreeOptions{ManualGrowth: true, Buckets: []int{4, 16}}
-	piece, x := newNarrow(t, world.Options{}, hierarchy.TreeOptions{}), newNarrow(t, world.Options{}, manual)
+	manual := hierarchy.Memory{ManualGrowth: true, Buckets: []int{4, 16}}
+	piece, x := newNarrow(t, world.Options{}, hierarchy.Memory{}), newNarrow(t, world.Options{}, manual)
 	a, b := create(x.World, Link{}), create(x.World, Link{})
 	require.ErrorIs(t, x.kin.AddChild(x.World, a, b), hierarchy.ErrRoom)
 	all := piece.family(40)
@@ -181,7 +181,7 @@ func TestInsertManualGrowth(t *testing.T) {
 func TestInsertIncarnation(t *testing.T) {
 	o := world.Options{Shards: 2, VersionsEach: 4, VersionMax: 40, IndexMax: 20}
 	for _, numbers := range [][2]uint32{{1, 3}, {3, 1}, {5, 5}} {
-		piece, x := newNarrow(t, o, hierarchy.TreeOptions{}), newNarrow(t, o, hierarchy.TreeOptions{})
+		piece, x := newNarrow(t, o, hierarchy.Memory{}), newNarrow(t, o, hierarchy.Memory{})
 		create(x.World, Link{}) // a slot of the first incarnation
 		piece.family(6)
 		piece.Clear()
@@ -220,7 +220,7 @@ func TestRefusedRows(t *testing.T) {
 		Link
 		serial
 	}
-	x := newNarrow(t, world.Options{Shards: 2}, hierarchy.TreeOptions{})
+	x := newNarrow(t, world.Options{Shards: 2}, hierarchy.Memory{})
 	freights := world.NewBundle[freight](x.World)
 	h := create(x.World, Link{})
 	port, err := x.OpenPort()

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
@@ -21,12 +23,12 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Load restores what Save wrote into a new world. New means: everything is registered, hooks and
+// Load restores what Write wrote into a new world. New means: everything is registered, hooks and
 // extensions are made, systems are added, and nothing was given, sent or ticked. Everything in the
 // snapshot must be registered under the same name, and its values are read by the names of their
 // fields. Options.Changes declare exceptions, and PlanLoad lists them beforehand. What the snapshot
 // lacks stays as it is. Relations and names must have the options that they were saved with, except
-// the limits Refusals, PlacesMax and LengthMax: lists and names beyond them stay. If the world has
+// the limits ConflictsMax, PlacesMax and LengthMax: lists and names beyond them stay. If the world has
 // the same options and registrations in the same order, with the same types, Load compares its hash
 // with that of the saved one.
 //
@@ -34,14 +36,14 @@ import (
 // since its last refresh.
 //
 // Load does not read beyond the end of the snapshot. It returns errors of this package,
-// state.ErrNoCodec, world.ErrClosed, and errors of src and of Options.Also. After an error the
-// world is new again, so that another snapshot can be loaded into it; but what Options.Also has
-// loaded by then stays loaded. After a panic of a codec or an Also the world is broken and says so.
+// state.ErrNoCodec, world.ErrClosed, and errors of src and of Options.Extras. After an error the
+// world is new again, so that another snapshot can be loaded into it; but what Options.Extras have
+// read by then stays. After a panic of a codec or an Extra the world is broken and says so.
 func Load(src io.Reader, w *world.World, o Options) error {
 	return load(format.SourceOf(src), nil, w, "snapshot.Load", o)
 }
 
-// Load loads what was captured into a new world, a fork. It has the effect of Save and the function
+// Load loads what was captured into a new world, a fork. It has the effect of Write and the function
 // Load, but writes nothing. Components are copied on o.Workers goroutines as frames copy them, by
 // world.Component.CloneBy if they have one. Components without it, of which a plain copy would
 // share something, are encoded and decoded. The fork shares nothing with the captured world, nor
@@ -76,7 +78,7 @@ func PlanLoad(src io.Reader, w *world.World, o Options) (Plan, error) {
 
 // PlanFiles is PlanLoad with a snapshot instead of a world: of that world, or of another of the
 // same program. It cannot check what only a world or its Options have: kinds of requests, whether a
-// Change.Migrated fits, and whether Load gets an Also or a Scheduler that the new snapshot lacks,
+// Change.Migrated fits, and whether Load gets an Extra or a Scheduler that the new snapshot lacks,
 // as package durable does. Of the Options it uses Changes and OtherOptions.
 func PlanFiles(old, now io.Reader, o Options) (p Plan, err error) {
 	o.validate("PlanFiles")
@@ -200,7 +202,7 @@ func (l *loading) parts() error {
 		last = at
 		counts[s.Kind]++
 		if err := inOrder(l.part, l.c.End); err != nil {
-			return l.within(s, err)
+			return format.Within(s, err)
 		}
 		if err := l.next(); err != nil {
 			return err
@@ -211,7 +213,7 @@ func (l *loading) parts() error {
 	}
 	for kind, n := range map[byte]int{
 		format.MailSection: l.w.Shards() + 1, format.ResourceSection: len(l.names.Resources), format.ExtensionSection: len(l.names.Extensions),
-		format.SchedulerSection: extend.FlagsOf(l.names.Scheduler), format.AlsoSection: len(l.names.Also),
+		format.SchedulerSection: extend.FlagsOf(l.names.Scheduler), format.ExtraSection: len(l.names.Extras),
 	} {
 		if counts[kind] != n {
 			return format.Altered("it has %d sections of kind %q, want %d", counts[kind], kind, n)
@@ -355,7 +357,7 @@ func (l *loading) pass(c *extend.Cursor, n *format.Named, values int) {
 }
 
 // values reads values by a method of their form. After an error it reads nothing.
-func (l *loading) values(c *extend.Cursor, form extend.Form, read func([]byte, mem.Cells) ([]byte, error), values mem.Cells) {
+func (l *loading) values(c *extend.Cursor, form form.Form, read func([]byte, mem.Cells) ([]byte, error), values mem.Cells) {
 	if c.Err != nil {
 		return
 	}
@@ -364,16 +366,6 @@ func (l *loading) values(c *extend.Cursor, form extend.Form, read func([]byte, m
 		defer l.codecs.Unlock()
 	}
 	c.Rest, c.Err = read(c.Rest, values)
-}
-
-// within adds the section to an error.
-func (l *loading) within(s *format.Section, err error) error {
-	for _, own := range []error{ErrAltered, ErrOtherWorld, ErrTooLarge} {
-		if errors.Is(err, own) {
-			return fmt.Errorf("%w (%v)", err, s)
-		}
-	}
-	return format.Altered("%v: %w", s, err)
 }
 
 // What follows loads what is not in the rows.
@@ -386,7 +378,7 @@ func (l *loading) world() error {
 	}
 	x := format.ReadState(&l.c)
 	if err := l.c.End(); err != nil {
-		return l.within(s, err)
+		return format.Within(s, err)
 	}
 	own := l.v.State()
 	if len(x.Hooks) != len(l.names.Hooks) || x.Tick != l.head.Tick {
@@ -403,7 +395,7 @@ func (l *loading) world() error {
 	})...)
 	slices.Sort(x.Pinned)
 	if err := inOrder(func() error { return l.c.Err }, func() error { return l.into.World(x) }); err != nil {
-		return l.within(s, err)
+		return format.Within(s, err)
 	}
 	return nil
 }
@@ -411,7 +403,7 @@ func (l *loading) world() error {
 // part loads a section that follows the rows.
 func (l *loading) part() error {
 	c, s := &l.c, &l.s
-	names := map[byte][]format.Named{format.ResourceSection: l.names.Resources, format.ExtensionSection: l.names.Extensions, format.AlsoSection: l.names.Also}
+	names := map[byte][]format.Named{format.ResourceSection: l.names.Resources, format.ExtensionSection: l.names.Extensions, format.ExtraSection: l.names.Extras}
 	list, listed := names[s.Kind]
 	if listed && s.Number >= len(list) {
 		return extend.ErrBody
@@ -429,11 +421,11 @@ func (l *loading) part() error {
 	case format.SchedulerSection:
 		body := body()
 		l.later("state of", "scheduler", func() error { return l.loadSystems(body) })
-	case format.AlsoSection:
+	case format.ExtraSection:
 		if body, n := body(), list[s.Number]; n.At >= 0 {
 			l.also = append(l.also, func() error {
-				if err := l.o.Also[n.At].Load(body); err != nil {
-					return fmt.Errorf("snapshot: also %q: %w", n.Name, err)
+				if err := l.o.Extras[n.At].Read(body); err != nil {
+					return fmt.Errorf("snapshot: Extra %q: %w", n.Name, err)
 				}
 				return nil
 			})
@@ -547,7 +539,7 @@ func (l *loading) loadSystems(state []byte) error {
 	return l.o.Scheduler.LoadState(state)
 }
 
-func init() { extend.ReadAlso = readAlso }
+func init() { extend.ReadExtra = readExtra }
 
 // Info is the head of a snapshot.
 type Info struct {
@@ -597,19 +589,19 @@ func Verify(src io.Reader) (Info, error) {
 	return Info(x.Info), err
 }
 
-// readAlso is extend.ReadAlso.
-func readAlso(src io.Reader, name string) ([]byte, error) {
+// readExtra is extend.ReadExtra.
+func readExtra(src io.Reader, name string) ([]byte, error) {
 	r := format.SourceOf(src)
 	_, names, err := format.ReadHead(r)
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(names.Also, func(n format.Named) bool { return n.Name == name })
+	at := slices.IndexFunc(names.Extras, func(n format.Named) bool { return n.Name == name })
 	for s := (format.Section{}); at >= 0 && s.Kind != format.EndSection; {
 		if err := r.Next(&s); err != nil {
 			return nil, err
 		}
-		if s.Kind == format.AlsoSection && s.Number == at {
+		if s.Kind == format.ExtraSection && s.Number == at {
 			return s.Unpack(new([]byte))
 		}
 	}

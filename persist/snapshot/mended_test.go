@@ -44,7 +44,7 @@ func bowl(o world.Options) (*world.World, *world.Bundle[Small]) {
 func saved(t testing.TB, w *world.World, o snapshot.Options) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, snapshot.Save(&b, w, o))
+	require.NoError(t, snapshot.Write(&b, w, o))
 	return b.Bytes()
 }
 
@@ -141,7 +141,7 @@ func TestBytesMaxOfLists(t *testing.T) {
 		return append(binary.LittleEndian.AppendUint64(b, 1<<20), make([]byte, 24<<20)...)
 	}
 	err := snapshot.Load(bytes.NewReader(snapshot.Exchange(image, 'X', many)), mk(), snapshot.Options{})
-	require.ErrorContains(t, err, "1048576 refusals, more than 1024")
+	require.ErrorContains(t, err, "1048576 conflicts, more than 1024")
 }
 
 // TestWithinInit refuses to show entities that are not alive yet.
@@ -158,7 +158,7 @@ func TestWithinInit(t *testing.T) {
 		view, err := w.NewView()
 		require.NoError(t, err)
 		calls := []func(){
-			func() { _ = snapshot.Save(io.Discard, w, snapshot.Options{}) },
+			func() { _ = snapshot.Write(io.Discard, w, snapshot.Options{}) },
 			func() { _, _ = snapshot.Capture(w, snapshot.Options{}) },
 			func() { _, _ = view.Now() },
 		}
@@ -243,10 +243,10 @@ func TestGoexit(t *testing.T) {
 				require.NoError(t, x.Err())
 			}
 			x, o := mk(9, workers, 10) // of a hash, and then of a section
-			require.ErrorContains(t, snapshot.Save(io.Discard, x, o), "runtime.Goexit")
+			require.ErrorContains(t, snapshot.Write(io.Discard, x, o), "runtime.Goexit")
 			for _, end := range []func(){runtime.Goexit, func() { panic("ends") }} {
 				x, o = mk(9, workers, 0)
-				apart(func() { _ = snapshot.Save(&ends{left: 4, end: end}, x, o) })
+				apart(func() { _ = snapshot.Write(&ends{left: 4, end: end}, x, o) })
 				x, o = mk(0, workers, 0)
 				apart(func() { _ = snapshot.Load(&ends{left: 20, from: bytes.NewReader(image), end: end}, x, o) })
 				require.ErrorIs(t, x.Err(), world.ErrBroken)
@@ -344,7 +344,7 @@ func TestSchedulerOfAnotherWorld(t *testing.T) {
 	other, _ := crew("move")
 	const want = "Options.Scheduler of another world"
 	for _, call := range []func(){
-		func() { _ = snapshot.Save(io.Discard, other, snapshot.Options{Scheduler: s}) },
+		func() { _ = snapshot.Write(io.Discard, other, snapshot.Options{Scheduler: s}) },
 		func() { _ = snapshot.Load(bytes.NewReader(image), other, snapshot.Options{Scheduler: s}) },
 	} {
 		func() {
@@ -358,10 +358,10 @@ func TestSchedulerOfAnotherWorld(t *testing.T) {
 // TestRoomOfRelations gives a relation the room that it had: the loaded world refuses what the
 // saved one refuses, and is saved as the same bytes when both have done the same.
 func TestRoomOfRelations(t *testing.T) {
-	for _, tree := range []hierarchy.TreeOptions{{}, {ManualGrowth: true, Reserve: hierarchy.Room{Entities: 1000, Parents: 15, Buckets: []int{30, 10, 10}}}} {
+	for _, tree := range []hierarchy.Memory{{}, {ManualGrowth: true, Reserve: hierarchy.Room{Entities: 1000, Parents: 15, Buckets: []int{30, 10, 10}}}} {
 		mk := func() (*world.World, *hierarchy.Relation, *world.Bundle[Small]) {
 			w, b := bowl(world.Options{})
-			return w, hierarchy.New(w, "kin", hierarchy.Options{Tree: tree}), b
+			return w, hierarchy.New(w, "kin", hierarchy.Options{Memory: tree}), b
 		}
 		w, kin, b := mk()
 		hs, err := b.AppendN(nil, w, 200, nil)

@@ -16,7 +16,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Options say what belongs to a snapshot besides the world. Pass the same to Save and Load. The
+// Options say what belongs to a snapshot besides the world. Pass the same to Write and Load. The
 // zero value is for a world without codecs and scheduler.
 type Options struct {
 	// Codecs are those of the types that have one. Their functions are called by one goroutine
@@ -25,9 +25,9 @@ type Options struct {
 	// Scheduler, if not nil, is that of the world. It is saved, too: which systems are enabled, and
 	// on which shards.
 	Scheduler *scheduler.Scheduler
-	// Also is state outside the world.
-	Also []Also
-	// Compression is how Save compresses. Load detects it.
+	// Extras are state outside the world.
+	Extras []Extra
+	// Compression is how Write compresses. Load detects it.
 	Compression Compression
 	// Workers is the number of goroutines that encode and decode. Default: GOMAXPROCS. It does not
 	// change the bytes.
@@ -45,16 +45,16 @@ type Options struct {
 	BytesMax int64
 }
 
-// Also is state outside the world, under a name: what a game keeps outside of components and
+// Extra is state outside the world, under a name: what a game keeps outside of components and
 // resources.
-type Also struct {
+type Extra struct {
 	Name string
-	// Save appends the state to dst. The same state must give the same bytes.
-	Save func(dst []byte) []byte
-	// Load restores the state that Save wrote. It must not keep src.
-	Load func(src []byte) error
-	// Optional is for Save. It lets a Load whose Options have no Also of this name leave the state
-	// out. Without it such a Load refuses the snapshot.
+	// Append appends the state to dst. The same state must give the same bytes.
+	Append func(dst []byte) []byte
+	// Read restores the state that Append wrote. It must not keep src.
+	Read func(src []byte) error
+	// Optional lets a Load whose Options have no Extra of this name leave the state out. Without
+	// it such a Load refuses the snapshot. It counts when the snapshot is written.
 	Optional bool
 }
 
@@ -80,9 +80,9 @@ func (o *Options) validate(call string) {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	known := map[string]bool{}
-	for _, x := range o.Also {
-		if x.Name == "" || known[x.Name] || x.Save == nil || x.Load == nil {
-			panic(fmt.Sprintf("snapshot: %s with an Also named %q; each needs a name that no other has, and both functions", call, x.Name))
+	for _, x := range o.Extras {
+		if x.Name == "" || known[x.Name] || x.Append == nil || x.Read == nil {
+			panic(fmt.Sprintf("snapshot: %s with an Extra named %q; each needs a name that no other has, and both functions", call, x.Name))
 		}
 		known[x.Name] = true
 	}
@@ -114,7 +114,7 @@ type Change struct {
 	is schema.Change
 }
 
-// Renamed says that a component, message, resource, function, extension, hook, system or Also has
+// Renamed says that a component, message, resource, function, extension, hook, system or Extra has
 // another name now. It applies to each of them that has the old name in the snapshot and the new
 // one in the world. A type that a state.Codec writes, such as "game.Item", can be renamed as well.
 // Renamed does nothing if the world still has the old name and lacks the new one, or if the
@@ -138,14 +138,6 @@ func RenamedField(of, old, now string) Change {
 // old values, too, use Migrated to say which type they have.
 func Dropped(name string, fields ...string) Change {
 	return Change{schema.Change{Kind: schema.Dropped, In: name, Fields: fields}}
-}
-
-// Narrowed says that fields now have a type that does not hold each value of the old one. Integers
-// and floats become the nearest value of the new type, and complex128 the nearest complex64. Floats
-// that become integers lose their fraction, and NaN becomes 0. Arrays lose the
-// elements at their end.
-func Narrowed(of string, fields ...string) Change {
-	return Change{schema.Change{Kind: schema.Narrowed, In: of, Fields: fields}}
 }
 
 // Migrated converts values of a component, message, resource or function's argument to type New by
@@ -181,9 +173,10 @@ type Difference struct {
 	Kind, Name, Field string
 	// Was and Is are types, or numbers of options; empty if there is none.
 	Was, Is string
-	// Text says what Load does. If Load refuses, it says why, and which Change to declare.
-	Text    string
-	Refused bool
+	// Text says what Load does. If the difference blocks the load, it says why, and which Change to
+	// declare.
+	Text   string
+	Blocks bool
 }
 
 // String returns the difference as a line.
@@ -204,11 +197,11 @@ func (d Difference) String() string {
 	return text + ": " + d.Text
 }
 
-// Refused returns the differences for which Load returns ErrOtherWorld.
-func (p Plan) Refused() (list []Difference) {
+// Blocking returns the differences for which Load returns ErrOtherWorld.
+func (p Plan) Blocking() (list []Difference) {
 	return slices.Collect(func(yield func(Difference) bool) {
 		for _, d := range p.Differences {
-			if d.Refused && !yield(d) {
+			if d.Blocks && !yield(d) {
 				return
 			}
 		}
@@ -220,18 +213,18 @@ func (p Plan) String() string {
 	var b strings.Builder
 	for _, d := range p.Differences {
 		does := "loads  "
-		if d.Refused {
+		if d.Blocks {
 			does = "refuses"
 		}
 		_, _ = fmt.Fprintf(&b, "%s  %s\n", does, d)
 	}
-	_, _ = fmt.Fprintf(&b, "%d differences, %d refused\n", len(p.Differences), len(p.Refused()))
+	_, _ = fmt.Fprintf(&b, "%d differences, %d refused\n", len(p.Differences), len(p.Blocking()))
 	return b.String()
 }
 
 // err returns the error of Load.
 func (p Plan) err() error {
-	switch all := p.Refused(); len(all) {
+	switch all := p.Blocking(); len(all) {
 	case 0:
 		return nil
 	case 1:
@@ -257,7 +250,7 @@ var (
 	ErrBase = format.ErrBase
 	// ErrTruncated is returned for a snapshot that ends too soon.
 	ErrTruncated = format.ErrTruncated
-	// ErrAltered is returned for a snapshot whose bytes are not those that Save wrote, or that
+	// ErrAltered is returned for a snapshot whose bytes are not those that Write wrote, or that
 	// has contents that no world can have.
 	ErrAltered = format.ErrAltered
 	// ErrOtherWorld is returned if the world lacks something that the snapshot has, or has it
@@ -267,7 +260,7 @@ var (
 	// something.
 	ErrNotNew = errors.New("snapshot: the world is not new")
 	// ErrTooLarge is returned for a snapshot that would take more memory than Options.BytesMax,
-	// and by Save for a part of more than a gigabyte.
+	// and by Write for a part of more than a gigabyte.
 	ErrTooLarge = format.ErrTooLarge
 	// ErrDiffers is returned if the loaded state has another hash than the saved one, for example
 	// because a codec read another value than was written.

@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/state"
@@ -24,7 +25,7 @@ type plannedType struct {
 	reflect.Type
 	values any // a slice
 	image  []byte
-	read   func(form extend.Form, image []byte, n int) (any, error)
+	read   func(form form.Form, image []byte, n int) (any, error)
 }
 
 func planned[T any](t *testing.T, dice *rand.Rand) plannedType {
@@ -34,9 +35,9 @@ func planned[T any](t *testing.T, dice *rand.Rand) plannedType {
 			fill(reflect.ValueOf(&values[i]).Elem(), dice)
 		}
 	}
-	f, err := extend.FormOf(new(state.Codecs), reflect.TypeFor[T](), true)
+	f, err := (*form.Codecs)(new(state.Codecs)).Form(reflect.TypeFor[T](), true)
 	require.NoError(t, err)
-	return plannedType{reflect.TypeFor[T](), values, f.AppendAll(nil, mem.CellsOf(values)), func(form extend.Form, image []byte, n int) (any, error) {
+	return plannedType{reflect.TypeFor[T](), values, f.AppendAll(nil, mem.CellsOf(values)), func(form form.Form, image []byte, n int) (any, error) {
 		read := make([]T, n)
 		rest, err := form.ReadAll(image, mem.CellsOf(read))
 		if err == nil && len(rest) > 0 {
@@ -197,7 +198,7 @@ func TestPlans(t *testing.T) {
 			about := fmt.Sprintf("%v → %v", old, now)
 			plan, form, err := snapshot.Conversion(old.Type, now.Type, new(state.Codecs))
 			require.NoError(t, err, about)
-			if len(plan.Refused()) == 0 {
+			if len(plan.Blocking()) == 0 {
 				read, err := now.read(form, old.image, 4)
 				require.NoError(t, err, "%s\n%v", about, plan)
 				want := reflect.MakeSlice(reflect.TypeOf(now.values), 4, 4)
@@ -209,12 +210,12 @@ func TestPlans(t *testing.T) {
 				continue
 			}
 			var changes []snapshot.Change
-			for _, d := range plan.Refused() {
+			for _, d := range plan.Blocking() {
 				changes = append(changes, snapshot.Dropped("it", d.Field))
 			}
 			plan, form, err = snapshot.Conversion(old.Type, now.Type, new(state.Codecs), changes...)
 			require.NoError(t, err, about)
-			require.Empty(t, plan.Refused(), about)
+			require.Empty(t, plan.Blocking(), about)
 			_, err = now.read(form, old.image, 4)
 			require.NoError(t, err, "%s\n%v", about, plan)
 			dropped++

@@ -55,7 +55,7 @@ var steps = []func(l *lake){
 	},
 	func(l *lake) { l.o.Scheduler = newScheduler(l.World, "row", "sail") },
 	func(l *lake) {
-		l.o.Also = []snapshot.Also{{Name: "moon", Save: func(dst []byte) []byte { return append(dst, 7) }, Load: func([]byte) error { return nil }}}
+		l.o.Extras = []snapshot.Extra{{Name: "moon", Append: func(dst []byte) []byte { return append(dst, 7) }, Read: func([]byte) error { return nil }}}
 	},
 }
 
@@ -90,7 +90,7 @@ func TestOtherWorld(t *testing.T) {
 	h, err := one.boats.Create(one.World, Boat{Fish: Fish{"cod"}})
 	require.NoError(t, err)
 	var image bytes.Buffer
-	require.NoError(t, snapshot.Save(&image, one.World, one.o))
+	require.NoError(t, snapshot.Write(&image, one.World, one.o))
 	type Depth struct {
 		Metres float32
 		Salty  bool
@@ -98,7 +98,7 @@ func TestOtherWorld(t *testing.T) {
 	type Fish struct{ Age int8 }
 	for want, x := range map[string]*lake{
 		`component "depth": is not in this world`: newLake(world.Options{}, steps[2:5]...),
-		`component "depth", field Metres (float64 → float32): does not hold each of its values: say Narrowed("depth", "Metres")`:      newLake(world.Options{}, other(0, func(l *lake) { world.Register[Depth](l.World, "depth") })[:1]...),
+		`component "depth", field Metres (float64 → float32): does not hold each of its values: say Dropped("depth", "Metres")`:       newLake(world.Options{}, other(0, func(l *lake) { world.Register[Depth](l.World, "depth") })[:1]...),
 		`component "fish", field Name (string): is not in this world: say Dropped("fish", "Name") or RenamedField("fish", "Name", …)`: newLake(world.Options{}, steps[0], func(l *lake) { world.Register[Fish](l.World, "fish") }),
 		`message "wave": is not in this world: say Renamed("wave", …) or Dropped("wave"), or register it`:                             newLake(world.Options{}, other(2, nil)...),
 		`resource "sky": is not in this world: say Renamed("sky", …) or Dropped("sky"), or register it`:                               newLake(world.Options{}, other(3, nil)...),
@@ -125,11 +125,11 @@ func TestOtherWorld(t *testing.T) {
 	}
 
 	x := newLake(world.Options{}, other(8, func(l *lake) {
-		l.o.Also = []snapshot.Also{{Name: "moon", Save: func(dst []byte) []byte { return dst }, Load: func([]byte) error { return errFull }}}
+		l.o.Extras = []snapshot.Extra{{Name: "moon", Append: func(dst []byte) []byte { return dst }, Read: func([]byte) error { return errFull }}}
 	})...)
 	err = snapshot.Load(bytes.NewReader(image.Bytes()), x.World, x.o)
 	require.ErrorIs(t, err, errFull)
-	require.ErrorContains(t, err, `also "moon"`)
+	require.ErrorContains(t, err, `Extra "moon"`)
 
 	x = newLake(world.Options{Seed: 1, KeepOrder: true, ChunkRowsFirst: 2}, steps...)
 	x.o.OtherOptions = true
@@ -145,7 +145,7 @@ func TestOtherOrder(t *testing.T) {
 	require.NoError(t, err)
 	one.Refresh()
 	var image bytes.Buffer
-	require.NoError(t, snapshot.Save(&image, one.World, one.o))
+	require.NoError(t, snapshot.Write(&image, one.World, one.o))
 	x := newLake(world.Options{},
 		func(l *lake) { hierarchy.New(l.World, "new", hierarchy.Options{}) }, steps[4], func(l *lake) { world.Register[Wave](l.World, "new") },
 		steps[3], steps[2], steps[1], steps[0], steps[5], steps[6], steps[7], steps[8])
@@ -168,7 +168,7 @@ func TestShards(t *testing.T) {
 		_, err := one.boats.Create(one.World, Boat{})
 		require.NoError(t, err)
 		var image bytes.Buffer
-		require.NoError(t, snapshot.Save(&image, one.World, one.o))
+		require.NoError(t, snapshot.Write(&image, one.World, one.o))
 		require.NoError(t, snapshot.Load(&image, x.World, x.o))
 		for range 5000 {
 			a, err := one.boats.Create(one.World, Boat{})
@@ -184,7 +184,7 @@ func TestShards(t *testing.T) {
 func TestNotNew(t *testing.T) {
 	one := newLake(world.Options{}, steps...)
 	var image bytes.Buffer
-	require.NoError(t, snapshot.Save(&image, one.World, one.o))
+	require.NoError(t, snapshot.Write(&image, one.World, one.o))
 	for want, use := range map[string]func(x *lake){
 		"handles were given": func(x *lake) { _ = x.boats.CreateN(x.World, 1, nil) },
 		"it is at tick 1":    func(x *lake) { x.Refresh() },
@@ -198,13 +198,13 @@ func TestNotNew(t *testing.T) {
 		require.NoError(t, x.Err())
 	}
 	one.Close()
-	require.ErrorIs(t, snapshot.Save(io.Discard, one.World, one.o), world.ErrClosed)
+	require.ErrorIs(t, snapshot.Write(io.Discard, one.World, one.o), world.ErrClosed)
 	require.ErrorIs(t, snapshot.Load(&image, one.World, one.o), world.ErrClosed)
-	require.Panics(t, func() { _ = snapshot.Save(io.Discard, nil, snapshot.Options{}) })
+	require.Panics(t, func() { _ = snapshot.Write(io.Discard, nil, snapshot.Options{}) })
 	require.Panics(t, func() { _ = snapshot.Load(&image, nil, snapshot.Options{}) })
-	require.Panics(t, func() { _ = snapshot.Save(io.Discard, newPond().World, snapshot.Options{Workers: -1}) })
+	require.Panics(t, func() { _ = snapshot.Write(io.Discard, newPond().World, snapshot.Options{Workers: -1}) })
 	require.Panics(t, func() {
-		_ = snapshot.Save(io.Discard, newPond().World, snapshot.Options{Also: make([]snapshot.Also, 1)})
+		_ = snapshot.Write(io.Discard, newPond().World, snapshot.Options{Extras: make([]snapshot.Extra, 1)})
 	})
 }
 
@@ -232,26 +232,26 @@ func TestSaveFails(t *testing.T) {
 	whole := len(x.save())
 	for _, n := range []int{0, 11, 100, whole / 2, whole - 1} {
 		to := failing(n)
-		require.ErrorIs(t, snapshot.Save(&to, x.World, x.options), errFull)
+		require.ErrorIs(t, snapshot.Write(&to, x.World, x.options), errFull)
 	}
 	w := world.MustNew(world.Options{})
 	world.Register[func()](w, "do")
-	require.ErrorIs(t, snapshot.Save(io.Discard, w, snapshot.Options{}), state.ErrNoCodec)
+	require.ErrorIs(t, snapshot.Write(io.Discard, w, snapshot.Options{}), state.ErrNoCodec)
 
 	w = world.MustNew(world.Options{})
 	world.Register[Spoiled](w, "spoiled")
 	require.NoError(t, world.NewBundle[struct{ Spoiled }](w).CreateN(w, 1, nil))
-	require.ErrorIs(t, snapshot.Save(io.Discard, w, snapshot.Options{}), errFull)
+	require.ErrorIs(t, snapshot.Write(io.Discard, w, snapshot.Options{}), errFull)
 
 	half := new(state.Codecs)
 	state.Register(half, state.Codec[Code]{Append: func(dst []byte, _ *Code) []byte { return dst }})
-	require.ErrorContains(t, snapshot.Save(io.Discard, newPond().World, snapshot.Options{Codecs: half}), "has no Read")
+	require.ErrorContains(t, snapshot.Write(io.Discard, newPond().World, snapshot.Options{Codecs: half}), "has no Read")
 
 	bad := new(state.Codecs)
 	state.Register(bad, state.Codec[Code]{Append: func([]byte, *Code) []byte { panic("no") }, Read: func([]byte, *Code) error { panic("no") }})
 	live := newPond().live()
 	require.NoError(t, world.NewBundle[struct{ Code }](live.World).CreateN(live.World, 1, nil))
-	require.PanicsWithValue(t, "no", func() { _ = snapshot.Save(io.Discard, live.World, snapshot.Options{Codecs: bad}) })
+	require.PanicsWithValue(t, "no", func() { _ = snapshot.Write(io.Discard, live.World, snapshot.Options{Codecs: bad}) })
 	image := live.save(t, snapshot.None)
 	y := newPond()
 	world.NewBundle[struct{ Code }](y.World)
@@ -286,10 +286,10 @@ func TestCodecEnds(t *testing.T) {
 	w := newWorld()
 	require.NoError(t, world.NewBundle[struct{ list }](w).CreateN(w, 100, nil))
 	var file bytes.Buffer
-	require.NoError(t, snapshot.Save(&file, w, o))
+	require.NoError(t, snapshot.Write(&file, w, o))
 	const ended = "a function has ended its goroutine, by runtime.Goexit"
 	appends = 101 // the hash has 100
-	require.ErrorContains(t, snapshot.Save(io.Discard, w, o), ended)
+	require.ErrorContains(t, snapshot.Write(io.Discard, w, o), ended)
 	appends, reads = math.MaxInt, 1
 	x := newWorld()
 	require.ErrorContains(t, snapshot.Load(bytes.NewReader(file.Bytes()), x, o), ended)
@@ -331,7 +331,7 @@ func TestLoadPorts(t *testing.T) {
 	create(w, b, p)
 	var image bytes.Buffer
 	o := snapshot.Options{Codecs: codecs, Workers: 1}
-	require.NoError(t, snapshot.Save(&image, w, o))
+	require.NoError(t, snapshot.Write(&image, w, o))
 
 	w, b, p = fresh()
 	refused := 0

@@ -24,7 +24,7 @@ func (l *loading) shard(s *format.Section, c *extend.Cursor, i int, made func(c 
 	}
 	x := format.ReadShard(c)
 	if err := c.End(); err != nil {
-		return l.within(s, err)
+		return format.Within(s, err)
 	}
 	rows := int64(0)
 	l.tables[i] = make([]tablePlan, len(x.Tables))
@@ -49,7 +49,7 @@ func (l *loading) shard(s *format.Section, c *extend.Cursor, i int, made func(c 
 		func() error { return l.merge(i, &x) },
 		func() error { return l.into.Shard(i, x, made) },
 	); err != nil {
-		return l.within(s, err)
+		return format.Within(s, err)
 	}
 	return nil
 }
@@ -195,11 +195,11 @@ func (l *loading) someRows(s *format.Section, buf *[]byte) error {
 	c := extend.Cursor{Rest: body}
 	for len(c.Rest) > 0 && c.Err == nil {
 		if err := l.chunk(&c, s.Number); err != nil {
-			return l.within(s, err)
+			return format.Within(s, err)
 		}
 	}
 	if c.Err != nil {
-		return l.within(s, c.Err)
+		return format.Within(s, c.Err)
 	}
 	return nil
 }

@@ -61,15 +61,15 @@ func TestDroppedNames(t *testing.T) {
 func TestPlanFilesOptions(t *testing.T) {
 	w := world.MustNew(world.Options{})
 	var old, now bytes.Buffer
-	also := []snapshot.Also{
-		{Name: "moon", Save: func(dst []byte) []byte { return dst }, Load: func([]byte) error { return nil }},
-		{Name: "tide", Save: func(dst []byte) []byte { return dst }, Load: func([]byte) error { return nil }, Optional: true},
+	also := []snapshot.Extra{
+		{Name: "moon", Append: func(dst []byte) []byte { return dst }, Read: func([]byte) error { return nil }},
+		{Name: "tide", Append: func(dst []byte) []byte { return dst }, Read: func([]byte) error { return nil }, Optional: true},
 	}
-	require.NoError(t, snapshot.Save(&old, w, snapshot.Options{Also: also, Scheduler: scheduler.New(w, scheduler.Options{})}))
-	require.NoError(t, snapshot.Save(&now, w, snapshot.Options{}))
+	require.NoError(t, snapshot.Write(&old, w, snapshot.Options{Extras: also, Scheduler: scheduler.New(w, scheduler.Options{})}))
+	require.NoError(t, snapshot.Write(&now, w, snapshot.Options{}))
 	plan, err := snapshot.PlanFiles(&old, &now, snapshot.Options{})
 	require.NoError(t, err)
-	require.Equal(t, `loads    also "moon": is in the old one alone; Load needs it in Options.Also
+	require.Equal(t, `loads    also "moon": is in the old one alone; Load needs it in Options.Extras
 loads    also "tide": is optional, and left out
 loads    scheduler: is in the old one alone; Load needs one in Options.Scheduler
 3 differences, 0 refused
@@ -82,13 +82,13 @@ func TestOptionalAlso(t *testing.T) {
 	for _, optional := range []bool{true, false} {
 		var image bytes.Buffer
 		moon := func(optional bool, loaded *string) snapshot.Options {
-			return snapshot.Options{Also: []snapshot.Also{{Name: "moon", Optional: optional, Save: func(dst []byte) []byte { return append(dst, "full"...) }, Load: func(src []byte) error {
+			return snapshot.Options{Extras: []snapshot.Extra{{Name: "moon", Optional: optional, Append: func(dst []byte) []byte { return append(dst, "full"...) }, Read: func(src []byte) error {
 				*loaded = string(src)
 				return nil
 			}}}}
 		}
 		loaded := ""
-		require.NoError(t, snapshot.Save(&image, world.MustNew(world.Options{}), moon(optional, &loaded)))
+		require.NoError(t, snapshot.Write(&image, world.MustNew(world.Options{}), moon(optional, &loaded)))
 		require.NoError(t, snapshot.Load(bytes.NewReader(image.Bytes()), world.MustNew(world.Options{}), moon(!optional, &loaded)))
 		require.Equal(t, "full", loaded)
 		err := snapshot.Load(bytes.NewReader(image.Bytes()), world.MustNew(world.Options{}), snapshot.Options{})

@@ -6,27 +6,30 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/persist/internal/hash"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Save writes the state of an idle world: everything that decides what it does next, and which
+// Write writes the state of an idle world: everything that decides what it does next, and which
 // handles it gives. Two saves of one state are the same bytes. Ports may be in use meanwhile;
 // what they have sent since the last refresh is not saved.
 //
 // It panics within the init of a CreateN or CreateRows. It returns the
 // error of dst, world.ErrClosed, or state.ErrNoCodec with the name of what cannot be
 // written. After an error, the bytes in dst are no snapshot.
-func Save(dst io.Writer, w *world.World, o Options) error { return save(dst, w, o, nil) }
+func Write(dst io.Writer, w *world.World, o Options) error { return save(dst, w, o, nil) }
 
 func save(dst io.Writer, w *world.World, o Options, x *format.Chain) error {
-	s, info, err := newSaving(w, "Save", o)
+	s, info, err := newSaving(w, "Write", o)
 	if err != nil {
 		return err
 	}
@@ -124,8 +127,8 @@ func (s *saving) parts(info *format.Info) (parts []format.Part) {
 	if s.o.Scheduler != nil {
 		now(format.SchedulerSection, 0, s.o.Scheduler.AppendState)
 	}
-	for i, x := range s.o.Also {
-		now(format.AlsoSection, i, x.Save)
+	for i, x := range s.o.Extras {
+		now(format.ExtraSection, i, x.Append)
 	}
 	return parts
 }
@@ -183,7 +186,7 @@ func (s *saving) appendRows(dst []byte, shard int, chunks []format.Place, cuts *
 }
 
 // appendCells appends values.
-func (s *saving) appendCells(dst []byte, form extend.Form, values mem.Cells) []byte {
+func (s *saving) appendCells(dst []byte, form form.Form, values mem.Cells) []byte {
 	if form.ByCodec() {
 		s.codecs.Lock()
 		defer s.codecs.Unlock()
@@ -238,7 +241,7 @@ type Captured struct {
 	parts   []format.Part
 	bytes   [][]byte // by part: what it appends; nil for rows
 	frozen  *engine.Frozen
-	hashing extend.Hashing
+	hashing *hash.Later
 
 	mu   sync.Mutex // guards the rest, which is computed once
 	sure bool       // the hash is known
@@ -247,13 +250,13 @@ type Captured struct {
 
 // Capture takes the state of an idle world for Captured.Write and Captured.Load. It copies in
 // memory, in parallel, the components that were handed out for writing since the frame or capture
-// before. For the rest it costs what Save does, which is little, except for components of which a
+// before. For the rest it costs what Write does, which is little, except for components of which a
 // plain copy would share something with the world, such as slices, and that have no
 // world.Component.CloneBy. So a server calls it in a function of Scheduler.Between, and saves on
 // another goroutine.
 //
 // A Captured holds a frame of the world, one of world.Options.FramesMax. Capture returns
-// world.ErrFrames if too many are held, and otherwise the errors of Save.
+// world.ErrFrames if too many are held, and otherwise the errors of Write.
 func Capture(w *world.World, o Options) (c *Captured, err error) {
 	s, info, err := newSaving(w, "Capture", o)
 	if err != nil {
@@ -274,7 +277,7 @@ func Capture(w *world.World, o Options) (c *Captured, err error) {
 		}
 	}()
 	c.take()
-	c.hashing, err = extend.HashLater(w, s.o.Codecs, c.frozen.Has)
+	c.hashing, err = hash.NewLater(w, (*form.Codecs)(s.o.Codecs), c.frozen.Has)
 	if err != nil {
 		return nil, err
 	}
@@ -348,7 +351,7 @@ func (c *Captured) Hash() (state.Hash, error) {
 	return c.hash, nil
 }
 
-// Write writes the captured state: the same bytes as the function Save would have written then. It
+// Write writes the captured state: the same bytes as the function Write would have written then. It
 // may be called again. It returns the error of dst, or world.ErrClosed after Release.
 func (c *Captured) Write(dst io.Writer) error { return c.write(dst, nil) }
 
@@ -391,7 +394,7 @@ type Chain struct {
 func (c *Chain) Write(dst io.Writer, captured *Captured) error { return captured.write(dst, &c.x) }
 
 // Merge returns a reader of the whole snapshot that a base and increments on it make: the same
-// bytes that Save would have written at the time of the last increment. Pass the increments in
+// bytes that Write would have written at the time of the last increment. Pass the increments in
 // their order, each based on the one before; the base is whole. To make one file of a chain, copy
 // to it:
 //

@@ -82,7 +82,7 @@ func oldHarbour(t *testing.T) (*harbour, []handle.Handle) {
 			require.NoError(t, flags.Add(w, h, ensign{}))
 		}
 		if dice.IntN(3) == 0 {
-			require.NoError(t, world.Flag(w, h, world.Flags(1<<dice.IntN(8))))
+			require.NoError(t, world.AddFlags(w, h, world.Flags(1<<dice.IntN(8))))
 		}
 		if i == 70 {
 			w.Refresh()
@@ -113,7 +113,7 @@ func oldHarbour(t *testing.T) (*harbour, []handle.Handle) {
 			w.Destroy(h) // rows that the next refresh takes away
 		}
 	}
-	x.o.Also = []snapshot.Also{{Name: "moon", Save: func(dst []byte) []byte { return append(dst, 7) }, Load: func([]byte) error { return nil }}}
+	x.o.Extras = []snapshot.Extra{{Name: "moon", Append: func(dst []byte) []byte { return append(dst, 7) }, Read: func([]byte) error { return nil }}}
 	return x, all
 }
 
@@ -143,15 +143,15 @@ func newHarbour(changes []snapshot.Change) *harbour {
 func TestSchema(t *testing.T) {
 	old, all := oldHarbour(t)
 	var file bytes.Buffer
-	require.NoError(t, snapshot.Save(&file, old.World, old.o))
+	require.NoError(t, snapshot.Write(&file, old.World, old.o))
 	image := file.Bytes()
 
 	plan, err := snapshot.PlanLoad(bytes.NewReader(image), newHarbour(nil).World, snapshot.Options{})
 	require.NoError(t, err)
 	err = snapshot.Load(bytes.NewReader(image), newHarbour(nil).World, snapshot.Options{})
 	require.ErrorIs(t, err, snapshot.ErrOtherWorld)
-	require.Greater(t, len(plan.Refused()), 10)
-	for _, d := range plan.Refused() {
+	require.Greater(t, len(plan.Blocking()), 10)
+	for _, d := range plan.Blocking() {
 		require.ErrorContains(t, err, d.String(), "Load tells all that is refused")
 	}
 
@@ -162,7 +162,7 @@ func TestSchema(t *testing.T) {
 		x.o.Workers = workers
 		plan, err := snapshot.PlanLoad(bytes.NewReader(image), x.World, x.o)
 		require.NoError(t, err)
-		require.Empty(t, plan.Refused())
+		require.Empty(t, plan.Blocking())
 		require.NoError(t, snapshot.Load(bytes.NewReader(image), x.World, x.o), plan.String())
 
 		keel, loads := world.Read[hullNow](x.World), world.Read[cargoNow](x.World)
@@ -183,7 +183,7 @@ func TestSchema(t *testing.T) {
 		}
 		require.Equal(t, seasonNow{7, ""}, x.season.Get())
 		var file bytes.Buffer
-		require.NoError(t, snapshot.Save(&file, x.World, snapshot.Options{}))
+		require.NoError(t, snapshot.Write(&file, x.World, snapshot.Options{}))
 		if saved == nil {
 			saved = file.Bytes()
 		}
@@ -219,7 +219,7 @@ func TestRenames(t *testing.T) {
 		w := world.MustNew(world.Options{})
 		register(w)
 		var file bytes.Buffer
-		require.NoError(t, snapshot.Save(&file, w, snapshot.Options{}))
+		require.NoError(t, snapshot.Write(&file, w, snapshot.Options{}))
 		return file.Bytes()
 	}
 	now := func(w *world.World) { // a is another one
@@ -241,7 +241,7 @@ func TestRenames(t *testing.T) {
 		image := save(test.register)
 		plan, err := snapshot.PlanLoad(bytes.NewReader(image), w, snapshot.Options{Changes: changes})
 		require.NoError(t, err)
-		require.Len(t, plan.Refused(), test.refused, "%s: %v", name, plan)
+		require.Len(t, plan.Blocking(), test.refused, "%s: %v", name, plan)
 		err = snapshot.Load(bytes.NewReader(image), w, snapshot.Options{Changes: changes})
 		require.Equal(t, test.refused == 0, err == nil, "%s: %v", name, err)
 	}
@@ -275,7 +275,7 @@ func TestOtherNumbers(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, swap.Call(one, hs[0], Tag{}))
 	var file bytes.Buffer
-	require.NoError(t, snapshot.Save(&file, one, snapshot.Options{}))
+	require.NoError(t, snapshot.Write(&file, one, snapshot.Options{}))
 	x, _ := make(true)
 	require.NoError(t, snapshot.Load(&file, x, snapshot.Options{}))
 	x.Refresh()

@@ -273,7 +273,7 @@ func TestNextRow(t *testing.T) {
 	}
 	w.Refresh()
 	var image bytes.Buffer
-	require.NoError(t, snapshot.Save(&image, w, snapshot.Options{}))
+	require.NoError(t, snapshot.Write(&image, w, snapshot.Options{}))
 	again, others := make()
 	require.NoError(t, snapshot.Load(&image, again, snapshot.Options{}))
 	for range 2 {

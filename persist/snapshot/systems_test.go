@@ -54,7 +54,7 @@ func TestSystems(t *testing.T) {
 	}
 	saved := func(x program) []byte {
 		var file bytes.Buffer
-		require.NoError(t, snapshot.Save(&file, x.World, snapshot.Options{Scheduler: x.s}))
+		require.NoError(t, snapshot.Write(&file, x.World, snapshot.Options{Scheduler: x.s}))
 		return file.Bytes()
 	}
 	all := []string{"falls", "off", "on", "global"}
@@ -67,8 +67,8 @@ func TestSystems(t *testing.T) {
 	y := made("on")
 	plan, err := snapshot.PlanLoad(bytes.NewReader(file), y.World, snapshot.Options{Scheduler: y.s})
 	require.NoError(t, err)
-	require.Len(t, plan.Refused(), 3)
-	require.Equal(t, `system "falls": is not in Options.Scheduler: say Renamed("falls", …) or Dropped("falls"), or add it`, plan.Refused()[0].String())
+	require.Len(t, plan.Blocking(), 3)
+	require.Equal(t, `system "falls": is not in Options.Scheduler: say Renamed("falls", …) or Dropped("falls"), or add it`, plan.Blocking()[0].String())
 	require.ErrorIs(t, snapshot.Load(bytes.NewReader(file), y.World, snapshot.Options{Scheduler: y.s}), snapshot.ErrOtherWorld)
 
 	now := map[string]string{"falls": "fell", "off": "idle", "on": "runs", "global": "world"}
@@ -92,7 +92,7 @@ func TestSystems(t *testing.T) {
 			o.Scheduler = y.s
 			plan, err := snapshot.PlanLoad(bytes.NewReader(file), y.World, o)
 			require.NoError(t, err)
-			require.Empty(t, plan.Refused())
+			require.Empty(t, plan.Blocking())
 			files, err := snapshot.PlanFiles(bytes.NewReader(file), bytes.NewReader(saved(y)), o)
 			require.NoError(t, err)
 			require.Equal(t, plan.Differences, files.Differences)

@@ -109,7 +109,7 @@ func stampProgram(t *testing.T, seed uint64) *program {
 		w.Refresh()
 	}
 	var b bytes.Buffer
-	require.NoError(t, snapshot.Save(&b, w, snapshot.Options{}))
+	require.NoError(t, snapshot.Write(&b, w, snapshot.Options{}))
 	return &program{text: asText(t, b.Bytes()), new: func() (*world.World, snapshot.Options, func() error) {
 		w, _, titles := make()
 		return w, snapshot.Options{}, func() error { return namesAgree(w, titles) }

@@ -78,7 +78,7 @@ func TestTextDiffers(t *testing.T) {
 			require.NoError(t, world.Move(x.World, h, i%3))
 		}
 	}
-	require.NoError(t, world.Flag(x.World, all[1], 5))
+	require.NoError(t, world.AddFlags(x.World, all[1], 5))
 	world.Write[Body](x.World).Get(all[2]).Sum = 1 << 53
 	x.Refresh()
 	is := entityLines(asText(t, x.save()))

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/persist/internal/hash"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -47,7 +47,7 @@ func benchmarkHash[T any](b *testing.B) {
 func BenchmarkTurns(b *testing.B) {
 	w := world.MustNew(world.Options{})
 	addRows[padded](b, w, 1<<20)
-	turns := extend.NewTurns(w, (*state.Codecs)(nil))
+	turns := hash.NewTurns(w, nil)
 	b.ReportAllocs()
 	for b.Loop() {
 		turns.Sum()

@@ -4,9 +4,10 @@ import (
 	"math"
 	"testing"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/persist/state"
 )
@@ -50,7 +51,7 @@ func TestFloats(t *testing.T) {
 			Next map[uint8][]*float32
 		}, 2)
 		value.Inner[1].X, value.Inner[1].Next, value.Inner[1].Number = x, map[uint8][]*float32{1: {nil, &x}, 2: nil}, 3
-		f, err := extend.FormOf(new(state.Codecs), mem.CellsOf([]Readings{}).Type, true)
+		f, err := (*form.Codecs)(new(state.Codecs)).Form(mem.CellsOf([]Readings{}).Type, true)
 		require.NoError(t, err)
 		image := f.AppendAll(nil, mem.CellsOf([]Readings{value}))
 		var read [1]Readings

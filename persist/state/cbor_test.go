@@ -5,10 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/persist/state"
 )
@@ -30,7 +31,7 @@ type Mixed struct {
 // TestByItself writes values without codecs and reads them: what is empty or nil, no text, or no
 // number, stays so.
 func TestByItself(t *testing.T) {
-	f, err := extend.FormOf(new(state.Codecs), mem.CellsOf([]Mixed{}).Type, true)
+	f, err := (*form.Codecs)(new(state.Codecs)).Form(mem.CellsOf([]Mixed{}).Type, true)
 	require.NoError(t, err)
 	values := []Mixed{
 		{},
@@ -66,7 +67,7 @@ type Plate struct {
 
 // TestRows reads rows of numbers: padding is zero, and any byte is a bool.
 func TestRows(t *testing.T) {
-	f, err := extend.FormOf(new(state.Codecs), mem.CellsOf([]Plate{}).Type, true)
+	f, err := (*form.Codecs)(new(state.Codecs)).Form(mem.CellsOf([]Plate{}).Type, true)
 	require.NoError(t, err)
 	image := make([]byte, 3*f.Least())
 	for i := range image {
@@ -80,7 +81,7 @@ func TestRows(t *testing.T) {
 	require.Equal(t, []byte{1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 1, 0, 0}, again[len(again)-12:])
 	_, err = f.ReadAll(image[:len(image)-1], mem.CellsOf(rows))
 	require.Error(t, err)
-	require.Equal(t, []extend.Part{{Size: 12, Fields: []extend.Field{
+	require.Equal(t, []form.Part{{Size: 12, Fields: []form.Field{
 		{Path: "state_test.Plate.A", Type: "bool"}, {Path: "state_test.Plate.B", Type: "uint32", Offset: 4}, {Path: "state_test.Plate.C", Type: "[2]bool", Offset: 8},
 	}}}, f.Parts())
 }
@@ -123,7 +124,7 @@ func TestTags(t *testing.T) {
 // roundTrip checks that values are read as they were written.
 func roundTrip[T any](t *testing.T, values []T) {
 	t.Helper()
-	f, err := extend.FormOf(new(state.Codecs), mem.CellsOf(values).Type, true)
+	f, err := (*form.Codecs)(new(state.Codecs)).Form(mem.CellsOf(values).Type, true)
 	require.NoError(t, err)
 	image := f.AppendAll(nil, mem.CellsOf(values))
 	read := make([]T, len(values))

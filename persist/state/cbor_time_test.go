@@ -5,9 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/persist/state"
 )
@@ -61,7 +62,7 @@ func TestTimes(t *testing.T) {
 		}}})
 	}
 	now := time.Now() // has a monotonic clock
-	f, err := extend.FormOf(new(state.Codecs), mem.CellsOf([]time.Time{}).Type, true)
+	f, err := (*form.Codecs)(new(state.Codecs)).Form(mem.CellsOf([]time.Time{}).Type, true)
 	require.NoError(t, err)
 	var read [1]time.Time
 	image := f.AppendAll(nil, mem.CellsOf([]time.Time{now}))

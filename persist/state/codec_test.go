@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/internal/engine"
@@ -261,7 +263,7 @@ func TestFormRefused(t *testing.T) {
 		if typ == nil || d.Asks {
 			continue
 		}
-		if _, err := extend.FormOf(new(state.Codecs), typ, true); err != nil {
+		if _, err := (*form.Codecs)(new(state.Codecs)).Form(typ, true); err != nil {
 			require.ErrorIs(t, err, state.ErrNoCodec)
 			require.NotContains(t, err.Error(), "world.")
 			said[d.Name] = strings.TrimPrefix(err.Error(), "state: no codec: ")

@@ -57,7 +57,7 @@ func ExampleNewHasher() {
 func ExampleHasher() {
 	sections := func(points int64, season byte) []state.Section {
 		hasher := state.NewHasher(exampleUnits(points), nil)
-		hasher.Also("season", func(dst []byte) []byte { return append(dst, season) })
+		hasher.Add("season", func(dst []byte) []byte { return append(dst, season) })
 		all, _ := hasher.Sections()
 		return all
 	}

@@ -52,8 +52,8 @@ var flips = []struct {
 		f.Refresh()
 		world.Write[Body](f.World).Get(f.unitAt(0))
 	}},
-	{"flag", entities, nil, func(f *fixture) { require.NoError(f.t, world.Flag(f.World, f.unitAt(0), 1)) }},
-	{"other flag", entities, nil, func(f *fixture) { require.NoError(f.t, world.Flag(f.World, f.unitAt(0), 4)) }},
+	{"flag", entities, nil, func(f *fixture) { require.NoError(f.t, world.AddFlags(f.World, f.unitAt(0), 1)) }},
+	{"other flag", entities, nil, func(f *fixture) { require.NoError(f.t, world.AddFlags(f.World, f.unitAt(0), 4)) }},
 	{"marked", entities, nil, func(f *fixture) { f.World.Destroy(f.unitAt(0)) }},
 	{"which is marked", entities, destroy(0), destroy(1)},
 	{"which table is marked first", entities, destroyBoth(false), destroyBoth(true)},
@@ -317,7 +317,7 @@ func part(n uint64) func(*fixture) {
 }
 
 func weather(text string) func(*fixture) {
-	return func(f *fixture) { f.hasher.Also("weather", func(dst []byte) []byte { return append(dst, text...) }) }
+	return func(f *fixture) { f.hasher.Add("weather", func(dst []byte) []byte { return append(dst, text...) }) }
 }
 
 // TestSame checks that worlds that were made alike have the same hash, and that

@@ -90,10 +90,10 @@ func flagMovers(t *testing.T, seed uint64, ticks, n int) (hashes []state.Hash) {
 		for range each {
 			h, x := alive[r.IntN(len(alive))], world.Flags(1)<<r.IntN(8)
 			if r.IntN(3) > 0 {
-				require.NoError(t, world.Flag(p, h, x))
+				require.NoError(t, world.AddFlags(p, h, x))
 				want[h] |= x
 			} else {
-				require.NoError(t, world.Unflag(p, h, x))
+				require.NoError(t, world.RemoveFlags(p, h, x))
 				want[h] &^= x
 			}
 			if r.IntN(2) == 0 {
@@ -116,7 +116,7 @@ func flagMovers(t *testing.T, seed uint64, ticks, n int) (hashes []state.Hash) {
 			system(c)
 			(*engine.Context)(c).Acting().Stop()
 		}
-		run.Transfer([]extend.Transfer{{From: tick % shards, To: (tick + 1) % shards, Entities: 20}})
+		run.Shift([]extend.Shift{{From: tick % shards, To: (tick + 1) % shards, Entities: 20}})
 		run.End(parallel)
 		for _, h := range alive {
 			if got := world.FlagsOf(f.World, h); got != want[h] {

@@ -6,9 +6,10 @@ import (
 	"time"
 	"unique"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/persist/state"
 )
@@ -21,10 +22,10 @@ func TestUnique(t *testing.T) {
 		N    int
 	}
 	of := mem.TypeOf[clan]().Of
-	_, err := extend.FormOf(new(state.Codecs), of, true)
+	_, err := (*form.Codecs)(new(state.Codecs)).Form(of, true)
 	require.ErrorIs(t, err, state.ErrNoCodec)
 	require.ErrorContains(t, err, "state_test.clan.Name is a unique.Handle[string], which only unique.Make can make; register a state.Codec[unique.Handle[string]]")
-	_, err = extend.FormOf(new(state.Codecs), of, false)
+	_, err = (*form.Codecs)(new(state.Codecs)).Form(of, false)
 	require.NoError(t, err, "it can be hashed")
 
 	codecs := new(state.Codecs)
@@ -35,7 +36,7 @@ func TestUnique(t *testing.T) {
 			return nil
 		},
 	})
-	f, err := extend.FormOf(codecs, of, true)
+	f, err := (*form.Codecs)(codecs).Form(of, true)
 	require.NoError(t, err)
 	reds := []clan{{unique.Make("reds"), 1}}
 	var read [1]clan
@@ -52,7 +53,7 @@ func TestAddresses(t *testing.T) {
 		In   [2]netip.Prefix
 		Addr netip.Addr
 	}
-	f, err := extend.FormOf(new(state.Codecs), mem.TypeOf[seen]().Of, true)
+	f, err := (*form.Codecs)(new(state.Codecs)).Form(mem.TypeOf[seen]().Of, true)
 	require.NoError(t, err)
 	all := []seen{{}, {
 		time.Date(2020, 2, 3, 4, 5, 6, 7, time.UTC), netip.MustParseAddrPort("[fe80::1%eth0]:80"),

@@ -185,10 +185,10 @@ func init() {
 			return nil, world.Move(by, d.one(), d.IntN(h.Shards()))
 		}, either},
 		{"flag", func(_ *house, by world.Actor, d *drawing) (any, error) {
-			return nil, world.Flag(by, d.one(), d.flags())
+			return nil, world.AddFlags(by, d.one(), d.flags())
 		}, either},
 		{"unflag", func(_ *house, by world.Actor, d *drawing) (any, error) {
-			return nil, world.Unflag(by, d.one(), d.flags())
+			return nil, world.RemoveFlags(by, d.one(), d.flags())
 		}, either},
 		{"write a position", func(h *house, _ world.Actor, d *drawing) (any, error) {
 			p := h.position.Get(d.one())
@@ -279,10 +279,7 @@ func init() {
 			return nil, h.holds.Put(by, d.one(), d.one(), d.n(4))
 		}, either},
 		{"put anywhere in a hold", func(h *house, by world.Actor, d *drawing) (any, error) {
-			return nil, h.holds.PutFree(by, d.one(), d.one())
-		}, either},
-		{"swap in a hold", func(h *house, by world.Actor, d *drawing) (any, error) {
-			return nil, h.holds.SwapPlaces(by, d.one(), d.n(3), d.n(3))
+			return nil, h.holds.Put(by, d.one(), d.one(), hierarchy.Free)
 		}, either},
 		{"swap between holds", func(h *house, by world.Actor, d *drawing) (any, error) {
 			return nil, h.holds.Swap(by, d.one(), d.one())
@@ -291,7 +288,7 @@ func init() {
 			return nil, h.holds.SetPlaces(by, d.one(), d.n(6))
 		}, either},
 		{"transfer between holds", func(h *house, by world.Actor, d *drawing) (any, error) {
-			return nil, h.holds.Transfer(by, d.one(), d.one(), d.one(), d.n(3))
+			return nil, h.holds.PutFrom(by, d.one(), d.one(), d.one(), d.n(3))
 		}, either},
 		{"close holes", func(h *house, by world.Actor, d *drawing) (any, error) { return nil, h.holds.RemoveHoles(by, d.one()) }, either},
 		{"remove from holds", func(h *house, by world.Actor, d *drawing) (any, error) { return nil, h.holds.Remove(by, d.one()) }, either},

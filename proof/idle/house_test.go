@@ -144,11 +144,11 @@ func newHouse(seed uint64, s shape) *house {
 	h.era = world.RegisterResource(w, "era", Era(0))
 	world.RegisterAccumulator(w, "sum", func(total, part *Sum) { *total += *part })
 	h.repair = world.RegisterFunc(w, "repair", h.repairs)
-	h.crews = hierarchy.New(w, "crew", hierarchy.Options{Tree: limits.crews})
+	h.crews = hierarchy.New(w, "crew", hierarchy.Options{Memory: limits.crews})
 	h.holds = hierarchy.New(w, "hold", hierarchy.Options{Places: 3, PlacesMax: limits.places, OnParentDeath: hierarchy.Orphan, OnChildDeath: hierarchy.Hole})
 	h.labels = names.New[string](w, "label", names.Options{LengthMax: limits.label})
 	h.fuses = timer.New(w, "fuse", h.hits, timer.Options{Max: limits.fuses})
-	h.asks = async.New(w, "ask", world.RegisterMessage[Reply](w, "reply"), func(context.Context, int32) (int32, error) { return 0, nil }, async.Options{Ticks: 3, Again: true})
+	h.asks = async.New(w, "ask", world.RegisterMessage[Reply](w, "reply"), func(context.Context, int32) (int32, error) { return 0, nil }, async.Options{Ticks: 3, Rerun: true})
 	h.near = near.New(w, func(p Position) near.Point { return near.Point{X: p.X, Y: p.Y} }, near.Options{Min: near.Point{X: -50, Y: -50}, Max: near.Point{X: 50, Y: 50}, Cell: 10})
 	h.camp = prefab.New(w, "camp", prefab.With(h.hulls, Hull{9}),
 		prefab.Child(h.crews, 0, prefab.With(h.positions, Position{1, 1}), prefab.With(h.bags, Bag{Seen: []handle.Handle{prefab.Local(0)}})),
@@ -180,7 +180,7 @@ func newHouse(seed uint64, s shape) *house {
 type limits struct {
 	indexes                      uint32
 	outbox, places, label, fuses int
-	crews                        hierarchy.TreeOptions
+	crews                        hierarchy.Memory
 }
 
 // draw makes some of the limits low.
@@ -251,7 +251,7 @@ func (h *house) repairs(self *world.EntityContext, n int32) {
 	case 2:
 		_, _ = h.boats.Create(self, Boat{Hull: Hull{n}})
 	case 3:
-		_ = world.Flag(self, self.Handle(), asleep)
+		_ = world.AddFlags(self, self.Handle(), asleep)
 	case 4:
 		if n%3 == 0 {
 			_ = self.Destroy(self.Handle())
@@ -340,7 +340,7 @@ func (h *house) fights(b *world.Build) func(*world.Context) {
 			case 6:
 				_ = world.Move(c, e, dice.IntN(c.Shards()))
 			case 7:
-				_ = world.Flag(c, e, flagsAll)
+				_ = world.AddFlags(c, e, flagsAll)
 			case 8:
 				_, _ = h.fuses.After(c, e, 1+dice.IntN(3), Hit{2})
 			case 9:
@@ -352,7 +352,7 @@ func (h *house) fights(b *world.Build) func(*world.Context) {
 			case 12:
 				_ = h.repair.Call(c, before, int32(dice.IntN(9)))
 			case 13:
-				_ = h.holds.PutFree(c, e, before)
+				_ = h.holds.Put(c, e, before, hierarchy.Free)
 			}
 			before = e
 		}

@@ -173,7 +173,7 @@ func (h *house) follow(dice *rand.Rand, more bool, chain *snapshot.Chain, links 
 		func() error {
 			f.way = "from a file"
 			var b bytes.Buffer
-			return errors.Join(snapshot.Save(&b, h.World, h.options(1)), snapshot.Load(&b, f.World, f.options(2)))
+			return errors.Join(snapshot.Write(&b, h.World, h.options(1)), snapshot.Load(&b, f.World, f.options(2)))
 		},
 		func() error {
 			f.way = "as a fork"
@@ -187,7 +187,7 @@ func (h *house) follow(dice *rand.Rand, more bool, chain *snapshot.Chain, links 
 		func() error {
 			f.way = "from text"
 			var a, b, c bytes.Buffer
-			if err := snapshot.Save(&a, h.World, h.options(2)); err != nil {
+			if err := snapshot.Write(&a, h.World, h.options(2)); err != nil {
 				return err
 			}
 			_, err := snaptext.Export(&a, &b, snapshot.Options{})

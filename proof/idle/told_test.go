@@ -43,7 +43,7 @@ func TestTold(t *testing.T) {
 			if all = append(all, s); failed != nil {
 				return
 			}
-			failed = snapshot.Save(&s.image, h.World, h.options(1))
+			failed = snapshot.Write(&s.image, h.World, h.options(1))
 			if failed == nil {
 				s.recorder, failed = inputlog.NewRecorder(h.World, &s.log, inputlog.Options{OnChange: func() { end(); begin() }})
 			}

@@ -49,7 +49,7 @@ func TestFaultyDisk(t *testing.T) {
 				}
 				what := fmt.Sprintf("life %d, %s at call %d", life, fault.Name, at)
 				x := newTown(1+dice.IntN(3), dice.IntN(3))
-				x.options.Every = -1
+				x.options.Interval = -1
 				st, err := durable.Open(context.Background(), path, x.World, x.s, x.options)
 				if err != nil {
 					require.True(t, life == 1 && (errors.Is(err, faulty.ErrDisk) || errors.Is(err, durable.ErrDamaged)), "%s: %v", what, err)
@@ -116,7 +116,7 @@ func (b *told) live(t *testing.T, x *town, st *durable.Store, dice *rand.Rand) {
 					c.List = append(c.List, n)
 				})
 			case 2:
-				x.s.Between(func(w *world.World) { _ = world.Flag(w, accounts[client], asleep) }) // it is alive
+				x.s.Between(func(w *world.World) { _ = world.AddFlags(w, accounts[client], asleep) }) // it is alive
 			default:
 				sent[client]++
 				require.NoError(t, x.pays.Call(port, accounts[client], pay{sent[client], amount(client, sent[client])}))

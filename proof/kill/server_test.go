@@ -192,7 +192,7 @@ func (x *server) request(ctx context.Context, words []string) (err error) {
 		return err
 	case "sleep":
 		h := x.accounts[number(1)]
-		x.s.Between(func(w *world.World) { _ = world.Flag(w, h, asleep) }) // it is alive
+		x.s.Between(func(w *world.World) { _ = world.AddFlags(w, h, asleep) }) // it is alive
 		return err
 	case "pair":
 		n := number(1)

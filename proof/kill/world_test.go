@@ -152,7 +152,7 @@ func newTown(workers, increments int) *town {
 	}})
 	x.systems()
 	x.options = durable.Options{
-		Every: 15 * time.Millisecond, Increments: increments,
+		Interval: 15 * time.Millisecond, Increments: increments,
 		New: func(w *world.World) error {
 			for i := range clientsMax {
 				if _, err := holders.Create(w, holder{Account{Client: i}, Book{Sums: map[string]uint64{}}}); err != nil {

@@ -95,7 +95,7 @@ func newPond(entities int, o scheduler.Options) *pond {
 // image is a pond, saved.
 func image() []byte {
 	var b bytes.Buffer
-	if err := snapshot.Save(&b, newPond(3, scheduler.Options{}).World, snapshot.Options{Codecs: plain()}); err != nil {
+	if err := snapshot.Write(&b, newPond(3, scheduler.Options{}).World, snapshot.Options{Codecs: plain()}); err != nil {
 		panic(err)
 	}
 	return b.Bytes()
@@ -127,8 +127,8 @@ func writes(of string, do func(x *callbackScene, to io.Writer) error) callbackRo
 }
 
 // alsos is state outside of the world whose functions fail.
-func (x *callbackScene) alsos(save, load func()) []snapshot.Also {
-	return []snapshot.Also{{Name: "also", Save: func(dst []byte) []byte { save(); return dst }, Load: func([]byte) error { load(); return nil }}}
+func (x *callbackScene) extras(save, load func()) []snapshot.Extra {
+	return []snapshot.Extra{{Name: "also", Append: func(dst []byte) []byte { save(); return dst }, Read: func([]byte) error { load(); return nil }}}
 }
 
 func nothing() {}
@@ -148,8 +148,8 @@ func savingCallbacks() []callbackRow {
 			_, err := state.StateHash(newPond(3, scheduler.Options{}).World, codecs(x.fail, nothing))
 			return x.must(err)
 		}},
-		{of: "besides: state.Codec.Append, in snapshot.Save", on: onOther, twice: true, do: func(x *callbackScene) string {
-			return x.heard(snapshot.Save(io.Discard, newPond(3, scheduler.Options{}).World, snapshot.Options{Codecs: codecs(x.elsewhere, nothing)}), inCall)
+		{of: "besides: state.Codec.Append, in snapshot.Write", on: onOther, twice: true, do: func(x *callbackScene) string {
+			return x.heard(snapshot.Write(io.Discard, newPond(3, scheduler.Options{}).World, snapshot.Options{Codecs: codecs(x.elsewhere, nothing)}), inCall)
 		}},
 		{of: "state.Codec.Read", on: onOther, twice: true, do: func(x *callbackScene) string {
 			return x.heard(snapshot.Load(bytes.NewReader(image()), newPond(0, scheduler.Options{}).World, snapshot.Options{Codecs: codecs(nothing, x.fail)}), inCall)
@@ -160,9 +160,9 @@ func savingCallbacks() []callbackRow {
 			_, err := state.StateHash(newPond(3, scheduler.Options{}).World, plain())
 			return x.heard(err, inCall)
 		}},
-		{of: "state.Hasher.Also write", on: onCaller, twice: true, do: func(x *callbackScene) string {
+		{of: "state.Hasher.Add write", on: onCaller, twice: true, do: func(x *callbackScene) string {
 			h := state.NewHasher(newPond(3, scheduler.Options{}).World, plain())
-			h.Also("also", func(dst []byte) []byte { x.fail(); return dst })
+			h.Add("also", func(dst []byte) []byte { x.fail(); return dst })
 			_, err := h.Sections()
 			return x.must(err)
 		}},
@@ -170,17 +170,17 @@ func savingCallbacks() []callbackRow {
 			newPond(0, scheduler.Options{Balancer: stateful{balancer{x}}}).s.AppendState(nil)
 			return inNothing
 		}},
-		{of: "snapshot.Also.Save", on: onCaller, twice: true, do: func(x *callbackScene) string {
+		{of: "snapshot.Extra.Append", on: onCaller, twice: true, do: func(x *callbackScene) string {
 			o := o
-			o.Also = x.alsos(x.fail, nothing)
-			return x.must(snapshot.Save(io.Discard, newPond(3, scheduler.Options{}).World, o))
+			o.Extras = x.extras(x.fail, nothing)
+			return x.must(snapshot.Write(io.Discard, newPond(3, scheduler.Options{}).World, o))
 		}},
-		{of: "snapshot.Also.Load", on: onCaller, twice: true, do: func(x *callbackScene) string {
+		{of: "snapshot.Extra.Read", on: onCaller, twice: true, do: func(x *callbackScene) string {
 			o := o
-			o.Also = x.alsos(nothing, nothing)
+			o.Extras = x.extras(nothing, nothing)
 			var b bytes.Buffer
-			require.NoError(x.t, snapshot.Save(&b, newPond(3, scheduler.Options{}).World, o))
-			o.Also = x.alsos(nothing, x.fail)
+			require.NoError(x.t, snapshot.Write(&b, newPond(3, scheduler.Options{}).World, o))
+			o.Extras = x.extras(nothing, x.fail)
 			return x.must(snapshot.Load(&b, newPond(0, scheduler.Options{}).World, o))
 		}},
 		{of: "snapshot.Migrated f", on: onOther, twice: true, do: func(x *callbackScene) string {
@@ -192,8 +192,8 @@ func savingCallbacks() []callbackRow {
 			o.Changes = []snapshot.Change{snapshot.Migrated(func(old misuseHealth) callbackHealth { x.fail(); return callbackHealth{Points: old.Points} })}
 			return x.heard(snapshot.Load(bytes.NewReader(image()), w, o), inCall)
 		}},
-		writes("snapshot.Save dst", func(x *callbackScene, to io.Writer) error {
-			return snapshot.Save(to, newPond(3, scheduler.Options{}).World, o)
+		writes("snapshot.Write dst", func(x *callbackScene, to io.Writer) error {
+			return snapshot.Write(to, newPond(3, scheduler.Options{}).World, o)
 		}),
 		writes("snapshot.Captured.Write dst", func(x *callbackScene, to io.Writer) error {
 			c := must(snapshot.Capture(newPond(3, scheduler.Options{}).World, o))
@@ -338,8 +338,8 @@ func (l listener) Accept() (net.Conn, error) { l.x.fail(); return l.Listener.Acc
 // watchingCallbacks are the functions that packages interest, inspect and reference call.
 func watchingCallbacks() []callbackRow {
 	const onUpdate = "a worker's of the Update"
-	none := func(*interest.View, *interest.Packet) {}
-	update := func(x *callbackScene, o interest.Options, encode func(), v interest.Viewer, sink func(*interest.View, *interest.Packet)) string {
+	none := func(*interest.Client, *interest.Packet) {}
+	update := func(x *callbackScene, o interest.Options, encode func(), v interest.ClientOptions, sink func(*interest.Client, *interest.Packet)) string {
 		v.Entity, v.Radius = x.hs[0], 1
 		s := interest.New(x.w, x.near, o, interest.Encode(func(dst []byte, h *misuseHealth) []byte { encode(); return append(dst, byte(h.Points)) }))
 		s.Open(v)
@@ -352,8 +352,8 @@ func watchingCallbacks() []callbackRow {
 		return inNothing
 	}
 	hides := func(x *callbackScene) interest.Options {
-		return interest.Options{Hide: func(*world.Frame) func(*interest.View, handle.Handle) bool {
-			return func(*interest.View, handle.Handle) bool { x.fail(); return false }
+		return interest.Options{Hide: func(*world.Frame) func(*interest.Client, handle.Handle) bool {
+			return func(*interest.Client, handle.Handle) bool { x.fail(); return false }
 		}}
 	}
 	inspector := func(x *callbackScene, o inspect.Options, limit time.Duration, l func(net.Listener) net.Listener) error {
@@ -365,27 +365,27 @@ func watchingCallbacks() []callbackRow {
 	}
 	return []callbackRow{
 		{of: "interest.Encode encode", on: onUpdate, do: func(x *callbackScene) string {
-			return update(x, interest.Options{}, x.fail, interest.Viewer{}, none)
+			return update(x, interest.Options{}, x.fail, interest.ClientOptions{}, none)
 		}},
 		{of: "interest.Options.Hide", on: onUpdate, do: func(x *callbackScene) string {
-			return update(x, hides(x), nothing, interest.Viewer{}, none)
+			return update(x, hides(x), nothing, interest.ClientOptions{}, none)
 		}},
-		{of: "interest.Options.Also", on: onUpdate, do: func(x *callbackScene) string {
-			return update(x, interest.Options{Also: func(*world.Frame) func([]handle.Handle, *interest.View) []handle.Handle {
-				return func(dst []handle.Handle, _ *interest.View) []handle.Handle { x.fail(); return dst }
-			}}, nothing, interest.Viewer{}, none)
+		{of: "interest.Options.Include", on: onUpdate, do: func(x *callbackScene) string {
+			return update(x, interest.Options{Include: func(*world.Frame) func([]handle.Handle, *interest.Client) []handle.Handle {
+				return func(dst []handle.Handle, _ *interest.Client) []handle.Handle { x.fail(); return dst }
+			}}, nothing, interest.ClientOptions{}, none)
 		}},
 		{of: "interest.Options.Weight", on: onUpdate, do: func(x *callbackScene) string {
 			return update(x, interest.Options{Weight: func(*world.Frame) func(handle.Handle) int {
 				return func(handle.Handle) int { x.fail(); return 1 }
-			}}, nothing, interest.Viewer{Bytes: 100}, none)
+			}}, nothing, interest.ClientOptions{Bytes: 100}, none)
 		}},
-		{of: "interest.Set.Update sink\ninterest.Set.Run sink", on: onUpdate, do: func(x *callbackScene) string {
-			return update(x, interest.Options{}, nothing, interest.Viewer{}, func(*interest.View, *interest.Packet) { x.fail() })
+		{of: "interest.Clients.Update sink\ninterest.Clients.Run sink", on: onUpdate, do: func(x *callbackScene) string {
+			return update(x, interest.Options{}, nothing, interest.ClientOptions{}, func(*interest.Client, *interest.Packet) { x.fail() })
 		}},
-		{of: "interest.Viewer.Write", on: onOther, do: func(x *callbackScene) string {
+		{of: "interest.ClientOptions.Write", on: onOther, do: func(x *callbackScene) string {
 			wrote := make(chan struct{}, 1)
-			update(x, interest.Options{}, nothing, interest.Viewer{Write: func([]byte) {
+			update(x, interest.Options{}, nothing, interest.ClientOptions{Write: func([]byte) {
 				defer func() { wrote <- struct{}{} }()
 				x.fail()
 			}}, none)
@@ -430,8 +430,8 @@ type keptPond struct {
 // over: Save, Wait, the next tick, Close and another Open.
 func (x *callbackScene) keep(path string, change func(o *durable.Options)) *keptPond {
 	k := &keptPond{pond: newPond(0, scheduler.Options{}), path: path, told: make(chan error, 100)}
-	o := durable.Options{Every: -1, Snapshot: snapshot.Options{Codecs: plain()}, OnError: func(err error) { k.told <- err }}
-	o.Snapshot.Also = x.alsos(nothing, nothing)
+	o := durable.Options{Interval: -1, Snapshot: snapshot.Options{Codecs: plain()}, OnError: func(err error) { k.told <- err }}
+	o.Snapshot.Extras = x.extras(nothing, nothing)
 	o.New = func(w *world.World) error { return k.saved.CreateN(w, 3, nil) }
 	change(&o)
 	k.Store = must(durable.Open(x.t.Context(), path, k.World, k.s, o))
@@ -462,7 +462,7 @@ func (x *callbackScene) keep(path string, change func(o *durable.Options)) *kept
 // open opens and closes a directory, in which nothing must be lost.
 func (x *callbackScene) open(path string) {
 	y := newPond(0, scheduler.Options{})
-	d := must(durable.Open(x.t.Context(), path, y.World, y.s, durable.Options{Snapshot: snapshot.Options{Codecs: plain(), Also: x.alsos(nothing, nothing)}}))
+	d := must(durable.Open(x.t.Context(), path, y.World, y.s, durable.Options{Snapshot: snapshot.Options{Codecs: plain(), Extras: x.extras(nothing, nothing)}}))
 	require.GreaterOrEqual(x.t, y.World.Count(), 3)
 	require.NoError(x.t, d.Close())
 }
@@ -472,7 +472,7 @@ func storeCallbacks() []callbackRow {
 	alsoFails := func(x *callbackScene) func(o *durable.Options) {
 		return func(o *durable.Options) {
 			begun := false // Open takes the first snapshot
-			o.Snapshot.Also = x.alsos(func() {
+			o.Snapshot.Extras = x.extras(func() {
 				if begun {
 					x.fail()
 				}
@@ -484,17 +484,17 @@ func storeCallbacks() []callbackRow {
 		require.NoError(x.t, <-k.s.Between(func(w *world.World) { must(k.saved.Create(w, callbackSaved{})) }))
 	}
 	return []callbackRow{
-		{of: "besides: snapshot.Also.Save, in Store.Save", on: onOther, do: func(x *callbackScene) string {
+		{of: "besides: snapshot.Extra.Append, in Store.Save", on: onOther, do: func(x *callbackScene) string {
 			return x.heard(x.keep(x.t.TempDir(), alsoFails(x)).Store.Save(x.t.Context()), inCall)
 		}},
-		{of: "besides: snapshot.Also.Save, when a Store saves by itself", on: onOther, do: func(x *callbackScene) string {
+		{of: "besides: snapshot.Extra.Append, when a Store saves by itself", on: onOther, do: func(x *callbackScene) string {
 			k := x.keep(x.t.TempDir(), func(o *durable.Options) {
 				alsoFails(x)(o)
-				o.Every = 10 * time.Millisecond
+				o.Interval = 10 * time.Millisecond
 			})
 			return x.told(<-k.told, inOnError)
 		}},
-		{of: "besides: snapshot.Also.Save, after a change of the idle world", on: onOther, do: func(x *callbackScene) string {
+		{of: "besides: snapshot.Extra.Append, after a change of the idle world", on: onOther, do: func(x *callbackScene) string {
 			k := x.keep(x.t.TempDir(), alsoFails(x))
 			changes(x, k)
 			return x.told(<-k.told, inOnError)
@@ -527,9 +527,9 @@ func storeCallbacks() []callbackRow {
 			}
 			return x.told(r.Err(), "Recorder.Err, Options.OnEnd")
 		}},
-		{of: "besides: snapshot.Also.Save, in Store.Close", on: onOther, do: func(x *callbackScene) string {
+		{of: "besides: snapshot.Extra.Append, in Store.Close", on: onOther, do: func(x *callbackScene) string {
 			p, path := newPond(0, scheduler.Options{}), x.t.TempDir()
-			o := durable.Options{Every: -1, Snapshot: snapshot.Options{Codecs: plain()}, New: func(w *world.World) error { return p.saved.CreateN(w, 3, nil) }}
+			o := durable.Options{Interval: -1, Snapshot: snapshot.Options{Codecs: plain()}, New: func(w *world.World) error { return p.saved.CreateN(w, 3, nil) }}
 			alsoFails(x)(&o)
 			d := must(durable.Open(x.t.Context(), path, p.World, p.s, o))
 			require.NoError(x.t, p.s.Step(x.t.Context()))
@@ -549,7 +549,7 @@ func storeCallbacks() []callbackRow {
 		}},
 		{of: "durable.Options.Upgrade", on: onCaller, do: func(x *callbackScene) string {
 			path, p := x.t.TempDir(), newPond(0, scheduler.Options{})
-			o := durable.Options{Every: -1, Snapshot: snapshot.Options{Codecs: plain(), Also: x.alsos(nothing, nothing)}, New: func(w *world.World) error { return p.saved.CreateN(w, 3, nil) }}
+			o := durable.Options{Interval: -1, Snapshot: snapshot.Options{Codecs: plain(), Extras: x.extras(nothing, nothing)}, New: func(w *world.World) error { return p.saved.CreateN(w, 3, nil) }}
 			require.NoError(x.t, must(durable.Open(x.t.Context(), path, p.World, p.s, o)).Close())
 			x.after(func() { x.open(path) })
 			x.keep(path, func(o *durable.Options) { o.Upgrade = func(*world.World) error { x.fail(); return nil } })
@@ -558,7 +558,7 @@ func storeCallbacks() []callbackRow {
 		{of: "durable.Options.OnError", on: onOther, do: func(x *callbackScene) string {
 			called, fails := make(chan struct{}, 9), atomic.Bool{}
 			k := x.keep(x.t.TempDir(), func(o *durable.Options) {
-				o.Snapshot.Also = x.alsos(func() {
+				o.Snapshot.Extras = x.extras(func() {
 					if fails.CompareAndSwap(true, false) {
 						panic("misuse: something to tell")
 					}
@@ -583,7 +583,7 @@ func storeCallbacks() []callbackRow {
 				}}
 			}
 			p, path := newPond(0, onTick(func() { panic("misuse: as recorded") })), x.t.TempDir()
-			o := durable.Options{Every: -1, Snapshot: snapshot.Options{Codecs: plain()}, New: func(w *world.World) error { return p.saved.CreateN(w, 3, nil) }}
+			o := durable.Options{Interval: -1, Snapshot: snapshot.Options{Codecs: plain()}, New: func(w *world.World) error { return p.saved.CreateN(w, 3, nil) }}
 			d := must(durable.Open(x.t.Context(), path, p.World, p.s, o))
 			for range 2 { // the process dies before the next tick
 				func() {

@@ -224,7 +224,7 @@ func (x *callbackScene) schedule(o scheduler.Options) {
 // balancer fails.
 type balancer struct{ x *callbackScene }
 
-func (b balancer) Balance(_ uint64, _ []scheduler.Load, dst []scheduler.Transfer) []scheduler.Transfer {
+func (b balancer) Balance(_ uint64, _ []scheduler.ShardCost, dst []scheduler.Shift) []scheduler.Shift {
 	b.x.fail()
 	return dst
 }
@@ -314,13 +314,6 @@ func extensionCallbacks() []callbackRow {
 		loop("hierarchy.Reader.BreadthFirst loop", kin(func(x *callbackScene, r *hierarchy.Reader) { failIn(x, r.BreadthFirst(x.hs[10])) })),
 		loop("hierarchy.Reader.DepthFirst loop", kin(func(x *callbackScene, r *hierarchy.Reader) { failIn(x, r.DepthFirst(x.hs[10])) })),
 		loop("hierarchy.Reader.Each loop", kin(func(x *callbackScene, r *hierarchy.Reader) { failIn(x, r.Each(x.hs[10])) })),
-		loop("hierarchy.Reader.Levels loop", kin(func(x *callbackScene, r *hierarchy.Reader) { failIn2(x, r.Levels(x.hs[10])) })),
-		loop("hierarchy.With loop\nhierarchy.With walk\nhierarchy.Getter", kin(func(x *callbackScene, r *hierarchy.Reader) {
-			failIn2(x, hierarchy.With(r.Each(x.hs[10]), world.Read[misuseHealth](x.w)))
-		})),
-		loop("hierarchy.WithForeign loop\nhierarchy.WithForeign walk\nhierarchy.ForeignGetter", kin(func(x *callbackScene, r *hierarchy.Reader) {
-			failIn2(x, hierarchy.WithForeign(r.Each(x.hs[10]), foreign{}))
-		})),
 		{of: "hierarchy.Relation.Sort compare", on: onCaller, twice: true, do: func(x *callbackScene) string {
 			return x.must(x.kin.Sort(x.w, x.hs[10], func(a, b handle.Handle) int { x.fail(); return a.Compare(b) }))
 		}},

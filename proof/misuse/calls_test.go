@@ -144,8 +144,8 @@ var misuseSections = []struct {
 		{call: "Component.Add", do: func(x *misuseScene) error { return x.name.Add(x.w, x.hs[0], misuseName{}) }},
 		{call: "Component.Remove", do: func(x *misuseScene) error { return x.health.Remove(x.w, x.hs[0]) }},
 		{call: "Component.AddTo", do: func(x *misuseScene) error { return x.name.AddTo(x.all, nil) }},
-		{call: "Flag", why: doneInLoop, do: func(x *misuseScene) error { return world.Flag(x.w, x.hs[0], 1) }},
-		{call: "Unflag", why: doneInLoop, do: func(x *misuseScene) error { return world.Unflag(x.w, x.hs[0], 1) }},
+		{call: "AddFlags", why: doneInLoop, do: func(x *misuseScene) error { return world.AddFlags(x.w, x.hs[0], 1) }},
+		{call: "RemoveFlags", why: doneInLoop, do: func(x *misuseScene) error { return world.RemoveFlags(x.w, x.hs[0], 1) }},
 		{call: "Move", do: func(x *misuseScene) error { return world.Move(x.w, x.hs[0], 1-int(x.hs[0].Home())) }},
 		{call: "Func.Call", why: doneInLoop, do: func(x *misuseScene) error { return x.heal.Call(x.w, x.hs[0], 1) }},
 		{call: "Message.Send", why: doneInLoop, do: func(x *misuseScene) error { return x.hit.Send(x.w, x.hs[0], misuseHit{}) }},
@@ -202,7 +202,7 @@ var misuseSections = []struct {
 		{call: "Message.Send by a Port", why: byRequest, do: func(x *misuseScene) error { return x.hit.Send(x.port, x.hs[0], misuseHit{}) }},
 		{call: "Message.Broadcast by a Port", why: byRequest, do: func(x *misuseScene) error { return x.hit.Broadcast(x.port, misuseHit{}) }},
 		{call: "Move by a Port", why: byRequest, do: func(x *misuseScene) error { return world.Move(x.port, x.hs[1], 1) }},
-		{call: "Flag by a Port", why: byRequest, do: func(x *misuseScene) error { return world.Flag(x.port, x.hs[1], 1) }},
+		{call: "AddFlags by a Port", why: byRequest, do: func(x *misuseScene) error { return world.AddFlags(x.port, x.hs[1], 1) }},
 	}},
 	{"The scheduler", nil, []misuseRow{
 		{call: "Scheduler.Step", do: func(x *misuseScene) error { return x.s.Step(context.Background()) }},
@@ -235,7 +235,7 @@ var misuseSections = []struct {
 		{call: "Scheduler.Systems", why: ownBetween, do: none(func(x *misuseScene) { x.s.Systems() })},
 		{call: "Scheduler.Stats", why: ownBetween, do: none(func(x *misuseScene) { x.s.Stats(new(scheduler.Stats)) })},
 		{call: "Scheduler.AppendShards", why: ownBetween, do: func(x *misuseScene) error { _, err := x.s.AppendShards(nil, "system"); return err }},
-		{call: "Scheduler.Plan", why: ownBetween, do: func(x *misuseScene) error { _, err := x.s.Plan(); return err }},
+		{call: "Scheduler.Schedule", why: ownBetween, do: func(x *misuseScene) error { _, err := x.s.Schedule(); return err }},
 		{call: "Scheduler.Shifts", why: ownBetween, do: none(func(x *misuseScene) { x.s.Shifts() })},
 		{call: "Scheduler.AppendState", why: ownBetween, do: none(func(x *misuseScene) { x.s.AppendState(nil) })},
 		{call: "Scheduler.LoadState", why: ownBetween, do: func(x *misuseScene) error { return x.s.LoadState(misuseState) }},
@@ -256,7 +256,7 @@ var misuseSections = []struct {
 	{"Names", nil, []misuseRow{
 		{call: "Names.Lookup", why: atAnyTime, do: none(func(x *misuseScene) { x.names.Lookup("twenty") })},
 		{call: "Names.NameOf", why: atAnyTime, do: none(func(x *misuseScene) { x.names.NameOf(x.hs[20]) })},
-		{call: "Names.Refused", why: "not checked, but wrong beside a refresh, which writes what it reads", do: none(func(x *misuseScene) { x.names.Refused() })},
+		{call: "Names.Conflicts", why: "not checked, but wrong beside a refresh, which writes what it reads", do: none(func(x *misuseScene) { x.names.Conflicts() })},
 		{call: "Names.Len", why: atAnyTime, do: none(func(x *misuseScene) { x.names.Len() })},
 		{call: "Names.Read", why: doneInLoop, do: none(func(x *misuseScene) { x.names.Read(x.w) })},
 		{call: "Reader.Lookup", why: atAnyTime, do: none(func(x *misuseScene) { x.called.Lookup("twenty") })},
@@ -328,8 +328,8 @@ var misuseSections = []struct {
 			}
 			return err
 		}},
-		{call: "snapshot.Save", why: doneInLoop, do: func(x *misuseScene) error {
-			return snapshot.Save(io.Discard, x.w, snapshot.Options{Codecs: misuseCodecs(), Compression: snapshot.None})
+		{call: "snapshot.Write", why: doneInLoop, do: func(x *misuseScene) error {
+			return snapshot.Write(io.Discard, x.w, snapshot.Options{Codecs: misuseCodecs(), Compression: snapshot.None})
 		}},
 		{call: "snapshot.Capture", why: doneInLoop, do: func(x *misuseScene) error {
 			c, err := snapshot.Capture(x.w, snapshot.Options{Codecs: misuseCodecs()})
@@ -418,7 +418,7 @@ var misuseState = newMisuseScene(new(testing.T)).s.AppendState(nil)
 var misuseSnapshot = func() []byte {
 	var image bytes.Buffer
 	x := newMisuseScene(new(testing.T))
-	if err := snapshot.Save(&image, x.w, snapshot.Options{Codecs: misuseCodecs()}); err != nil {
+	if err := snapshot.Write(&image, x.w, snapshot.Options{Codecs: misuseCodecs()}); err != nil {
 		panic(err)
 	}
 	return image.Bytes()
@@ -441,13 +441,10 @@ func relationRows() (rows []misuseRow) {
 		{"Move", func(x *misuseScene, by world.Actor) error { return x.kin.Move(by, x.hs[11], x.hs[1]) }},
 		{"MoveAt", func(x *misuseScene, by world.Actor) error { return x.kin.MoveAt(by, x.hs[11], x.hs[10], 0) }},
 		{"MoveBefore", func(x *misuseScene, by world.Actor) error { return x.kin.MoveBefore(by, x.hs[12], x.hs[11]) }},
-		{"MoveAfter", func(x *misuseScene, by world.Actor) error { return x.kin.MoveAfter(by, x.hs[11], x.hs[12]) }},
 		{"Swap", func(x *misuseScene, by world.Actor) error { return x.kin.Swap(by, x.hs[11], x.hs[12]) }},
-		{"SwapPlaces", func(x *misuseScene, by world.Actor) error { return x.kin.SwapPlaces(by, x.hs[10], 0, 1) }},
 		{"SetPlaces", func(x *misuseScene, by world.Actor) error { return x.kin.SetPlaces(by, x.hs[1], 4) }},
 		{"Put", func(x *misuseScene, by world.Actor) error { return x.kin.Put(by, x.hs[1], x.hs[10], 3) }},
-		{"PutFree", func(x *misuseScene, by world.Actor) error { return x.kin.PutFree(by, x.hs[1], x.hs[10]) }},
-		{"Transfer", func(x *misuseScene, by world.Actor) error { return x.kin.Transfer(by, x.hs[11], x.hs[10], x.hs[1], 0) }},
+		{"PutFrom", func(x *misuseScene, by world.Actor) error { return x.kin.PutFrom(by, x.hs[11], x.hs[10], x.hs[1], 0) }},
 		{"Sort", func(x *misuseScene, by world.Actor) error { return x.kin.Sort(by, x.hs[10], handle.Handle.Compare) }},
 	}
 	for _, c := range changes {
@@ -458,7 +455,6 @@ func relationRows() (rows []misuseRow) {
 	}
 	for name, do := range map[string]func(x *misuseScene) error{
 		"Links":       none(func(x *misuseScene) { x.kin.Links() }),
-		"Bytes":       none(func(x *misuseScene) { x.kin.Bytes() }),
 		"Reserve":     none(func(x *misuseScene) { x.kin.Reserve(hierarchy.Room{}) }),
 		"NeedsGrowth": none(func(x *misuseScene) { x.kin.NeedsGrowth(x.hs[10], 1) }),
 		"Save":        none(func(x *misuseScene) { x.kin.Save(nil) }),
@@ -472,10 +468,8 @@ func relationRows() (rows []misuseRow) {
 		"Children":     func(r *hierarchy.Reader, h, _ handle.Handle) { r.Children(h) },
 		"Each":         func(r *hierarchy.Reader, h, _ handle.Handle) { walk(r.Each(h)) },
 		"Count":        func(r *hierarchy.Reader, h, _ handle.Handle) { r.Count(h) },
-		"Places":       func(r *hierarchy.Reader, h, _ handle.Handle) { r.Places(h) },
 		"At":           func(r *hierarchy.Reader, h, _ handle.Handle) { r.At(h, 0) },
 		"Place":        func(r *hierarchy.Reader, _, child handle.Handle) { r.Place(child) },
-		"FirstFree":    func(r *hierarchy.Reader, h, _ handle.Handle) { r.FirstFree(h) },
 		"Fixed":        func(r *hierarchy.Reader, h, _ handle.Handle) { r.Fixed(h) },
 		"Has":          func(r *hierarchy.Reader, h, _ handle.Handle) { r.Has(h) },
 		"Parent":       func(r *hierarchy.Reader, _, child handle.Handle) { r.Parent(child) },
@@ -485,8 +479,7 @@ func relationRows() (rows []misuseRow) {
 		"Ancestors":    func(r *hierarchy.Reader, _, child handle.Handle) { walk(r.Ancestors(child)) },
 		"DepthFirst":   func(r *hierarchy.Reader, h, _ handle.Handle) { walk(r.DepthFirst(h)) },
 		"BreadthFirst": func(r *hierarchy.Reader, h, _ handle.Handle) { walk(r.BreadthFirst(h)) },
-		"Levels":       func(r *hierarchy.Reader, h, _ handle.Handle) { walk2(r.Levels(h)) },
-		"Refused":      func(r *hierarchy.Reader, _, _ handle.Handle) { r.Refused() },
+		"Conflicts":    func(r *hierarchy.Reader, _, _ handle.Handle) { r.Conflicts() },
 	} {
 		rows = append(rows, misuseRow{call: "Reader." + name, why: reads, do: none(func(x *misuseScene) { do(x.kept, x.hs[10], x.hs[11]) })})
 	}

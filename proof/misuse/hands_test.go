@@ -75,7 +75,7 @@ func foreignRows() (rows []misuseRow) {
 	}
 	for call, do := range map[string]func(by world.Actor, h handle.Handle) error{
 		"Move":          func(by world.Actor, h handle.Handle) error { return world.Move(by, h, 1) },
-		"Flag":          func(by world.Actor, h handle.Handle) error { return world.Flag(by, h, 1) },
+		"AddFlags":      func(by world.Actor, h handle.Handle) error { return world.AddFlags(by, h, 1) },
 		"reference.To":  func(by world.Actor, h handle.Handle) error { reference.To(by, h); return nil },
 		"reference.Own": func(by world.Actor, h handle.Handle) error { reference.Own(by, h, nil); return nil },
 	} {
@@ -146,7 +146,7 @@ func keptRows() (rows []misuseRow) {
 		"Bundle.Set by Context":        func(x *misuseScene, c *world.Context) error { return x.unit.Set(c, x.hs[0], misuseUnit{}) },
 		"Component.Set by Context":     func(x *misuseScene, c *world.Context) error { return x.health.Set(c, x.hs[0], misuseHealth{}) },
 		"Component.Add by Context":     func(x *misuseScene, c *world.Context) error { return x.name.Add(c, x.hs[0], misuseName{}) },
-		"Flag by Context":              func(x *misuseScene, c *world.Context) error { return world.Flag(c, x.hs[0], 1) },
+		"AddFlags by Context":          func(x *misuseScene, c *world.Context) error { return world.AddFlags(c, x.hs[0], 1) },
 		"Move by Context":              func(x *misuseScene, c *world.Context) error { return world.Move(c, x.hs[0], 1) },
 		"Func.Call by Context":         func(x *misuseScene, c *world.Context) error { return x.heal.Call(c, x.hs[0], 1) },
 		"Message.Send by Context":      func(x *misuseScene, c *world.Context) error { return x.hit.Send(c, x.hs[0], misuseHit{}) },
@@ -193,7 +193,7 @@ func keptRows() (rows []misuseRow) {
 		},
 		"Component.Set by EntityContext":     func(x *misuseScene, s *world.EntityContext) error { return x.health.Set(s, x.hs[1], misuseHealth{}) },
 		"Component.Add by EntityContext":     func(x *misuseScene, s *world.EntityContext) error { return x.name.Add(s, x.hs[1], misuseName{}) },
-		"Flag by EntityContext":              func(x *misuseScene, s *world.EntityContext) error { return world.Flag(s, x.hs[0], 1) },
+		"AddFlags by EntityContext":          func(x *misuseScene, s *world.EntityContext) error { return world.AddFlags(s, x.hs[0], 1) },
 		"Move by EntityContext":              func(x *misuseScene, s *world.EntityContext) error { return world.Move(s, x.hs[0], 1) },
 		"Func.Call by EntityContext":         func(x *misuseScene, s *world.EntityContext) error { return x.heal.Call(s, x.hs[1], 1) },
 		"Message.Send by EntityContext":      func(x *misuseScene, s *world.EntityContext) error { return x.hit.Send(s, x.hs[1], misuseHit{}) },
@@ -231,7 +231,7 @@ func keptRows() (rows []misuseRow) {
 		"Component.Set by Tx":     func(x *misuseScene, tx *world.Tx) error { return x.health.Set(tx, x.hs[0], misuseHealth{}) },
 		"Component.Add by Tx":     func(x *misuseScene, tx *world.Tx) error { return x.name.Add(tx, x.hs[0], misuseName{}) },
 		"Component.Remove by Tx":  func(x *misuseScene, tx *world.Tx) error { return x.health.Remove(tx, x.hs[0]) },
-		"Flag by Tx":              func(x *misuseScene, tx *world.Tx) error { return world.Flag(tx, x.hs[0], 1) },
+		"Flag by Tx":              func(x *misuseScene, tx *world.Tx) error { return world.AddFlags(tx, x.hs[0], 1) },
 		"Move by Tx":              func(x *misuseScene, tx *world.Tx) error { return world.Move(tx, x.hs[0], 1) },
 		"Message.Send by Tx":      func(x *misuseScene, tx *world.Tx) error { return x.hit.Send(tx, x.hs[0], misuseHit{}) },
 		"Message.Broadcast by Tx": func(x *misuseScene, tx *world.Tx) error { return x.hit.Broadcast(tx, misuseHit{}) },

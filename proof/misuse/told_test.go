@@ -82,7 +82,7 @@ var toldLeftOut = map[string]string{
 }
 
 // toldInVain are the calls that are told even if they have nothing to change.
-var toldInVain = `Unflag Writer.Get Scheduler.LoadState Timers.Reset Relation.MoveAt Relation.RemoveHoles Relation.Sort snapshot.Insert
+var toldInVain = `RemoveFlags Writer.Get Scheduler.LoadState Timers.Reset Relation.MoveAt Relation.RemoveHoles Relation.Sort snapshot.Insert
 	RegisterFunc RegisterQuestion RegisterTransaction NewBundle Message.Wakes Scheduler.Add prefab.New prefab.Load`
 
 // toldNot are the sections of the table that have no calls by the World.

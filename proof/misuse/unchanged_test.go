@@ -78,7 +78,7 @@ func newStill(t testing.TB) *still {
 	}{
 		{"destroy", hierarchy.Options{}}, {"orphan", hierarchy.Options{OnParentDeath: hierarchy.Orphan}},
 		{"grandparent", hierarchy.Options{OnParentDeath: hierarchy.Grandparent, OnChildDeath: hierarchy.Hole}},
-		{"refuse", hierarchy.Options{OnParentDeath: hierarchy.Refuse, OnChildDeath: hierarchy.Swap}},
+		{"spare", hierarchy.Options{OnParentDeath: hierarchy.SpareParent, OnChildDeath: hierarchy.Swap}},
 		{"fixed", hierarchy.Options{Places: 2, PlacesMax: 3, OnParentDeath: hierarchy.Orphan}},
 	} {
 		x.kin[k.name] = hierarchy.New(w, k.name, k.o)
@@ -154,8 +154,8 @@ func stillCalls() []stillCall {
 		{"Component.Remove", func(x *still, by world.Actor, a, _ H) error { return x.health.Remove(by, a) }},
 		{"Component.Remove of what it lacks", func(x *still, by world.Actor, a, _ H) error { return x.name.Remove(by, a) }},
 		{"Bundle.Add and remove", func(x *still, by world.Actor, a, _ H) error { return x.named.Add(by, a, misuseNamed{}, x.unit) }},
-		{"Flag", func(x *still, by world.Actor, a, _ H) error { return world.Flag(by, a, 1) }},
-		{"Unflag", func(x *still, by world.Actor, a, _ H) error { return world.Unflag(by, a, 1) }},
+		{"AddFlags", func(x *still, by world.Actor, a, _ H) error { return world.AddFlags(by, a, 1) }},
+		{"RemoveFlags", func(x *still, by world.Actor, a, _ H) error { return world.RemoveFlags(by, a, 1) }},
 		{"Move", func(x *still, by world.Actor, a, _ H) error { return world.Move(by, a, 1) }},
 		{"Copy", func(x *still, by world.Actor, a, _ H) error { _, err := world.Copy(by, a); return err }},
 		{"Func.Call", func(x *still, by world.Actor, a, _ H) error { return x.heal.Call(by, a, 1) }},
@@ -176,7 +176,7 @@ func stillCalls() []stillCall {
 		{"Prefab.Create, wide", func(x *still, by world.Actor, _, _ H) error { _, err := x.wide.Create(by); return err }},
 		{"prefab.Copy", func(x *still, by world.Actor, a, _ H) error { _, err := prefab.Copy(by, a); return err }},
 	}
-	for _, name := range []string{"destroy", "orphan", "grandparent", "refuse", "fixed"} {
+	for _, name := range []string{"destroy", "orphan", "grandparent", "spare", "fixed"} {
 		for _, c := range []struct {
 			name string
 			do   func(r *hierarchy.Relation, by world.Actor, a, b H) error
@@ -191,14 +191,12 @@ func stillCalls() []stillCall {
 			{"Move", func(r *hierarchy.Relation, by world.Actor, a, b H) error { return r.Move(by, a, b) }},
 			{"MoveAt", func(r *hierarchy.Relation, by world.Actor, a, b H) error { return r.MoveAt(by, a, b, 9) }},
 			{"MoveBefore", func(r *hierarchy.Relation, by world.Actor, a, b H) error { return r.MoveBefore(by, a, b) }},
-			{"MoveAfter", func(r *hierarchy.Relation, by world.Actor, a, b H) error { return r.MoveAfter(by, a, b) }},
 			{"Swap", func(r *hierarchy.Relation, by world.Actor, a, b H) error { return r.Swap(by, a, b) }},
-			{"SwapPlaces", func(r *hierarchy.Relation, by world.Actor, a, _ H) error { return r.SwapPlaces(by, a, 0, 7) }},
 			{"SetPlaces", func(r *hierarchy.Relation, by world.Actor, a, _ H) error { return r.SetPlaces(by, a, 1) }},
 			{"SetPlaces beyond the limit", func(r *hierarchy.Relation, by world.Actor, a, _ H) error { return r.SetPlaces(by, a, 1<<20) }},
 			{"Put", func(r *hierarchy.Relation, by world.Actor, a, b H) error { return r.Put(by, a, b, 0) }},
-			{"PutFree", func(r *hierarchy.Relation, by world.Actor, a, b H) error { return r.PutFree(by, a, b) }},
-			{"Transfer", func(r *hierarchy.Relation, by world.Actor, a, b H) error { return r.Transfer(by, a, b, a, 1) }},
+			{"Put free", func(r *hierarchy.Relation, by world.Actor, a, b H) error { return r.Put(by, a, b, hierarchy.Free) }},
+			{"PutFrom", func(r *hierarchy.Relation, by world.Actor, a, b H) error { return r.PutFrom(by, a, b, a, 1) }},
 			{"Sort", func(r *hierarchy.Relation, by world.Actor, a, _ H) error {
 				return r.Sort(by, a, func(a, b H) int { return int(a) - int(b) })
 			}},
@@ -247,7 +245,7 @@ func (way stillWay) run(t testing.TB, call func(x *still, by world.Actor) error)
 	done := new(world.Completion)
 	did := func(by world.Actor) {
 		if way.full {
-			for world.Flag(by, x.hs["far"], 2) == nil {
+			for world.AddFlags(by, x.hs["far"], 2) == nil {
 			}
 		}
 		if call != nil {
@@ -356,7 +354,7 @@ func TestErrorOfAnImageChangesNothing(t *testing.T) {
 	}
 	x, y := newStill(t), newStill(t)
 	var whole bytes.Buffer
-	require.NoError(t, snapshot.Save(&whole, x.w, snapshot.Options{}))
+	require.NoError(t, snapshot.Write(&whole, x.w, snapshot.Options{}))
 	require.Error(t, same(y, "Load", func() error { return snapshot.Load(&whole, y.w, snapshot.Options{}) }))
 	kin := x.kin["orphan"].Save(nil)
 	for n := range kin {

@@ -300,7 +300,7 @@ func (x *crowd) audit(t *testing.T) {
 // children.
 func (x *crowd) auditReleased(t *testing.T, released []handle.Handle) {
 	p, _ := x.objects.made["policy"].(policy)
-	if p.Relation != nil && p.OnParentDeath == hierarchy.Refuse {
+	if p.Relation != nil && p.OnParentDeath == hierarchy.SpareParent {
 		return
 	}
 	alive := 0

@@ -54,7 +54,7 @@ func failing() *feature {
 			o := snapshot.Options{Codecs: s.codecs, Scheduler: s.objects.ticks, Compression: snapshot.None, Workers: s.workers}
 			tries := []func(){
 				func() { _, _ = s.hasher.StateHash() },
-				func() { _ = snapshot.Save(io.Discard, s.World, o) },
+				func() { _ = snapshot.Write(io.Discard, s.World, o) },
 				func() {
 					c, err := snapshot.Capture(s.World, o)
 					if err != nil { // frames are held, or the codec has failed

@@ -15,7 +15,7 @@ func flags() *feature {
 				return raise(h, f)
 			}
 			a := on("unflag", h,
-				func(_ *objects, by world.Actor, h handle.Handle) error { return world.Unflag(by, h, f) },
+				func(_ *objects, by world.Actor, h handle.Handle) error { return world.RemoveFlags(by, h, f) },
 				func(m *model, e *entity) world.Outcome { return m.flag(e, 0, f) })
 			a.own = true
 			return a
@@ -25,7 +25,7 @@ func flags() *feature {
 
 func raise(h handle.Handle, f world.Flags) *act {
 	a := on("flag", h,
-		func(_ *objects, by world.Actor, h handle.Handle) error { return world.Flag(by, h, f) },
+		func(_ *objects, by world.Actor, h handle.Handle) error { return world.AddFlags(by, h, f) },
 		func(m *model, e *entity) world.Outcome { return m.flag(e, f, 0) })
 	a.own = true
 	return a

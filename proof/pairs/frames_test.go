@@ -37,7 +37,7 @@ func (o *objects) said(from world.Binder, hs []handle.Handle) (all []handle.Hand
 			all = append(append(all, r.Parent(h), handle.Handle(place)), r.Children(h)...)
 			all = slices.AppendSeq(all, r.BreadthFirst(h))
 		}
-		for _, f := range r.Refused() {
+		for _, f := range r.Conflicts() {
 			all = append(append(all, f.Entity, f.Other), f.Path...)
 		}
 	}

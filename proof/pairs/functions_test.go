@@ -52,7 +52,7 @@ func functions() *feature {
 func (o *objects) function(self *world.EntityContext, x orderTo) {
 	h, i := self.Handle(), self.Shard()
 	o.parts[x.n%partsN].write(self, x.n)
-	_ = world.Flag(self, h, world.Flags(1<<(x.n%7)))
+	_ = world.AddFlags(self, h, world.Flags(1<<(x.n%7)))
 	switch x.n % ways {
 	case dies:
 		_ = self.Destroy(h)

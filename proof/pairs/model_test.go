@@ -27,8 +27,8 @@ type model struct {
 	children map[int64][]handle.Handle // what functions created, by argument
 	names    map[int64]handle.Handle
 	policy   hierarchy.OnParentDeath
-	released []handle.Handle      // by references
-	shifts   []scheduler.Transfer // what the balancer decided for this tick
+	released []handle.Handle   // by references
+	shifts   []scheduler.Shift // what the balancer decided for this tick
 
 	created, destroyed [][]handle.Handle // by tick
 	dead               []handle.Handle   // of the last refresh

@@ -15,7 +15,7 @@ func uniqueNames() *feature {
 	return &feature{
 		name: "names", rate: 900, by: byAny &^ byGlobal,
 		prepare: func(o *objects) {
-			o.made["names"] = names.New[int64](o.World, "names", names.Options{Refusals: 100000})
+			o.made["names"] = names.New[int64](o.World, "names", names.Options{ConflictsMax: 100000})
 		},
 		draw: func(d *drawer) (a *act) {
 			h, name := d.someone(), int64(d.n(nameMax))
@@ -54,7 +54,7 @@ func uniqueNames() *feature {
 					s.fail("%v has a name: %t, by the model %t", h, ok, e.named)
 				}
 			}
-			for _, r := range all.Refused() {
+			for _, r := range all.Conflicts() {
 				s.see("refused name", r.Entity, mix(uint64(r.Name), uint64(r.Holder)))
 			}
 		},

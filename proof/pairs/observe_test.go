@@ -140,7 +140,7 @@ func (s *scene) mustBeAt(e *entity, shifted map[[2]int]int) {
 		return
 	}
 	way := [2]int{e.shard, shard}
-	may := e.shard == nowhere || !e.moved && slices.ContainsFunc(s.model.shifts, func(x scheduler.Transfer) bool {
+	may := e.shard == nowhere || !e.moved && slices.ContainsFunc(s.model.shifts, func(x scheduler.Shift) bool {
 		return (x.From == e.shard || e.born) && x.To == shard
 	})
 	s.must(may, "%v is in shard %d, by the model in %d", e.h, shard, e.shard)

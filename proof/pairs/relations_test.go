@@ -42,7 +42,7 @@ func relations() *feature {
 		},
 		between: func(s *scene) { // nobody may die in a refresh that spares some
 			for range 50 {
-				if e := s.model.alive(s.someone()); s.model.policy == hierarchy.Refuse && e != nil && len(e.children) > 2 {
+				if e := s.model.alive(s.someone()); s.model.policy == hierarchy.SpareParent && e != nil && len(e.children) > 2 {
 					s.byIdle(kill(e.h))
 				}
 			}
@@ -56,9 +56,9 @@ func makeTree(o *objects) policy {
 	if o.made["policy"] == nil {
 		p := hierarchy.OnParentDeath(o.seed % 4)
 		if o.has("coalesce") && o.has("order") {
-			p = hierarchy.Refuse
+			p = hierarchy.SpareParent
 		}
-		o.made["policy"] = policy{hierarchy.New(o.World, "tree", hierarchy.Options{OnParentDeath: p, Refusals: 100000}), p}
+		o.made["policy"] = policy{hierarchy.New(o.World, "tree", hierarchy.Options{OnParentDeath: p, ConflictsMax: 100000}), p}
 	}
 	return o.made["policy"].(policy)
 }
@@ -79,7 +79,7 @@ func checkTree(s *scene) {
 			s.fail("the children of %v are %v, by the model %v", h, got, e.children)
 		}
 	}
-	for _, r := range read.Refused() {
+	for _, r := range read.Conflicts() {
 		s.see("refused "+r.Change, r.Entity, uint64(r.Other))
 	}
 	image := tree.Save(nil)
@@ -124,7 +124,7 @@ func (m *model) orphan(e *entity) world.Outcome {
 // spare keeps those alive that have a living child, if that is the policy, and with them
 // their ancestors.
 func (m *model) spare() {
-	for again := m.policy == hierarchy.Refuse; again; {
+	for again := m.policy == hierarchy.SpareParent; again; {
 		again = false
 		for _, e := range m.entities {
 			if e.marked && slices.ContainsFunc(e.children, func(h handle.Handle) bool { return !m.entities[h].marked }) {

@@ -141,7 +141,7 @@ func (s *scene) chained(x *heldFrame) {
 
 func (s *scene) saved(o *objects) []byte {
 	var b bytes.Buffer
-	err := snapshot.Save(&b, o.World, snapshot.Options{Codecs: o.codecs, Scheduler: o.ticks, Compression: snapshot.None})
+	err := snapshot.Write(&b, o.World, snapshot.Options{Codecs: o.codecs, Scheduler: o.ticks, Compression: snapshot.None})
 	s.must(err == nil, "saving: %v", err)
 	return b.Bytes()
 }

@@ -126,9 +126,9 @@ func (p *player) do(e entry) {
 			err = p.noted.Add(p.port, h, noted{Note{"y"}, Score{e.value}}, p.note)
 		}
 	case hide:
-		err = world.Flag(p.port, h, hidden)
+		err = world.AddFlags(p.port, h, hidden)
 	case show:
-		err = world.Unflag(p.port, h, hidden)
+		err = world.RemoveFlags(p.port, h, hidden)
 	case push:
 		err = p.push.Send(p.port, h, Push{e.value})
 	case move:

@@ -53,8 +53,8 @@ func (p *player) age(b *world.Build) func(*world.Context) {
 				l[i].Ticks++
 				s[i].N = (s[i].N*31 + 7) % (1 << 40)
 				if flag := world.Flags(1) << (l[i].Ticks / 7 % 7); l[i].Ticks%7 == k[i].N%7 {
-					must(world.Flag(c, h, flag))
-					must(world.Unflag(c, h, flag<<3))
+					must(world.AddFlags(c, h, flag))
+					must(world.RemoveFlags(c, h, flag<<3))
 				}
 				switch {
 				case l[i].Ticks > 30+k[i].N%50:

@@ -23,7 +23,7 @@ func (m *machine) registerFunctions() {
 	m.act = world.RegisterFunc(m.World, "act", func(self *world.EntityContext, v int64) {
 		h := self.Handle()
 		m.parts[v%partsN].write(self, v)
-		mustErr(m, world.Flag(self, h, flagsOf(v)), nil, "Flag by a function", h)
+		mustErr(m, world.AddFlags(self, h, flagsOf(v)), nil, "AddFlags by a function", h)
 		switch v % ways {
 		case dies:
 			mustErr(m, self.Destroy(h), nil, "Destroy by a function", h)
@@ -105,17 +105,17 @@ func (m *machine) flag() {
 		e.marked = false
 		defer func() { e.marked = true }()
 	}
-	m.atOnce(err, q.do(), "Flag or Unflag", h)
+	m.atOnce(err, q.do(), "AddFlags or RemoveFlags", h)
 }
 
 // flagging gives or takes the flags of an order.
 func (m *machine) flagging(by world.Actor, h handle.Handle, o order) (q request, err error) {
 	f := world.Flags(o.value)
 	if o.verb == verbFlag {
-		err = world.Flag(by, h, f)
+		err = world.AddFlags(by, h, f)
 		return request{do: func() world.Outcome { return m.naive.flag(m.naive.living(h), f, 0) }}, err
 	}
-	err = world.Unflag(by, h, f)
+	err = world.RemoveFlags(by, h, f)
 	return request{do: func() world.Outcome { return m.naive.flag(m.naive.living(h), 0, f) }}, err
 }
 

@@ -112,7 +112,7 @@ func (m *machine) flagLate(c *world.Context, on world.Event, h handle.Handle, v 
 	if on != world.OnAdd {
 		return
 	}
-	mustErr(m, world.Flag(c, h, 1<<7), nil, "Flag by a hook", h)
+	mustErr(m, world.AddFlags(c, h, 1<<7), nil, "AddFlags by a hook", h)
 	m.later(c, func() { m.naive.flag(m.naive.alive(h), 1<<7, 0) })
 }
 

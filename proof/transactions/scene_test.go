@@ -137,7 +137,7 @@ func (x *scene) live(b *world.Build) func(*world.Context) {
 					_ = c.Destroy(hs[i])
 				}
 				if n != 0 && c.Rand().IntN(8) == 0 {
-					_ = world.Flag(c, hs[i], world.Flags(n))
+					_ = world.AddFlags(c, hs[i], world.Flags(n))
 				}
 			}
 		}
@@ -245,8 +245,8 @@ func (x *scene) act(tx *world.Tx, d Deed, most int) (sum uint64, err error) {
 		case 13:
 			note(world.Move(tx, h, int(n)%3))
 		case 14:
-			note(world.Flag(tx, h, world.Flags(n)))
-			note(world.Unflag(tx, to, world.Flags(n/2)))
+			note(world.AddFlags(tx, h, world.Flags(n)))
+			note(world.RemoveFlags(tx, to, world.Flags(n/2)))
 			sum += uint64(world.FlagsOf(tx, h))
 		case 15:
 			note(x.ring.Send(tx, h, Ring{n}))

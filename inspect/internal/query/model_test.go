@@ -118,7 +118,7 @@ func newModel(t *testing.T, r *rand.Rand) *model {
 		}
 		require.NoError(t, err)
 		e.flags = world.Flags(r.IntN(4))
-		require.NoError(t, world.Flag(w, e.handle, e.flags))
+		require.NoError(t, world.AddFlags(w, e.handle, e.flags))
 		e.shard, _ = w.Owner(e.handle)
 		m.all = append(m.all, e)
 	}

@@ -30,7 +30,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 
-// errorAt makes an Error.
+// errorAt returns an Error about the column at of a query's text, from 1, or 0 for no column.
 func errorAt(at int, format string, values ...any) error {
 	return &Error{fmt.Sprintf(format, values...), at}
 }

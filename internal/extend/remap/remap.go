@@ -156,7 +156,7 @@ func (m *Mapper) make(t reflect.Type) Map {
 	}
 }
 
-// copyOf returns a copy of a value, rewritten.
+// copyOf returns a copy of a value, rewritten by f unless that is nil. The value stays as it is.
 func copyOf(v reflect.Value, f Map) reflect.Value {
 	x := reflect.New(v.Type())
 	x.Elem().Set(v)

@@ -394,10 +394,10 @@ func pathOf(of, path string) string {
 func (c *comparing) others() {
 	about := map[byte]string{
 		format.WorldSection: "the world as a whole", format.ShardSection: "slots, tables, flags and marks of shard", format.MailSection: "messages and requests of shard",
-		format.ResourceSection: "resource", format.ExtensionSection: "extension", format.SchedulerSection: "scheduler", format.AlsoSection: "also",
+		format.ResourceSection: "resource", format.ExtensionSection: "extension", format.SchedulerSection: "scheduler", format.ExtraSection: "also",
 	}
 	name := func(p *picture, k sectionKey) string {
-		list := map[byte][]format.Named{format.ResourceSection: p.names.Resources, format.ExtensionSection: p.names.Extensions, format.AlsoSection: p.names.Also}[k.kind]
+		list := map[byte][]format.Named{format.ResourceSection: p.names.Resources, format.ExtensionSection: p.names.Extensions, format.ExtraSection: p.names.Extras}[k.kind]
 		if k.number < len(list) {
 			return list[k.number].Name
 		}

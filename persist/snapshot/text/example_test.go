@@ -33,7 +33,7 @@ func exampleSaved(points int64) []byte {
 	w, units := exampleWorld()
 	_, _ = units.Create(w, exampleUnit{exampleHealth{points}, exampleBag{}})
 	var file bytes.Buffer
-	_ = snapshot.Save(&file, w, snapshot.Options{})
+	_ = snapshot.Write(&file, w, snapshot.Options{})
 	return file.Bytes()
 }
 
@@ -42,7 +42,7 @@ func ExampleExport() {
 	w, units := exampleWorld()
 	_, _ = units.Create(w, exampleUnit{exampleHealth{7}, exampleBag{[]string{"rope"}}})
 	var file, lines bytes.Buffer
-	_ = snapshot.Save(&file, w, snapshot.Options{})
+	_ = snapshot.Write(&file, w, snapshot.Options{})
 	info, err := text.Export(&file, &lines, snapshot.Options{})
 	fmt.Println(info.Entities, err)
 	for line := range strings.Lines(lines.String()) {
@@ -60,7 +60,7 @@ func ExampleImport() {
 	w, units := exampleWorld()
 	h, _ := units.Create(w, exampleUnit{exampleHealth{7}, exampleBag{}})
 	var file, lines, again bytes.Buffer
-	_ = snapshot.Save(&file, w, snapshot.Options{})
+	_ = snapshot.Write(&file, w, snapshot.Options{})
 	_, _ = text.Export(&file, &lines, snapshot.Options{})
 
 	better := strings.Replace(lines.String(), `"Points":7`, `"Points":9`, 1)

@@ -59,7 +59,7 @@ type exporting struct {
 	buf     bytes.Buffer
 	encoder *json.Encoder
 	sum     xxh3.Hasher
-	err     error // the first deviation from what Save writes
+	err     error // the first deviation from what snapshot.Write writes
 }
 
 // all writes all lines, in their order.
@@ -83,8 +83,8 @@ func (e *exporting) all() error {
 	if e.p.names.Scheduler {
 		e.bytes("scheduler", "", e.body(format.SchedulerSection, 0))
 	}
-	for i, n := range e.p.names.Also {
-		e.bytes("also", n.Name, e.body(format.AlsoSection, i))
+	for i, n := range e.p.names.Extras {
+		e.bytes("also", n.Name, e.body(format.ExtraSection, i))
 	}
 	e.line(endLine{fmt.Sprintf("%016x", e.sum.Sum64())})
 	return e.err

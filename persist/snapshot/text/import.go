@@ -73,7 +73,7 @@ func (b *builder) read(src *bufio.Reader) error {
 		}
 		if b.line++; len(bytes.TrimSpace(line)) > 0 {
 			if e := b.one(line); e != nil {
-				return b.in(e)
+				return format.Within(lineNumber(b.line), e)
 			}
 		}
 		line = line[:0]
@@ -87,15 +87,10 @@ func (b *builder) read(src *bufio.Reader) error {
 	return nil
 }
 
-// in adds the line to an error.
-func (b *builder) in(err error) error {
-	for _, own := range []error{snapshot.ErrNoSnapshot, snapshot.ErrVersion, snapshot.ErrAltered, snapshot.ErrOtherWorld, snapshot.ErrTooLarge} {
-		if errors.Is(err, own) {
-			return fmt.Errorf("%w (line %d)", err, b.line)
-		}
-	}
-	return format.Altered("line %d: %w", b.line, err)
-}
+// lineNumber is a line, for errors.
+type lineNumber int
+
+func (l lineNumber) String() string { return fmt.Sprintf("line %d", int(l)) }
 
 // one reads a line.
 func (b *builder) one(line []byte) error {
@@ -461,7 +456,7 @@ func (b *builder) parts() (parts []format.Part, err error) {
 	if b.names.Scheduler {
 		add(format.SchedulerSection, 0, b.body(sectionKey{format.SchedulerSection, 0}))
 	}
-	all(format.AlsoSection, "also", b.names.Also)
+	all(format.ExtraSection, "also", b.names.Extras)
 	return parts, err
 }
 

@@ -14,8 +14,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	forms "github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/shape"
 	"github.com/atoll-sim/atoll/world"
@@ -43,11 +44,11 @@ type (
 		Options json.RawMessage `json:"options"`
 	}
 	registeredLine struct {
-		Registered string        `json:"registered"` // its list, as in format.Listed
-		Name       string        `json:"name"`
-		Type       string        `json:"type,omitempty"`
-		Form       string        `json:"form,omitempty"` // its hash
-		Parts      []extend.Part `json:"parts,omitempty"`
+		Registered string       `json:"registered"` // its list, as in format.Listed
+		Name       string       `json:"name"`
+		Type       string       `json:"type,omitempty"`
+		Form       string       `json:"form,omitempty"` // its hash
+		Parts      []forms.Part `json:"parts,omitempty"`
 	}
 	entityLine struct {
 		Entity     handleText     `json:"entity"`

@@ -111,7 +111,7 @@ func (b *builder) bytes(l *bytesLine) error {
 	case "extension":
 		key.kind, list = format.ExtensionSection, b.names.Extensions
 	case "also":
-		key.kind, list = format.AlsoSection, b.names.Also
+		key.kind, list = format.ExtraSection, b.names.Extras
 	case "scheduler":
 		b.names.Scheduler = true
 	default:

@@ -25,7 +25,7 @@ func textOf[T any](t testing.TB, values ...T) string {
 	require.NoError(t, world.NewBundle[struct{ V T }](w).CreateN(w, len(values), func(i int, x *struct{ V T }) { x.V = values[i] }))
 	w.Refresh()
 	var image, lines, again bytes.Buffer
-	require.NoError(t, snapshot.Save(&image, w, snapshot.Options{Compression: snapshot.None}))
+	require.NoError(t, snapshot.Write(&image, w, snapshot.Options{Compression: snapshot.None}))
 	info, err := text.Export(bytes.NewReader(image.Bytes()), &lines, snapshot.Options{})
 	require.NoError(t, err)
 	is, err := text.Import(strings.NewReader(lines.String()), &again, snapshot.Options{Workers: 2})

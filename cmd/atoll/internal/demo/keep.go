@@ -34,8 +34,8 @@ type past struct {
 func (d *demo) open(ctx context.Context, live io.Writer) (err error) {
 	r, w := d.realm, d.realm.World
 	d.store, err = durable.Open(ctx, d.config.State, w, d.scheduler, durable.Options{
-		New: func(*world.World) error { return r.Fill() }, Every: saveEvery,
-		Snapshot: snapshot.Options{Compression: snapshot.S2, Also: []snapshot.Also{r.Saved()}},
+		New: func(*world.World) error { return r.Fill() }, Interval: saveEvery,
+		Snapshot: snapshot.Options{Compression: snapshot.S2, Extras: []snapshot.Extra{r.Saved()}},
 		OnError:  func(err error) { _, _ = fmt.Fprintf(live, "the world is not kept: %v\n", err) },
 	})
 	if err != nil {

@@ -14,7 +14,7 @@ func newInventory(w *world.World, creatures int) *hierarchy.Relation {
 		OnParentDeath: hierarchy.Orphan, // it falls to the ground
 		OnChildDeath:  hierarchy.Hole,
 		Places:        placesMax,
-		Tree: hierarchy.TreeOptions{
+		Memory: hierarchy.Memory{
 			Buckets: []int{placesMax},
 			Reserve: hierarchy.Room{Entities: 2 * creatures, Parents: creatures, Buckets: []int{creatures / carryOdds}},
 		},
@@ -126,11 +126,11 @@ func (d *dealer) begin(c *world.Context, self handle.Handle, a *Avatar) {
 		}
 		if d.lies(deal.Target) {
 			deal.Item = deal.Target
-			err = d.Inventory.Transfer(c, deal.Item, handle.None, self, -1)
+			err = d.Inventory.PutFrom(c, deal.Item, handle.None, self, hierarchy.Free)
 		}
 	case Stack:
 		if deal.Item, deal.Other = d.pair(self); deal.Item != handle.None {
-			err = d.Inventory.Transfer(c, deal.Item, self, deal.Other, -1)
+			err = d.Inventory.PutFrom(c, deal.Item, self, deal.Other, hierarchy.Free)
 		}
 	case Trade:
 		if deal.Item, deal.Other = d.bargain(self, deal.Target); deal.Item != handle.None {

@@ -260,8 +260,8 @@ var errState = errors.New("realm: that is not the state of so many islands")
 
 // Saved is what a snapshot needs besides the realm's world: what AppendState appends, and the
 // sample of dead handles.
-func (r *Realm) Saved() snapshot.Also {
-	return snapshot.Also{Name: "islands", Save: r.save, Load: r.load}
+func (r *Realm) Saved() snapshot.Extra {
+	return snapshot.Extra{Name: "islands", Append: r.save, Read: r.load}
 }
 
 func (r *Realm) save(dst []byte) []byte {

@@ -111,7 +111,7 @@ func Save(ctx context.Context, c Config, how snapshot.Compression, to io.Writer,
 	}
 	o := s.saved(&c.Creatures)
 	o.Compression = how
-	return snapshot.Save(to, s.realm.World, o)
+	return snapshot.Write(to, s.realm.World, o)
 }
 
 func (s *sim) ticks(ctx context.Context, n int, ticked func()) error {
@@ -127,14 +127,14 @@ func (s *sim) ticks(ctx context.Context, n int, ticked func()) error {
 // saved returns what belongs to a snapshot. If a snapshot with another number of creatures is
 // loaded, which shapes a realm, it sets creatures to that and the error is errOther.
 func (s *sim) saved(creatures *int) snapshot.Options {
-	return snapshot.Options{Scheduler: s.scheduler, Workers: s.config.Workers, Also: []snapshot.Also{
+	return snapshot.Options{Scheduler: s.scheduler, Workers: s.config.Workers, Extras: []snapshot.Extra{
 		{
 			Name: "sim",
-			Save: func(dst []byte) []byte {
+			Append: func(dst []byte) []byte {
 				text, _ := json.Marshal(note{Sim: noteVersion, Creatures: *creatures}) // of numbers
 				return append(dst, text...)
 			},
-			Load: func(src []byte) error {
+			Read: func(src []byte) error {
 				n := note{Creatures: -1}
 				if err := json.Unmarshal(src, &n); err != nil || n.Sim != noteVersion {
 					return fmt.Errorf("sim: the snapshot is not of a sim of version %d", noteVersion)

@@ -96,8 +96,8 @@ func newSim(c Config, act bool) (*sim, error) {
 		o.Chaos = c.Seed | 1
 	}
 	s := &sim{config: c, realm: r, scheduler: scheduler.New(r.World, o), hasher: state.NewHasher(r.World, nil)}
-	s.hasher.Also("islands", r.AppendState)
-	s.hasher.Also("systems", s.scheduler.AppendState)
+	s.hasher.Add("islands", r.AppendState)
+	s.hasher.Add("systems", s.scheduler.AppendState)
 	if err := r.AddSystems(s.scheduler); err != nil {
 		return nil, err
 	}

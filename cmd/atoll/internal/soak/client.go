@@ -521,8 +521,8 @@ const hidden world.Flags = 1
 
 func (c *client) toggleHidden(e *entry) error {
 	return c.toggle(e, &e.hidden,
-		func() error { return world.Flag(c.port, e.h, hidden) },
-		func() error { return world.Unflag(c.port, e.h, hidden) })
+		func() error { return world.AddFlags(c.port, e.h, hidden) },
+		func() error { return world.RemoveFlags(c.port, e.h, hidden) })
 }
 
 // word sends a message to a guest.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/slots"
@@ -215,11 +217,11 @@ type Named struct {
 	Name  string
 	Type  string // empty if there are no values; of an extension its options
 	Hash  uint64 // of the form, or of the options that must be the same
-	Parts []extend.Part
+	Parts []form.Part
 
 	// What is not in the file, for package snapshot, which finds it in a world.
 	Of    reflect.Type // of the values, or nil
-	Form  extend.Form  // reads or writes the values
+	Form  form.Form    // reads or writes the values
 	At    int          // the number in the world that loads, or -1 if dropped
 	Saved extend.Saved // of an extension
 }
@@ -227,14 +229,14 @@ type Named struct {
 const (
 	// Accumulates is in the hash of the form of a resource that has parts.
 	Accumulates = 1 << 63
-	// Optional is the hash of an Also that a world may lack; others have 0.
+	// Optional is the hash of an Extra that a world may lack; others have 0.
 	Optional = 1
 )
 
 // Catalogue lists everything that a snapshot has.
 type Catalogue struct {
-	Components, Messages, Resources, Kinds, Hooks, Extensions, Also, Systems, Balancers []Named
-	Scheduler                                                                           bool
+	Components, Messages, Resources, Kinds, Hooks, Extensions, Extras, Systems, Balancers []Named
+	Scheduler                                                                             bool
 }
 
 // Listed is the order of the lists in a snapshot, by the names that errors use.
@@ -242,7 +244,7 @@ var Listed = [...]string{"component", "message", "resource", "request", "hook", 
 
 // Lists returns the lists in the order of Listed.
 func (c *Catalogue) Lists() [len(Listed)]*[]Named {
-	return [...]*[]Named{&c.Components, &c.Messages, &c.Resources, &c.Kinds, &c.Hooks, &c.Extensions, &c.Also, &c.Systems, &c.Balancers}
+	return [...]*[]Named{&c.Components, &c.Messages, &c.Resources, &c.Kinds, &c.Hooks, &c.Extensions, &c.Extras, &c.Systems, &c.Balancers}
 }
 
 // List returns a list by its name in Listed, or nil.
@@ -279,23 +281,26 @@ const namesMost = 64 << 20
 func ReadCatalogue(body []byte) (x *Catalogue, err error) {
 	x = new(Catalogue)
 	c := extend.Cursor{Rest: body, Most: namesMost}
+	field := func() form.Field { return form.Field{Path: c.Text(), Type: c.Text(), Offset: c.Int()} }
+	part := func() form.Part {
+		return form.Part{ByCodec: c.Flags(1) != 0, Offset: c.Int(), Size: c.Int(), Fields: listOf(&c, 3, field)}
+	}
 	for _, to := range x.Lists() {
-		list := extend.ListOf[Named](&c, 4)
-		for i := range list {
-			n := Named{Name: c.Text(), Type: c.Text(), Hash: c.Number(), Parts: extend.ListOf[extend.Part](&c, 4)}
-			for k := range n.Parts {
-				p := extend.Part{ByCodec: c.Flags(1) != 0, Offset: c.Int(), Size: c.Int(), Fields: extend.ListOf[extend.Field](&c, 3)}
-				for m := range p.Fields {
-					p.Fields[m] = extend.Field{Path: c.Text(), Type: c.Text(), Offset: c.Int()}
-				}
-				n.Parts[k] = p
-			}
-			list[i] = n
-		}
-		*to = list
+		*to = listOf(&c, 4, func() Named {
+			return Named{Name: c.Text(), Type: c.Text(), Hash: c.Number(), Parts: listOf(&c, 4, part)}
+		})
 	}
 	x.Scheduler = c.Flags(1) != 0
 	return x, c.End()
+}
+
+// listOf reads a list, each element of which has least bytes or more.
+func listOf[T any](c *extend.Cursor, least int, read func() T) []T {
+	all := extend.ListOf[T](c, least)
+	for i := range all {
+		all[i] = read()
+	}
+	return all
 }
 
 // What follows writes and reads the images of a world and its shards.
@@ -321,13 +326,7 @@ func AppendState(dst []byte, x *extend.State) []byte {
 func ReadState(c *extend.Cursor) (x extend.State) {
 	x.Tick, x.Incarnation, x.Shard, x.Run, x.Misrouted = c.Number(), c.Word(), c.Int(), c.Int(), c.Flags(1) != 0
 	x.Moves, x.Gathered, x.Pinned = c.Word(), c.Word(), c.Numbers()
-	x.Hooks = extend.ListOf[[]bool](c, 1)
-	for i := range x.Hooks {
-		x.Hooks[i] = extend.ListOf[bool](c, 1)
-		for k := range x.Hooks[i] {
-			x.Hooks[i][k] = c.Flags(1) != 0
-		}
-	}
+	x.Hooks = listOf(c, 1, func() []bool { return listOf(c, 1, func() bool { return c.Flags(1) != 0 }) })
 	x.Ports = slots.PortImage{Slots: extend.WordsOf[uint32](c), Pool: extend.WordsOf[uint32](c), Recalled: extend.WordsOf[handle.Handle](c)}
 	return x
 }
@@ -373,23 +372,13 @@ func AppendShard(dst []byte, x *store.Image) []byte {
 // ReadShard reads the section of a shard.
 func ReadShard(c *extend.Cursor) (x store.Image) {
 	x.Slots, x.Free = extend.WordsOf[uint32](c), extend.WordsOf[uint32](c)
-	x.Tables = extend.ListOf[store.TableImage](c, 5)
-	for i := range x.Tables {
-		x.Tables[i] = readTable(c)
-	}
-	x.Marked = extend.ListOf[store.MarkedTable](c, 2)
-	for i := range x.Marked {
-		x.Marked[i] = store.MarkedTable{Table: c.Int(), Chunks: c.Numbers()}
-	}
+	x.Tables = listOf(c, 5, func() store.TableImage { return readTable(c) })
+	x.Marked = listOf(c, 2, func() store.MarkedTable { return store.MarkedTable{Table: c.Int(), Chunks: c.Numbers()} })
 	x.Created = extend.WordsOf[handle.Handle](c)
-	x.Changes = extend.ListOf[store.ChangeImage](c, 3)
-	for i := range x.Changes {
-		x.Changes[i].Handle, x.Changes[i].Moves, x.Changes[i].Components = c.Handle(), c.Word(), c.Numbers()
-	}
-	x.Stored = extend.ListOf[store.StoredImage](c, 2)
-	for i := range x.Stored {
-		x.Stored[i] = store.StoredImage{Handle: c.Handle(), Component: c.Int()}
-	}
+	x.Changes = listOf(c, 3, func() store.ChangeImage {
+		return store.ChangeImage{Handle: c.Handle(), Moves: c.Word(), Components: c.Numbers()}
+	})
+	x.Stored = listOf(c, 2, func() store.StoredImage { return store.StoredImage{Handle: c.Handle(), Component: c.Int()} })
 	return x
 }
 

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"sync/atomic"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/persist/state"
 )
@@ -118,7 +120,7 @@ func (o Output) encode(x *encoded, parts []Part, at int) {
 	x.panicked, x.err = nil, ErrGoexit
 	defer func() {
 		v := recover()
-		var failed *extend.CodecError
+		var failed *form.CodecError
 		if e, ok := v.(error); ok && errors.As(e, &failed) {
 			x.err = fmt.Errorf("snapshot: %w", e)
 		} else {

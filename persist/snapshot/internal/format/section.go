@@ -12,6 +12,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 	"github.com/zeebo/xxh3"
@@ -50,14 +52,14 @@ const (
 	ResourceSection  = 'V'
 	ExtensionSection = 'X'
 	SchedulerSection = 'P'
-	AlsoSection      = 'A'
+	ExtraSection     = 'A'
 	EndSection       = 'E'
 )
 
 // Rank returns the place of a kind of section among all, or -1.
 func Rank(kind byte) int {
 	return slices.Index([]byte{
-		HeaderSection, NamesSection, WorldSection, ShardSection, RowsSection, MailSection, ResourceSection, ExtensionSection, SchedulerSection, AlsoSection}, kind)
+		HeaderSection, NamesSection, WorldSection, ShardSection, RowsSection, MailSection, ResourceSection, ExtensionSection, SchedulerSection, ExtraSection}, kind)
 }
 
 // Section is one section, packed or not.
@@ -432,7 +434,7 @@ func CodecError(recovered any) error {
 	if recovered == nil {
 		return nil
 	}
-	var failed *extend.CodecError
+	var failed *form.CodecError
 	if err, ok := recovered.(error); ok && errors.As(err, &failed) {
 		return err
 	}
@@ -448,6 +450,16 @@ func Altered(format string, args ...any) error {
 		}
 	}
 	return fmt.Errorf("%w: %w", ErrAltered, err)
+}
+
+// Within adds to an error the part of a snapshot that it is about.
+func Within(part fmt.Stringer, err error) error {
+	for _, own := range []error{ErrNoSnapshot, ErrVersion, ErrAltered, ErrOtherWorld, ErrTooLarge} {
+		if errors.Is(err, own) {
+			return fmt.Errorf("%w (%v)", err, part)
+		}
+	}
+	return Altered("%v: %w", part, err)
 }
 
 // OtherWorld returns an error about something that the new world lacks.

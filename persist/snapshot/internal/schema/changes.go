@@ -6,7 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/shape"
 	"github.com/atoll-sim/atoll/persist/state"
@@ -21,7 +22,7 @@ type Change struct {
 	Fields   []string
 
 	Old, Now reflect.Type
-	form     func(old extend.Form) extend.Form // of the saved values, by the form of Old
+	form     func(old form.Form) form.Form // of the saved values, by the form of Old
 }
 
 // ChangeKind says what a Change does.
@@ -32,21 +33,20 @@ const (
 	Renamed ChangeKind = iota
 	RenamedField
 	Dropped
-	Narrowed
 	Migrated
 )
 
 // Migration returns the Change that makes new values of old ones.
 func Migration[Old, New any](f func(Old) New) Change {
-	return Change{Kind: Migrated, Old: reflect.TypeFor[Old](), Now: reflect.TypeFor[New](), form: func(form extend.Form) extend.Form {
+	return Change{Kind: Migrated, Old: reflect.TypeFor[Old](), Now: reflect.TypeFor[New](), form: func(form form.Form) form.Form {
 		return &migration[Old, New]{Form: form, f: f}
 	}}
 }
 
-// migration is a extend.Form that reads old values and converts them.
+// migration is a form.Form that reads old values and converts them.
 type migration[Old, New any] struct {
-	extend.Form // of Old
-	f           func(Old) New
+	form.Form // of Old
+	f         func(Old) New
 }
 
 func (m *migration[Old, New]) ByCodec() bool { return true }
@@ -191,11 +191,10 @@ func (f *fieldRules) path(saved string) string {
 	return saved
 }
 
-// allow reports whether a change says that a field, by its saved or its present path, is dropped or
-// narrowed.
-func (f *fieldRules) allow(how ChangeKind, saved, now string) bool {
+// drop reports whether a change says that a field, by its saved or its present path, is dropped.
+func (f *fieldRules) drop(saved, now string) bool {
 	return slices.ContainsFunc(f.changes, func(c Change) bool {
-		return c.Kind == how && slices.Contains(f.subjects, c.In) && (slices.ContainsFunc(c.Fields, func(field string) bool {
+		return c.Kind == Dropped && slices.Contains(f.subjects, c.In) && (slices.ContainsFunc(c.Fields, func(field string) bool {
 			return within(saved, field) || within(now, field)
 		}))
 	})
@@ -208,12 +207,12 @@ func (f *fieldRules) codecName(saved string) string {
 
 // Migrate returns the form that reads saved values, whose form has this hash, by a Migration to
 // type now. It returns nil if there is none, and whether there is one from another form.
-func (c Changes) Migrate(saved uint64, now reflect.Type, codecs *state.Codecs) (form extend.Form, other bool, err error) {
+func (c Changes) Migrate(saved uint64, now reflect.Type, codecs *state.Codecs) (by form.Form, other bool, err error) {
 	for _, one := range c {
 		if one.Kind != Migrated || one.Now != now {
 			continue
 		}
-		old, err := extend.FormOf(codecs, one.Old, true)
+		old, err := (*form.Codecs)(codecs).Form(one.Old, true)
 		if err != nil {
 			return nil, false, err
 		}

@@ -10,7 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/cbor"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/shape"
@@ -20,19 +21,19 @@ import (
 type Side struct {
 	Name   string // by which Changes call what has the type
 	Type   string
-	Parts  []extend.Part
+	Parts  []form.Part
 	Leaves []shape.Leaf // the fields in the parts
 }
 
 // Note says what becomes of a field, or of all of them.
 type Note struct {
 	Field, Was, Is, Text string
-	Refused              bool
+	Blocks               bool
 }
 
 // Convert returns a form that reads values of the saved form as values of own, which form reads. It
 // is nil for the notes alone. Some of them may say that this must not be.
-func Convert(changes Changes, saved, own Side, form extend.Form) (extend.Form, []Note) {
+func Convert(changes Changes, saved, own Side, form form.Form) (form.Form, []Note) {
 	p := &pairing{rules: changes.rulesOf(saved.Name, own.Name, paths(saved.Leaves), paths(own.Leaves))}
 	return p.convert(saved, own, form), p.notes
 }
@@ -55,7 +56,7 @@ func (p *pairing) say(how, path string, more ...string) string {
 }
 
 // convert returns a converter that reads values of one form as values of another.
-func (p *pairing) convert(saved, own Side, form extend.Form) *converter {
+func (p *pairing) convert(saved, own Side, form form.Form) *converter {
 	c := newConverter(saved.Parts, own.Parts, form)
 	p.match(saved.Leaves, own.Leaves, func(s, o *shape.Leaf) {
 		x := &c.parts[s.Part]
@@ -113,7 +114,7 @@ func (p *pairing) match(saved, own []shape.Leaf, pair func(s, o *shape.Leaf)) (g
 		if byPath[now] != s {
 			continue
 		}
-		if gone = append(gone, s); p.rules.allow(Dropped, s.Path, now) {
+		if gone = append(gone, s); p.rules.drop(s.Path, now) {
 			p.note(s.Path, s.Text, "", false, "is dropped")
 		} else {
 			p.note(s.Path, s.Text, "", true, "is not in this world: say %s or %s", p.say("Dropped", s.Path), p.say("RenamedField", s.Path, "…"))
@@ -125,27 +126,15 @@ func (p *pairing) match(saved, own []shape.Leaf, pair func(s, o *shape.Leaf)) (g
 // refuse notes that a type cannot become another.
 func (p *pairing) refuse(s, o *shape.Leaf, codec bool) {
 	switch drop := p.say("Dropped", s.Path); {
-	case p.rules.allow(Dropped, s.Path, o.Path):
+	case p.rules.drop(s.Path, o.Path):
 		p.note(s.Path, s.Text, o.Text, false, "is dropped, and begins at zero")
 	case codec && s.Kind == o.Kind:
 		p.note(s.Path, s.Text, o.Text, true, "is written by another codec: say Renamed(%q, %q) if it reads what the old one wrote, %s, or give a Migrated", s.Text, o.Text, drop)
+	case shape.IsNumber(s.Kind) && shape.IsNumber(o.Kind), isComplex(s.Kind) && isComplex(o.Kind), s.Kind == o.Kind && s.Len > o.Len:
+		p.note(s.Path, s.Text, o.Text, true, "does not hold each of its values: say %s, or give a Migrated", drop)
 	default:
 		p.note(s.Path, s.Text, o.Text, true, "does not become that by itself: say %s, or give a Migrated", drop)
 	}
-}
-
-// narrow reports whether a change allows a field to lose what its new type does not hold.
-func (p *pairing) narrow(s, o *shape.Leaf) bool {
-	switch {
-	case p.rules.allow(Narrowed, s.Path, o.Path):
-		p.note(s.Path, s.Text, o.Text, false, "is narrowed")
-		return true
-	case p.rules.allow(Dropped, s.Path, o.Path):
-		p.note(s.Path, s.Text, o.Text, false, "is dropped, and begins at zero")
-	default:
-		p.note(s.Path, s.Text, o.Text, true, "does not hold each of its values: say %s, %s, or give a Migrated", p.say("Narrowed", s.Path), p.say("Dropped", s.Path))
-	}
-	return false
 }
 
 // pair compares a field of both forms. If it is memory, pair returns the steps that copy it. If it
@@ -169,7 +158,8 @@ func (p *pairing) pair(s, o *shape.Leaf) ([]step, *rewriting) {
 			return nil, leftOut
 		}
 		return nil, nil
-	case !memory && same && s.IsBytes() == o.IsBytes() && (kind != reflect.Array || s.Len <= o.Len):
+	case same && kind == reflect.Array && s.Len > o.Len:
+	case !memory && same && s.IsBytes() == o.IsBytes():
 		return nil, p.elements(s, o)
 	case memory && same && kind == reflect.Array:
 		return p.array(s, o), nil
@@ -181,10 +171,6 @@ func (p *pairing) pair(s, o *shape.Leaf) ([]step, *rewriting) {
 	case shape.Lossless(kind, as):
 		p.note(s.Path, s.Text, o.Text, false, "is converted")
 		return number, nil
-	case memory && p.narrow(s, o):
-		return number, nil
-	case memory:
-		return nil, nil
 	}
 	p.refuse(s, o, false)
 	return nil, leftOut
@@ -199,13 +185,10 @@ func inner(x *shape.Leaf, s *shape.Shape) *shape.Leaf {
 
 // array is pair for arrays in memory.
 func (p *pairing) array(s, o *shape.Leaf) []step {
-	switch {
-	case s.Len > o.Len && !p.narrow(s, o):
-		return nil
-	case s.Len < o.Len:
+	if s.Len < o.Len {
 		p.note(s.Path, s.Text, o.Text, false, "is longer; what is new begins at zero")
 	}
-	x := step{from: s.At, to: o.At, n: min(s.Len, o.Len), each: [2]int{s.Elem.Size, o.Elem.Size}}
+	x := step{from: s.At, to: o.At, n: s.Len, each: [2]int{s.Elem.Size, o.Elem.Size}}
 	x.elements, _ = p.pair(inner(s, s.Elem), inner(o, o.Elem))
 	switch {
 	case len(x.elements) == 0 || x.n == 0:
@@ -314,19 +297,19 @@ func paths(all []shape.Leaf) (list []string) {
 
 // What follows converts values, as the comparison has found.
 
-// converter is a extend.Form that reads values written by another form of the type. Each component
+// converter is a form.Form that reads values written by another form of the type. Each component
 // has one. Immutable.
 type converter struct {
-	extend.Form               // of the world's type
-	own         []extend.Part // of it
-	parts       []savedPart
-	least       int
-	flat        bool // values were saved as memory alone, and are only memory now
+	form.Form             // of the world's type
+	own       []form.Part // of it
+	parts     []savedPart
+	least     int
+	flat      bool // values were saved as memory alone, and are only memory now
 }
 
 // savedPart is a part of the saved form, and where it goes.
 type savedPart struct {
-	extend.Part
+	form.Part
 	to      int // of a codec's bytes: the part of the world's form, or -1
 	rewrite *rewriting
 	steps   []step // of the bytes that are memory
@@ -344,7 +327,7 @@ type step struct {
 }
 
 // newConverter returns a converter that reads values of the saved parts, and keeps nothing of them.
-func newConverter(saved, own []extend.Part, form extend.Form) *converter {
+func newConverter(saved, own []form.Part, form form.Form) *converter {
 	bytes := shape.Skip(saved)
 	c := &converter{Form: form, own: own, least: bytes.Least()}
 	for _, p := range saved {
@@ -445,71 +428,24 @@ func (s *step) run(dst, src []byte, n, apartTo, apartFrom int) {
 // once for all of them.
 const numbersAtOnce = 256
 
-// numbers converts n numbers that are that many bytes apart, each to the nearest number of the
-// other kind.
+// numbers converts n numbers that are that many bytes apart. The other kind holds each of them.
 func (s *step) numbers(dst, src []byte, n, apartTo, apartFrom int) {
 	var block [numbersAtOnce]uint64
 	for n > 0 {
 		some := block[:min(n, len(block))]
 		shape.Numbers(some, s.kind, src, apartFrom)
-		between(some, s.kind, s.as)
+		if shape.IsFloat(s.as) && !shape.IsFloat(s.kind) {
+			for i, v := range some {
+				if some[i] = math.Float64bits(float64(v)); s.kind <= reflect.Int64 {
+					some[i] = math.Float64bits(float64(int64(v)))
+				}
+			}
+		}
 		shape.PutNumbers(some, s.as, dst, apartTo)
 		if n -= len(some); n > 0 {
 			dst, src = dst[len(some)*apartTo:], src[len(some)*apartFrom:]
 		}
 	}
-}
-
-// between converts numbers as shape.Numbers has read them to numbers as shape.PutNumbers writes
-// them.
-func between(all []uint64, kind, as reflect.Kind) {
-	_, signed := shape.Exact(kind)
-	width, negative := shape.Exact(as)
-	least, most := int64(0), uint64(math.MaxUint64)>>(64-width)
-	if negative {
-		least = -1 << (width & 63)
-	}
-	switch from, to := shape.IsFloat(kind), shape.IsFloat(as); {
-	case from && to, !to && shape.Lossless(kind, as): // shape.PutNumbers does it
-	case to:
-		for i, v := range all {
-			f := float64(v)
-			switch {
-			case signed && as == reflect.Float32: // converted directly, to round once
-				f = float64(float32(int64(v)))
-			case signed:
-				f = float64(int64(v))
-			case as == reflect.Float32:
-				f = float64(float32(v))
-			}
-			all[i] = math.Float64bits(f)
-		}
-	case from:
-		for i, v := range all {
-			all[i] = wholeOf(math.Float64frombits(v), least, most)
-		}
-	default:
-		for i, v := range all {
-			if all[i] = min(v, most); signed && int64(v) < 0 {
-				all[i] = uint64(max(int64(v), least))
-			}
-		}
-	}
-}
-
-// wholeOf returns the integer part of a float, within the bounds of an integer type.
-func wholeOf(f float64, least int64, most uint64) uint64 {
-	switch {
-	case math.IsNaN(f):
-		return 0
-	case f <= float64(least):
-		return uint64(least)
-	case f >= float64(most): // as a float, most may be one more
-		return most
-	case f < 0:
-		return uint64(int64(f))
-	}
-	return uint64(f)
 }
 
 // What follows renames and removes fields in CBOR. Nothing else has to be changed in it, because

@@ -13,9 +13,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/atoll-sim/atoll/internal/form"
+
 	"github.com/zeebo/xxh3"
 
-	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
@@ -75,7 +76,7 @@ const (
 )
 
 // LeavesOf returns the fields of the values of a type, from the parts that are written of each.
-func LeavesOf(typ string, parts []extend.Part) (all []Leaf, err error) {
+func LeavesOf(typ string, parts []form.Part) (all []Leaf, err error) {
 	known, end := map[string]bool{}, 0
 	for i, p := range parts {
 		if p.Offset < end || p.Size > sizeMax-p.Offset || p.ByCodec && (len(p.Fields) != 1 || p.Size != 0) {
@@ -106,7 +107,7 @@ func LeavesOf(typ string, parts []extend.Part) (all []Leaf, err error) {
 
 // HashOf returns the hash of a form. Forms with the same hash read each other's bytes, as far as
 // codecs can.
-func HashOf(f extend.Form) uint64 { return xxh3.HashString(f.Shape()) }
+func HashOf(f form.Form) uint64 { return xxh3.HashString(f.Shape()) }
 
 // pathWithin returns a path without the type at its beginning.
 func pathWithin(typ, path string) string {
@@ -290,7 +291,7 @@ func (t *typeParser) fields(s *Shape, depth int) {
 var ErrShort = errors.New("a value ends before its last field")
 
 // Cut splits off the bytes of a part from the front of src.
-func Cut(src []byte, p *extend.Part) (body, rest []byte, err error) {
+func Cut(src []byte, p *form.Part) (body, rest []byte, err error) {
 	n := uint64(p.Size)
 	if p.ByCodec {
 		if len(src) < 4 {
@@ -305,18 +306,18 @@ func Cut(src []byte, p *extend.Part) (body, rest []byte, err error) {
 }
 
 // Skipper passes over values, of which it needs only the parts that are written of each. Of a
-// extend.Form it is the half that reads.
+// form.Form it is the half that reads.
 //
 // Ownership: immutable.
 type Skipper struct {
-	extend.Form // nil
-	parts       []extend.Part
-	least       int
-	fixed       bool
+	form.Form // nil
+	parts     []form.Part
+	least     int
+	fixed     bool
 }
 
 // Skip returns a Skipper of values with these parts.
-func Skip(parts []extend.Part) *Skipper {
+func Skip(parts []form.Part) *Skipper {
 	s := &Skipper{parts: parts, fixed: true}
 	for _, p := range parts {
 		if s.least += p.Size; p.ByCodec {
@@ -335,7 +336,8 @@ func (s *Skipper) Fixed() bool { return s.fixed }
 // ByCodec reports false: nothing is called.
 func (s *Skipper) ByCodec() bool { return false }
 
-// Read passes over a value.
+// Read passes over a value at the beginning of src, and returns what follows it, or an error if src
+// ends before it does. It stores nothing.
 func (s *Skipper) Read(src []byte, _ mem.Cells) (rest []byte, err error) {
 	for i := range s.parts {
 		if _, src, err = Cut(src, &s.parts[i]); err != nil {

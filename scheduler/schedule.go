@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Plan is what a tick will do: the systems in order, and the fences between them.
+// Schedule is what a tick will do: the systems in order, and the fences between them.
 // String prints it, DOT draws it.
-type Plan struct {
-	Systems []PlannedSystem
+type Schedule struct {
+	Systems []ScheduledSystem
 	Fences  []Fence // by System, then After, in the order of the systems
 }
 
-// PlannedSystem is one system of a Plan.
-type PlannedSystem struct {
+// ScheduledSystem is one system of a Schedule.
+type ScheduledSystem struct {
 	Name          string
 	Stage         Stage
 	Global        bool
@@ -27,16 +27,16 @@ type PlannedSystem struct {
 	Merge bool
 }
 
-// Plan returns what a tick will do. It returns an error if Before or After names a system that was
-// not added.
-func (s *Scheduler) Plan() (*Plan, error) {
-	s.mustRest("Plan")
+// Schedule returns what a tick will do. It returns an error if Before or After names a system that
+// was not added.
+func (s *Scheduler) Schedule() (*Schedule, error) {
+	s.mustRest("Schedule")
 	if err := s.prepare(); err != nil {
 		return nil, err
 	}
-	p := &Plan{}
+	p := &Schedule{}
 	for _, x := range s.tick.systems {
-		p.Systems = append(p.Systems, PlannedSystem{
+		p.Systems = append(p.Systems, ScheduledSystem{
 			Name: x.name, Stage: x.stage, Global: x.global, Every: x.every, Offset: x.offset,
 			Conditions: len(x.when), Enabled: x.enabled.Load(), Merge: x.merges,
 			Before: slices.Clone(x.before), After: slices.Clone(x.after),
@@ -48,9 +48,9 @@ func (s *Scheduler) Plan() (*Plan, error) {
 	return p, nil
 }
 
-// String prints the plan: a line for each system, and below it one for each fence
+// String prints the schedule: a line for each system, and below it one for each fence
 // it waits at, with the reasons.
-func (p *Plan) String() string {
+func (p *Schedule) String() string {
 	var b strings.Builder
 	for i := range p.Systems {
 		s := &p.Systems[i]
@@ -69,8 +69,8 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// waitsForText says what a fence waits for, as Plan prints it.
-func (p *Plan) waitsForText(f *Fence) string {
+// waitsForText says what a fence waits for, as Schedule prints it.
+func (p *Schedule) waitsForText(f *Fence) string {
 	for i := range p.Systems {
 		if s := &p.Systems[i]; s.Name == f.After && s.Global {
 			return "the world"
@@ -82,8 +82,8 @@ func (p *Plan) waitsForText(f *Fence) string {
 	return "all shards"
 }
 
-// remarks returns what the plan says of a system in addition to its name.
-func (p *PlannedSystem) remarks() string {
+// remarks returns what the schedule says of a system in addition to its name.
+func (p *ScheduledSystem) remarks() string {
 	var all []string
 	if p.Stage != Update {
 		all = append(all, p.Stage.String())
@@ -106,12 +106,12 @@ func (p *PlannedSystem) remarks() string {
 	return " (" + strings.Join(all, "; ") + ")"
 }
 
-// DOT draws the plan in the language of Graphviz: grey arrows for the order,
+// DOT draws the schedule in the language of Graphviz: grey arrows for the order,
 // dashed ones for Before and After, and bold ones, with their reasons,
 // for the fences.
-func (p *Plan) DOT() string {
+func (p *Schedule) DOT() string {
 	var b strings.Builder
-	b.WriteString("digraph plan {\n\trankdir=LR;\n\tnode [shape=box];\n")
+	b.WriteString("digraph schedule {\n\trankdir=LR;\n\tnode [shape=box];\n")
 	for i := range p.Systems {
 		s := &p.Systems[i]
 		style := ""

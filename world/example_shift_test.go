@@ -10,7 +10,7 @@ import (
 
 // A scheduler ends a tick with the decision that 300 entities go to another shard;
 // what is pinned stays. Package scheduler has one whose Balancer decides.
-func ExampleTransfer() {
+func ExampleShift() {
 	w := world.MustNew(world.Options{Shards: 2})
 	world.Register[Position](w, "position")
 	gates := world.Register[Frozen](w, "frozen")
@@ -32,7 +32,7 @@ func ExampleTransfer() {
 	tick := engine.Of(w).BeginTick()
 	// … systems run …
 	fmt.Println("before:", tick.Entities(0), tick.Entities(1))
-	tick.Transfer([]extend.Transfer{{From: 0, To: 1, Entities: 300}})
+	tick.Shift([]extend.Shift{{From: 0, To: 1, Entities: 300}})
 	tick.End(func(n int, f func(int)) {
 		for i := range n {
 			f(i)

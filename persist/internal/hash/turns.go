@@ -1,4 +1,4 @@
-package state
+package hash
 
 import (
 	"errors"
@@ -7,19 +7,13 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/form"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
 
-func init() {
-	extend.NewTurns = func(w, codecs any) extend.Turns {
-		h := NewHasher(w.(*world.World), codecs.(*Codecs))
-		return &turns{h: h, v: engine.Of(h.w).Survey()}
-	}
-}
-
-// turns hashes a part of the state at each tick, at little cost, so that a log can show soon that a
+// Turns hashes a part of the state at each tick, at little cost, so that a log can show soon that a
 // replay differs. Chunks of rows, the slots of a shard and plain resources take turns: each is
 // hashed once in often ticks, chunks of a world with few entities more often. Types that must be
 // encoded and may be large take turns once in seldom ticks, and besides as many of them as fit in
@@ -31,7 +25,7 @@ func init() {
 // Recorder and a Player make them where a log begins.
 //
 // Ownership: the coordinator, at the end of a refresh.
-type turns struct {
+type Turns struct {
 	h          *Hasher
 	v          *engine.Survey
 	counts     extend.Counts // when the types were learnt
@@ -59,8 +53,14 @@ const (
 	rowsEach = 512
 )
 
-// Sum hashes the parts whose turn it is at the world's tick.
-func (t *turns) Sum() (sum uint64) {
+// NewTurns makes the turns of an idle world.
+func NewTurns(w *world.World, codecs *form.Codecs) *Turns {
+	return &Turns{h: New(w, codecs), v: engine.Of(w).Survey()}
+}
+
+// Sum hashes the parts whose turn it is at the world's tick. It is called when a log begins, and once a tick, at the time of
+// a Recorder's Settled.
+func (t *Turns) Sum() (sum uint64) {
 	if t.counts != t.v.Counts() {
 		t.learn()
 	}
@@ -68,9 +68,7 @@ func (t *turns) Sum() (sum uint64) {
 	turn := func(n, of int) bool { return (tick+uint64(n))%uint64(of) == 0 }
 	h.sum.Reset()
 	cursor, run := t.v.Placement()
-	for _, n := range [...]uint64{tick, uint64(cursor), uint64(run)} {
-		h.sum.number(n)
-	}
+	h.sum.numbers(tick, uint64(cursor), uint64(run))
 	rows := 0
 	for i := range shards {
 		rows += t.v.Shard(i).Alive()
@@ -107,10 +105,10 @@ func (t *turns) Sum() (sum uint64) {
 
 // Wrong returns which types are left out because they have no codec, and how a codec has failed, or
 // nil.
-func (t *turns) Wrong() error { return errors.Join(t.lacks, t.failed) }
+func (t *Turns) Wrong() error { return errors.Join(t.lacks, t.failed) }
 
 // contain is deferred where codecs are called.
-func (t *turns) contain() {
+func (t *Turns) contain() {
 	if v := recover(); v != nil {
 		t.failed = fmt.Errorf("state: a codec failed: %v", v)
 		t.h.sum.number(codecFailed)
@@ -120,25 +118,25 @@ func (t *turns) contain() {
 // codecFailed is hashed for a part whose codec has failed.
 const codecFailed = math.MaxUint64
 
-func (t *turns) resource(i int) {
+func (t *Turns) resource(i int) {
 	defer t.contain()
 	t.h.resource(t.v, i)
 }
 
-func (t *turns) extension(i int) {
+func (t *Turns) extension(i int) {
 	defer t.contain()
 	t.h.scratch = t.extensions[i].AppendState(t.h.scratch[:0])
 	t.h.sum.bytes(t.h.scratch)
 }
 
-func (t *turns) rows(written uint32, cells mem.Cells) {
+func (t *Turns) rows(written uint32, cells mem.Cells) {
 	defer t.contain()
 	t.h.rows(written, cells)
 }
 
 // walk hashes some of what must be encoded, and resources: up to walkBytes in a tick, and after a
 // large part nothing until it is made up for.
-func (t *turns) walk() {
+func (t *Turns) walk() {
 	t.credit = min(t.credit, 0) + walkBytes
 	from := t.next
 	t.walkTo(from, math.MaxInt)
@@ -148,7 +146,7 @@ func (t *turns) walk() {
 // walkTo hashes the parts from number from on, up to the one before to, while there is credit. The
 // parts are 64 rows each of the chunks of each table that has components to encode, resources, and
 // extensions.
-func (t *turns) walkTo(from, to int) {
+func (t *Turns) walkTo(from, to int) {
 	at := 0
 	for i := range t.h.w.Shards() {
 		for _, table := range t.v.Shard(i).Tables() {
@@ -158,9 +156,7 @@ func (t *turns) walkTo(from, to int) {
 			for _, c := range table.Chunks() {
 				parts := (len(c.Handles()) + walkRows - 1) / walkRows
 				for k := max(0, from-at); k < min(parts, to-at) && t.credit > 0; k++ {
-					size := t.h.sum.size
-					t.someRows(table, c, k*walkRows)
-					t.spend(size, at+k)
+					t.spend(at+k, func() { t.someRows(table, c, k*walkRows) })
 				}
 				at += parts
 			}
@@ -168,24 +164,20 @@ func (t *turns) walkTo(from, to int) {
 	}
 	for i, r := range t.resources {
 		if r != nil && at >= from && at < to && t.credit > 0 {
-			size := t.h.sum.size
-			t.resource(i)
-			t.spend(size, at)
+			t.spend(at, func() { t.resource(i) })
 		}
 		at++
 	}
 	for i := range t.extensions {
 		if at >= from && at < to && t.credit > 0 {
-			size := t.h.sum.size
-			t.extension(i)
-			t.spend(size, at)
+			t.spend(at, func() { t.extension(i) })
 		}
 		at++
 	}
 }
 
 // anyEncoded reports whether a component of a table must be encoded.
-func (t *turns) anyEncoded(table *store.Table) bool {
+func (t *Turns) anyEncoded(table *store.Table) bool {
 	for _, id := range table.Components() {
 		if t.components[id].encoded() {
 			return true
@@ -195,7 +187,7 @@ func (t *turns) anyEncoded(table *store.Table) bool {
 }
 
 // someRows hashes the encoded components of walkRows rows of a chunk, or as many as there are.
-func (t *turns) someRows(table *store.Table, c *store.Chunk, row int) {
+func (t *Turns) someRows(table *store.Table, c *store.Chunk, row int) {
 	defer t.contain()
 	n := min(walkRows, len(c.Handles())-row)
 	for i, id := range table.Components() {
@@ -205,14 +197,16 @@ func (t *turns) someRows(table *store.Table, c *store.Chunk, row int) {
 	}
 }
 
-// spend counts what a part has cost, since the sum had a size.
-func (t *turns) spend(size, part int) {
+// spend hashes a part, and counts what it costs.
+func (t *Turns) spend(part int, hash func()) {
+	size := t.h.sum.size
+	hash()
 	t.credit -= t.h.sum.size - size + walkPart
 	t.next = part + 1
 }
 
 // learn makes writers for all types that have a codec or need none.
-func (t *turns) learn() {
+func (t *Turns) learn() {
 	components, resources := t.v.Components(), t.v.Resources()
 	t.lacks = errors.Join(t.h.learn("component", components), t.h.learn("resource", resources))
 	t.extensions = t.extensions[:0]
@@ -235,11 +229,11 @@ func (t *turns) learn() {
 }
 
 // encoded reports whether values have a codec that encodes them.
-func (w *writer) encoded() bool { return w != nil && w.layout == nil }
+func (w *writer) encoded() bool { return w != nil && w.Layout == nil }
 
 // turns returns in how many ticks values are hashed once.
 func (w *writer) turns() int {
-	if w.layout != nil {
+	if w.Layout != nil {
 		return often
 	}
 	return seldom
@@ -247,7 +241,7 @@ func (w *writer) turns() int {
 
 // shard hashes the chunks whose turn it is: of each table one in so many. Each table begins with
 // another one.
-func (t *turns) shard(s *store.Shard, at, each uint64) {
+func (t *Turns) shard(s *store.Shard, at, each uint64) {
 	h := t.h
 	for k, table := range s.Tables() {
 		at, chunks := at+11*uint64(k), table.Chunks()
@@ -259,9 +253,9 @@ func (t *turns) shard(s *store.Shard, at, each uint64) {
 			for i, id := range table.Components() {
 				switch w := t.components[id]; {
 				case w == nil:
-				case w.layout != nil:
+				case w.Layout != nil:
 					h.sum.number(uint64(written[i]))
-					h.plain(w.layout, chunk.Bytes(i))
+					h.plain(w.Layout, chunk.Bytes(i))
 				case (at-uint64(c))%seldom == 0:
 					t.rows(written[i], chunk.Cells(i))
 				}

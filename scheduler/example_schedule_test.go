@@ -85,16 +85,16 @@ func ExampleScheduler_Add() {
 	// tick 3: 100 rocks of 5.8 degrees
 }
 
-// The plan says in which order systems run, and who waits for whom, and why.
-func ExampleScheduler_Plan() {
+// The schedule says in which order systems run, and who waits for whom, and why.
+func ExampleScheduler_Schedule() {
 	s := scheduler.New(newRocks(), scheduler.Options{})
 	addRockSystems(s)
-	plan, err := s.Plan()
+	schedule, err := s.Schedule()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Print(plan)
+	fmt.Print(schedule)
 	// Output:
 	// 1. turn (PreUpdate; once per tick)
 	// 2. shine

@@ -1,11 +1,9 @@
-package extend
+// Package form writes and reads single values of users' types, by their codecs or by reflection. It
+// is what package state shows of codecs.
+package form
 
 import (
-	"io"
-	"reflect"
-
 	"github.com/atoll-sim/atoll/internal/mem"
-	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Form is how single values of a type are written as bytes and read again. Fields with a
@@ -64,38 +62,18 @@ func (e *CodecError) Error() string { return e.Err.Error() }
 // Unwrap returns the method's error.
 func (e *CodecError) Unwrap() error { return e.Err }
 
-// FormOf returns the Form of a type by a *state.Codecs. It returns state.ErrNoCodec, naming the
-// field, if a codec is missing, or if toRead is set and it has no Read. Package state sets FormOf
-// when the program starts.
-var FormOf func(codecs any, t reflect.Type, toRead bool) (Form, error)
-
-// Turns hashes a part of a world's state in each tick, in turns.
-type Turns interface {
-	// Sum is called when a log begins, and once a tick, at the time of a Recorder's Settled.
-	Sum() uint64
-	// Wrong returns which types are left out because they have no codec, and how a codec has
-	// failed, or nil.
-	Wrong() error
+// Coded is an extend.Extension or extend.Late whose state has values of the user's types.
+type Coded interface {
+	// Coded returns a value that shows the state by codecs and, if toRead is set, loads it. It
+	// returns ErrNoCodec if there is no codec for a type that needs one.
+	Coded(codecs *Codecs, toRead bool) (any, error)
 }
 
-// NewTurns makes the Turns of an idle *world.World with a *state.Codecs. Package state sets it when
-// the program starts.
-var NewTurns func(w, codecs any) Turns
-
-// Hashing is the hash of a world's state whose shards are hashed later.
-type Hashing interface {
-	// Hash hashes the shards, by images with the handles and the components that were left out. It
-	// is called once.
-	Hash(image func(shard int) *store.Image) uint64
+// StateOf returns the value that shows the state of an Extension or Late: itself, unless it is
+// Coded.
+func StateOf(x any, codecs *Codecs, toRead bool) (any, error) {
+	if c, ok := x.(Coded); ok {
+		return c.Coded(codecs, toRead)
+	}
+	return x, nil
 }
-
-// HashLater hashes the state of an idle *world.World by a *state.Codecs, except for what is hashed
-// later: the slots of shards, which entity is in which row, and the components for which has
-// returns true. Package state sets HashLater when the program starts. The error is that of
-// state.StateHash.
-var HashLater func(w, codecs any, has func(component int) bool) (Hashing, error)
-
-// ReadAlso returns what the Also of a name has saved in a snapshot, or nil if it has none. It reads
-// the whole snapshot, without a world. Package snapshot sets it when the program starts. The error
-// is that of snapshot.Verify.
-var ReadAlso func(src io.Reader, name string) ([]byte, error)

@@ -15,10 +15,10 @@ import (
 )
 
 // shift makes a tick of nothing but decisions.
-func (f *fixture) shift(parallel extend.Parallel, transfers ...extend.Transfer) {
+func (f *fixture) shift(parallel extend.Parallel, shifts ...extend.Shift) {
 	f.t.Helper()
 	t := engine.Of(f.World).BeginTick()
-	t.Transfer(transfers)
+	t.Shift(shifts)
 	t.End(parallel)
 }
 
@@ -93,10 +93,10 @@ func (f *fixture) checkShift(random func(int) int, pinned bool) {
 			}
 		}
 	}
-	var transfers []extend.Transfer
+	var shifts []extend.Shift
 	for range 1 + random(4) {
 		from := random(4)
-		transfers = append(transfers, extend.Transfer{From: from, To: (from + 1 + random(3)) % 4, Entities: 1 + random(200)})
+		shifts = append(shifts, extend.Shift{From: from, To: (from + 1 + random(3)) % 4, Entities: 1 + random(200)})
 	}
 	for from := range tables {
 		total, largest, rows := 0, 0, [4]int{}
@@ -109,7 +109,7 @@ func (f *fixture) checkShift(random func(int) int, pinned bool) {
 				largest = kind
 			}
 		}
-		for _, x := range transfers {
+		for _, x := range shifts {
 			if x.From != from || total == 0 {
 				continue
 			}
@@ -131,12 +131,12 @@ func (f *fixture) checkShift(random func(int) int, pinned bool) {
 			}
 		}
 	}
-	f.shift([]extend.Parallel{serial, pair}[random(2)], transfers...)
+	f.shift([]extend.Parallel{serial, pair}[random(2)], shifts...)
 	for h, want := range owner {
 		got, ok := f.Owner(h)
 		require.Equal(f.t, !dead[h], ok)
 		if ok {
-			require.Equal(f.t, want, got, "%v, by %v", h, transfers)
+			require.Equal(f.t, want, got, "%v, by %v", h, shifts)
 		}
 	}
 }
@@ -144,7 +144,7 @@ func (f *fixture) checkShift(random func(int) int, pinned bool) {
 // TestShiftKeepsAll shifts while ports and systems create, send and destroy: what
 // is in the world is what it would be without, but for who is where.
 func TestShiftKeepsAll(t *testing.T) {
-	run := func(transfers bool, parallel extend.Parallel) (points []string) {
+	run := func(shifts bool, parallel extend.Parallel) (points []string) {
 		f := newFixture(t, world.Options{Shards: 3})
 		r := newRand(t, 7)
 		p := f.port()
@@ -182,8 +182,8 @@ func TestShiftKeepsAll(t *testing.T) {
 				s.run(c)
 				(*engine.Context)(c).Acting().Stop()
 			}
-			if from := r.IntN(3); transfers {
-				tick.Transfer([]extend.Transfer{{From: from, To: (from + 1) % 3, Entities: 40}})
+			if from := r.IntN(3); shifts {
+				tick.Shift([]extend.Shift{{From: from, To: (from + 1) % 3, Entities: 40}})
 			}
 			tick.End(parallel)
 		}
@@ -194,7 +194,7 @@ func TestShiftKeepsAll(t *testing.T) {
 			}
 		}
 		stats := f.stats()
-		require.Equal(t, transfers, stats.Moved > 0)
+		require.Equal(t, shifts, stats.Moved > 0)
 		return append(points, fmt.Sprint(stats.Applied, stats.Gone, stats.Created, stats.Destroyed))
 	}
 	want := run(false, serial)
@@ -207,9 +207,9 @@ func TestShiftRefused(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
 	f.newUnits(200)
 	tick := engine.Of(f.World).BeginTick()
-	for _, x := range []extend.Transfer{{From: 0, To: 0, Entities: 1}, {From: -1, To: 0, Entities: 1}, {From: 0, To: 2, Entities: 1}, {From: 2, To: 0, Entities: 1}, {From: 0, To: -1, Entities: 1}, {From: 0, To: 1, Entities: 0}, {From: 0, To: 1, Entities: -1}} {
-		require.PanicsWithValue(t, fmt.Sprintf("world: transfer of %d entities from shard %d to %d, want 1 or more, and two shards of 0 to 1", x.Entities, x.From, x.To), func() {
-			tick.Transfer([]extend.Transfer{{From: 0, To: 1, Entities: 1}, x})
+	for _, x := range []extend.Shift{{From: 0, To: 0, Entities: 1}, {From: -1, To: 0, Entities: 1}, {From: 0, To: 2, Entities: 1}, {From: 2, To: 0, Entities: 1}, {From: 0, To: -1, Entities: 1}, {From: 0, To: 1, Entities: 0}, {From: 0, To: 1, Entities: -1}} {
+		require.PanicsWithValue(t, fmt.Sprintf("world: shift of %d entities from shard %d to %d, want 1 or more, and two shards of 0 to 1", x.Entities, x.From, x.To), func() {
+			tick.Shift([]extend.Shift{{From: 0, To: 1, Entities: 1}, x})
 		})
 	}
 	before := []int{tick.Entities(0), tick.Entities(1)}
@@ -217,9 +217,9 @@ func TestShiftRefused(t *testing.T) {
 	stats := f.stats()
 	require.Zero(t, stats.Moved)
 	require.Equal(t, before, []int{stats.Shards[0].Entities, stats.Shards[1].Entities})
-	f.shift(serial, extend.Transfer{From: 0, To: 1, Entities: 1000})
+	f.shift(serial, extend.Shift{From: 0, To: 1, Entities: 1000})
 	require.Zero(t, f.stats().Shards[0].Entities, "there are no more")
-	f.shift(serial, extend.Transfer{From: 0, To: 1, Entities: 1000})
+	f.shift(serial, extend.Shift{From: 0, To: 1, Entities: 1000})
 	require.EqualValues(t, before[0], f.stats().Moved)
 }
 
@@ -230,10 +230,10 @@ func TestShiftAllocatesNothing(t *testing.T) {
 	}
 	f := newFixture(t, world.Options{Shards: 2})
 	require.NoError(t, f.mover.CreateN(f.World, 5000, nil))
-	transfers := []extend.Transfer{{From: 0, To: 1, Entities: 700}, {From: 1, To: 0, Entities: 700}}
+	shifts := []extend.Shift{{From: 0, To: 1, Entities: 700}, {From: 1, To: 0, Entities: 700}}
 	tick := func() {
 		tick := engine.Of(f.World).BeginTick()
-		tick.Transfer(transfers)
+		tick.Shift(shifts)
 		tick.End(serial)
 	}
 	for range 10 {

@@ -1,4 +1,4 @@
-package state
+package form
 
 import (
 	"encoding/binary"
@@ -9,13 +9,12 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/world"
 )
 
-// form is a extend.Form.
-type form struct {
+// Encoder is the Form of a type by Codecs.
+type Encoder struct {
 	parts   []formPart
 	shape   string
 	trail   string  // names on the way to the field that is being added; without the type, which may be renamed
@@ -29,39 +28,35 @@ type formPart struct {
 	typ    reflect.Type
 	offset uintptr
 	size   uintptr
-	codec  appender // nil if the layout writes it
-	*layout
+	codec  Codec // nil if the layout writes it
+	*Layout
 }
 
-// textCodec is the codec of strings without a registered one.
-type textCodec struct{ Codec[string] }
-
-var text = textCodec{Codec[string]{
-	Append: func(dst []byte, s *string) []byte { return append(dst, *s...) },
-	Read: func(src []byte, s *string) error {
+// text is the codec of strings without a registered one.
+var text = textCodec{funcs[string]{
+	write: func(dst []byte, s *string) []byte { return append(dst, *s...) },
+	scan: func(src []byte, s *string) error {
 		*s = string(src)
 		return nil
 	},
 }}
 
-func init() {
-	extend.FormOf = func(codecs any, t reflect.Type, toRead bool) (extend.Form, error) {
-		return codecs.(*Codecs).form(t, toRead)
-	}
-}
+// textCodec tells text from a registered codec of strings.
+type textCodec struct{ funcs[string] }
 
-// form returns the form of a type; see extend.FormOf.
-func (c *Codecs) form(t reflect.Type, toRead bool) (*form, error) {
-	f, err := c.newForm(t, toRead)
+// Form returns the form of a type. It returns ErrNoCodec, naming the field, if a codec is missing, or
+// if toRead is set and it has no Read.
+func (c *Codecs) Form(t reflect.Type, toRead bool) (Form, error) {
+	f, err := c.Encoder(t, toRead)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrNoCodec, err)
 	}
 	return f, nil
 }
 
-// newForm is form. Its error only says what is wrong with the type.
-func (c *Codecs) newForm(t reflect.Type, toRead bool) (*form, error) {
-	f := &form{size: t.Size()}
+// Encoder is Form. Its error only says what is wrong with the type.
+func (c *Codecs) Encoder(t reflect.Type, toRead bool) (*Encoder, error) {
+	f := &Encoder{size: t.Size()}
 	user := t
 	if wraps(t) {
 		user = t.Field(0).Type
@@ -99,28 +94,28 @@ func wraps(t reflect.Type) bool {
 }
 
 // add adds a part of a value: the part has type t, within the type of the naming.
-func (f *form) add(c *Codecs, n naming, t reflect.Type, at uintptr, path string, toRead bool) error {
-	if x := c.of(t); x != nil {
-		if toRead && !x.canRead() {
+func (e *Encoder) add(c *Codecs, n naming, t reflect.Type, at uintptr, path string, toRead bool) error {
+	if x := c.Of(t); x != nil {
+		if toRead && !x.CanRead() {
 			return fmt.Errorf("the codec of %s, a %v, has no Read", path, t)
 		}
-		f.byCodec = true
-		f.encoded(x, t, at, path, fmt.Sprintf("codec(%v)", t))
+		e.byCodec = true
+		e.encoded(x, t, at, path, fmt.Sprintf("codec(%v)", t))
 		return nil
 	}
 	if t.Kind() == reflect.String {
-		f.encoded(text, t, at, path, "text")
+		e.encoded(text, t, at, path, "text")
 		return nil
 	}
-	l, err := layoutOf(t, path)
+	l, err := LayoutOf(t, path)
 	if err == nil {
-		f.parts = append(f.parts, formPart{path: path, typ: t, offset: at, size: t.Size(), layout: l})
-		f.shape += fmt.Sprintf(" %s%s@%d", f.trail, shapeOf(t, ""), at)
+		e.parts = append(e.parts, formPart{path: path, typ: t, offset: at, size: t.Size(), Layout: l})
+		e.shape += fmt.Sprintf(" %s%s@%d", e.trail, shapeOf(t, ""), at)
 		return nil
 	}
 	if t.Kind() != reflect.Struct || marshals(t) {
 		if err = byCBOR(t, path, nil); err == nil {
-			f.encoded(newCBORCodec(t), t, at, path, fmt.Sprintf("cbor(%s)", deep(t)))
+			e.encoded(newCBORCodec(t), t, at, path, fmt.Sprintf("cbor(%s)", deep(t)))
 			return nil
 		}
 		if n.in != t && n.can(t) {
@@ -137,25 +132,25 @@ func (f *form) add(c *Codecs, n naming, t reflect.Type, at uintptr, path string,
 	}
 	for i := range t.NumField() {
 		if x := t.Field(i); x.Name != "_" {
-			name, trail := path+"."+x.Name, f.trail
+			name, trail := path+"."+x.Name, e.trail
 			if wrapper {
 				name = x.Type.String()
 			} else {
-				f.trail += x.Name + " "
+				e.trail += x.Name + " "
 			}
-			if err := f.add(c, within, x.Type, at+x.Offset, name, toRead); err != nil {
+			if err := e.add(c, within, x.Type, at+x.Offset, name, toRead); err != nil {
 				return err
 			}
-			f.trail = trail
+			e.trail = trail
 		}
 	}
 	return nil
 }
 
 // encoded adds a part that a codec writes.
-func (f *form) encoded(x appender, t reflect.Type, at uintptr, path, shape string) {
-	f.parts = append(f.parts, formPart{path: path, typ: t, offset: at, codec: x})
-	f.shape += fmt.Sprintf(" %s%s@%d", f.trail, shape, at)
+func (e *Encoder) encoded(x Codec, t reflect.Type, at uintptr, path, shape string) {
+	e.parts = append(e.parts, formPart{path: path, typ: t, offset: at, codec: x})
+	e.shape += fmt.Sprintf(" %s%s@%d", e.trail, shape, at)
 }
 
 // shapeOf describes the layout of a type without pointers: where the fields of structs are, and
@@ -181,24 +176,24 @@ func shapeOf(t reflect.Type, handles string) string {
 	return t.Kind().String()
 }
 
-func (f *form) Shape() string { return f.shape }
+func (e *Encoder) Shape() string { return e.shape }
 
 // Append appends the parts of a value, with the length of what a codec writes.
-func (f *form) Append(dst []byte, value mem.Cells) []byte {
-	for i := range f.parts {
-		p := &f.parts[i]
+func (e *Encoder) Append(dst []byte, value mem.Cells) []byte {
+	for i := range e.parts {
+		p := &e.parts[i]
 		switch {
 		case p.codec != nil:
 			at := len(dst)
-			dst = p.codec.append(append(dst, make([]byte, lengthBytes)...), value.Part(p.offset))
+			dst = p.codec.Append(append(dst, make([]byte, lengthBytes)...), value.Part(p.offset))
 			binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-lengthBytes))
-		case p.whole:
+		case p.Whole:
 			dst = append(dst, value.PartBytes(p.offset, p.size)...)
 		case p.size > 0:
 			at := len(dst)
 			memory := value.PartBytes(p.offset, p.size)
 			dst = append(dst, memory...)
-			p.masked(dst[at:], memory)
+			p.Masked(dst[at:], memory)
 		}
 	}
 	return dst
@@ -211,9 +206,9 @@ const lengthBytes = 4
 var errShort = errors.New("a value ends before its last field")
 
 // Read reads the parts of a value as Append wrote them.
-func (f *form) Read(src []byte, value mem.Cells) (rest []byte, err error) {
-	for i := range f.parts {
-		p := &f.parts[i]
+func (e *Encoder) Read(src []byte, value mem.Cells) (rest []byte, err error) {
+	for i := range e.parts {
+		p := &e.parts[i]
 		n := uint64(p.size)
 		if p.codec != nil {
 			if len(src) < lengthBytes {
@@ -226,7 +221,7 @@ func (f *form) Read(src []byte, value mem.Cells) (rest []byte, err error) {
 			return nil, errShort
 		}
 		if p.codec != nil {
-			err = p.codec.read(src[:n:n], value.Part(p.offset))
+			err = p.codec.Read(src[:n:n], value.Part(p.offset))
 		} else {
 			p.read(value.PartBytes(p.offset, p.size), src[:n])
 		}
@@ -239,37 +234,37 @@ func (f *form) Read(src []byte, value mem.Cells) (rest []byte, err error) {
 }
 
 // flat returns the layout of a form for values of numbers alone, or nil.
-func (f *form) flat() *layout {
-	if len(f.parts) == 1 && f.parts[0].codec == nil && f.parts[0].size == f.size {
-		return f.parts[0].layout
+func (e *Encoder) flat() *Layout {
+	if len(e.parts) == 1 && e.parts[0].codec == nil && e.parts[0].size == e.size {
+		return e.parts[0].Layout
 	}
 	return nil
 }
 
 // AppendAll appends all values, at once if they are numbers alone.
-func (f *form) AppendAll(dst []byte, values mem.Cells) []byte {
-	l := f.flat()
+func (e *Encoder) AppendAll(dst []byte, values mem.Cells) []byte {
+	l := e.flat()
 	switch {
 	case l == nil:
 		for i := range values.Len {
-			dst = f.Append(dst, values.At(i))
+			dst = e.Append(dst, values.At(i))
 		}
 		return dst
-	case l.whole || l.size == 0:
+	case l.Whole || l.Size == 0:
 		return append(dst, values.Bytes...)
 	}
 	at := len(dst)
 	dst = slices.Grow(dst, len(values.Bytes))[:at+len(values.Bytes)]
-	l.masked(dst[at:], values.Bytes)
+	l.Masked(dst[at:], values.Bytes)
 	return dst
 }
 
 // ReadAll reads all values, at once if they are numbers alone.
-func (f *form) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
-	l := f.flat()
+func (e *Encoder) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
+	l := e.flat()
 	if l == nil {
 		for i := range values.Len {
-			if src, err = f.Read(src, values.At(i)); err != nil {
+			if src, err = e.Read(src, values.At(i)); err != nil {
 				return nil, err
 			}
 		}
@@ -279,41 +274,41 @@ func (f *form) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
 	if len(src) < n {
 		return nil, errShort
 	}
-	if l.whole || l.size == 0 {
+	if l.Whole || l.Size == 0 {
 		copy(values.Bytes, src)
 	} else {
-		l.masked(values.Bytes, src[:n])
+		l.Masked(values.Bytes, src[:n])
 	}
 	for _, at := range l.bools {
-		for ; at < n; at += l.size {
+		for ; at < n; at += l.Size {
 			values.Bytes[at] &= 1
 		}
 	}
 	return src[n:], nil
 }
 
-func (f *form) Whole() bool {
-	l := f.flat()
-	return l != nil && l.whole
+func (e *Encoder) Whole() bool {
+	l := e.flat()
+	return l != nil && l.Whole
 }
 
-func (f *form) Least() (n int) {
-	for i := range f.parts {
-		if f.parts[i].codec != nil {
+func (e *Encoder) Least() (n int) {
+	for i := range e.parts {
+		if e.parts[i].codec != nil {
 			n += lengthBytes
 		} else {
-			n += int(f.parts[i].size)
+			n += int(e.parts[i].size)
 		}
 	}
 	return n
 }
 
-func (f *form) ByCodec() bool { return f.byCodec }
+func (e *Encoder) ByCodec() bool { return e.byCodec }
 
 // Parts describes the parts of the form for those who do not have the type.
-func (f *form) Parts() (all []extend.Part) {
-	for _, p := range f.parts {
-		x := extend.Part{Offset: int(p.offset), Size: int(p.size), ByCodec: p.codec != nil}
+func (e *Encoder) Parts() (all []Part) {
+	for _, p := range e.parts {
+		x := Part{Offset: int(p.offset), Size: int(p.size), ByCodec: p.codec != nil}
 		if p.codec != nil {
 			how := fmt.Sprintf("%v, by a codec", p.typ)
 			switch p.codec.(type) {
@@ -322,7 +317,7 @@ func (f *form) Parts() (all []extend.Part) {
 			case textCodec:
 				how = "string"
 			}
-			x.Fields = []extend.Field{{Path: p.path, Type: how, Offset: int(p.offset)}}
+			x.Fields = []Field{{Path: p.path, Type: how, Offset: int(p.offset)}}
 		} else {
 			x.Fields = appendFields(nil, p.typ, p.path, p.offset)
 		}
@@ -331,15 +326,15 @@ func (f *form) Parts() (all []extend.Part) {
 	return all
 }
 
-func (f *form) ReadPart(part int, src []byte, value mem.Cells) error {
-	p := &f.parts[part]
-	return p.codec.read(src, value.Part(p.offset))
+func (e *Encoder) ReadPart(part int, src []byte, value mem.Cells) error {
+	p := &e.parts[part]
+	return p.codec.Read(src, value.Part(p.offset))
 }
 
 // appendFields appends the fields of a type of numbers.
-func appendFields(all []extend.Field, t reflect.Type, path string, at uintptr) []extend.Field {
+func appendFields(all []Field, t reflect.Type, path string, at uintptr) []Field {
 	if t.Kind() != reflect.Struct {
-		return append(all, extend.Field{Path: path, Type: shapeOf(t, "handle"), Offset: int(at)})
+		return append(all, Field{Path: path, Type: shapeOf(t, "handle"), Offset: int(at)})
 	}
 	for i := range t.NumField() {
 		if f := t.Field(i); f.Name != "_" {
@@ -349,7 +344,7 @@ func appendFields(all []extend.Field, t reflect.Type, path string, at uintptr) [
 	return all
 }
 
-// layout says which bytes of a type without pointers are part of its value. A row
+// Layout says which bytes of a type without pointers are part of its value. A row
 // is hashed as its memory with all other bytes zeroed. So floats count by their
 // bits: -0 is not 0, and a NaN equals only one with the same bits.
 //
@@ -359,44 +354,44 @@ func appendFields(all []extend.Field, t reflect.Type, path string, at uintptr) [
 //	mask    1 0 0 0 1 1 1 1 1 0 0 0
 //
 // Immutable.
-type layout struct {
-	size  int
-	whole bool     // every byte counts
-	mask  []uint64 // little endian; for whole rows that end at a multiple of 8 bytes, and at least maskBytes long
+type Layout struct {
+	Size  int
+	Whole bool     // every byte counts
+	Mask  []uint64 // little endian; for whole rows that end at a multiple of 8 bytes, and at least maskBytes long
 	bools []int    // offsets of those in a row
 }
 
 // maskBytes is the least length of a mask: shorter loops cost more.
 const maskBytes = 512
 
-// layoutOf makes the layout of a type. path is its name in errors.
-func layoutOf(t reflect.Type, path string) (*layout, error) {
+// LayoutOf makes the layout of a type. path is its name in errors.
+func LayoutOf(t reflect.Type, path string) (*Layout, error) {
 	counts := make([]coverage, t.Size())
 	if err := cover(counts, t, 0, path); err != nil {
 		return nil, err
 	}
-	l := &layout{size: len(counts), whole: true}
+	l := &Layout{Size: len(counts), Whole: true}
 	for i, c := range counts {
-		l.whole = l.whole && c != empty
+		l.Whole = l.Whole && c != empty
 		if c == truth {
 			l.bools = append(l.bools, i)
 		}
 	}
-	if l.whole || l.size == 0 {
+	if l.Whole || l.Size == 0 {
 		return l, nil
 	}
-	length := l.size
+	length := l.Size
 	for length%8 != 0 || length < maskBytes {
-		length += l.size
+		length += l.Size
 	}
 	bytes := make([]byte, length)
 	for i := range bytes {
-		if counts[i%l.size] != empty {
+		if counts[i%l.Size] != empty {
 			bytes[i] = 0xff
 		}
 	}
 	for i := 0; i < length; i += 8 {
-		l.mask = append(l.mask, binary.LittleEndian.Uint64(bytes[i:]))
+		l.Mask = append(l.Mask, binary.LittleEndian.Uint64(bytes[i:]))
 	}
 	return l, nil
 }
@@ -451,19 +446,19 @@ func cover(counts []coverage, t reflect.Type, at uintptr, path string) error {
 	return fmt.Errorf("%s is a %s", path, kindName(t))
 }
 
-// masked writes rows to dst, which has the same length, with all bytes zeroed that are not
+// Masked writes rows to dst, which has the same length, with all bytes zeroed that are not
 // part of a value.
-func (l *layout) masked(dst, rows []byte) {
-	for len(rows) >= 8*len(l.mask) {
-		n := 8 * len(l.mask)
-		maskWords(dst[:n], rows[:n], l.mask)
+func (l *Layout) Masked(dst, rows []byte) {
+	for len(rows) >= 8*len(l.Mask) {
+		n := 8 * len(l.Mask)
+		maskWords(dst[:n], rows[:n], l.Mask)
 		dst, rows = dst[n:], rows[n:]
 	}
 	whole := len(rows) / 8
-	maskWords(dst[:8*whole], rows[:8*whole], l.mask[:whole])
-	if whole < len(l.mask) {
+	maskWords(dst[:8*whole], rows[:8*whole], l.Mask[:whole])
+	if whole < len(l.Mask) {
 		for i := 8 * whole; i < len(rows); i++ {
-			dst[i] = rows[i] & byte(l.mask[whole]>>(8*(i%8)))
+			dst[i] = rows[i] & byte(l.Mask[whole]>>(8*(i%8)))
 		}
 	}
 }
@@ -477,11 +472,11 @@ func maskWords(dst, src []byte, mask []uint64) {
 
 // read copies a row from src, to be used as a value. It zeroes bytes that are not part of the
 // value, and makes bools 0 or 1.
-func (l *layout) read(row, src []byte) {
-	if l.whole {
+func (l *Layout) read(row, src []byte) {
+	if l.Whole {
 		copy(row, src)
-	} else if l.size > 0 {
-		l.masked(row, src)
+	} else if l.Size > 0 {
+		l.Masked(row, src)
 	}
 	for _, at := range l.bools {
 		row[at] &= 1

@@ -1,0 +1,35 @@
+package refresh
+
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/internal/extend"
+)
+
+// Shift makes entities move at the refresh; see engine.Tick.Shift.
+func (e *Engine) Shift(shifts []extend.Shift) {
+	for _, x := range shifts {
+		if n := len(e.Shards); x.From < 0 || x.From >= n || x.To < 0 || x.To >= n || x.From == x.To || x.Entities < 1 {
+			panic(fmt.Sprintf("world: shift of %d entities from shard %d to %d, want 1 or more, and two shards of 0 to %d", x.Entities, x.From, x.To, n-1))
+		}
+	}
+	if e.Replay != nil {
+		return // the recorded decisions count instead
+	}
+	if x := e.recording; x != nil {
+		x.Shifts = append(x.Shifts, shifts...)
+	}
+	e.shift(shifts)
+}
+
+func (e *Engine) shift(shifts []extend.Shift) {
+	for _, x := range shifts {
+		n := min(x.Entities, shiftMax)
+		e.Shards[x.From].MigrateSome(x.To, n, &e.Pinned)
+		e.shifted = min(e.shifted+n, shiftMax)
+	}
+}
+
+// shiftMax is more entities than a shard has, and so small that the sum of two of it is an int
+// of 32 bits.
+const shiftMax = 1<<30 - 1
