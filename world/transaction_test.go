@@ -211,3 +211,37 @@ func TestTransactionPanics(t *testing.T) {
 	require.Equal(t, "transaction", e.In)
 	f.mustHave(12)(a)
 }
+
+// TestTransactionLimits reaches each limit: the transaction fails with it, and nothing is left.
+func TestTransactionLimits(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	type Large struct{ Bytes [1024]byte }
+	type Big struct{ Large }
+	world.Register[Large](f.World, "large")
+	big := world.NewBundle[Big](f.World)
+	do := f.doingIn()
+	a := f.newUnit(1)
+	for want, run := range map[string]func(tx *world.Tx){
+		"4096 entities": func(tx *world.Tx) { _ = f.unit.CreateN(tx, 5000, nil) },
+		"1048576 bytes": func(tx *world.Tx) {
+			_ = big.CreateN(tx, 2000, nil)
+		},
+		"65536 calls": func(tx *world.Tx) {
+			for range 70_000 {
+				f.health.Get(tx, a)
+			}
+		},
+	} {
+		before := f.Count()
+		_, err := do.Run(f.World, func(tx *world.Tx) error {
+			require.NoError(t, f.health.Set(tx, a, Health{2}))
+			run(tx)
+			require.ErrorIs(t, f.health.Set(tx, a, Health{3}), world.ErrTx)
+			return nil
+		})
+		require.ErrorIs(t, err, world.ErrTx)
+		require.ErrorContains(t, err, want)
+		require.Equal(t, before, f.Count())
+		f.mustHave(1)(a)
+	}
+}
