@@ -127,9 +127,9 @@ func (t *Transaction[A, R]) Run(by Actor, arg A) (result R, err error) {
 func (t *Transaction[A, R]) now(self engine.Self, call string, arg A) (result R, err error) {
 	if x, ok := self.(*engine.Tx); ok {
 		x.Enter(call)
-		result, err = t.run((*Tx)(x), arg)
-		x.Leave(err)
-		return result, err
+		err = ErrFailed // unless it returns: the caller may recover a panic
+		defer func() { x.Leave(err) }()
+		return t.run((*Tx)(x), arg)
 	}
 	x, err := engine.BeginRun(self, call, t.name)
 	if err != nil {
@@ -197,6 +197,9 @@ func (x transactor[A, R]) Complete(p mem.Pointer) { mem.As[asked[A, R]](p).to = 
 // returned without an error, all of it at once. Calls that return an error have changed nothing; a
 // limit of the transaction, see docs/limits.md, makes all later ones fail as well, and the
 // transaction with them. Nothing but the Tx shows its writes: not accessors, queries or readers.
+//
+// Names, relations, timers and prefabs take part, too; their comments say more. A Func cannot be called
+// by a Tx: make what it does a Transaction.
 //
 // A Tx, and what Edit returned, are good until the transaction returns.
 //

@@ -3,9 +3,12 @@ package world_test
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"runtime"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -244,4 +247,113 @@ func TestTransactionLimits(t *testing.T) {
 		require.Equal(t, before, f.Count())
 		f.mustHave(1)(a)
 	}
+}
+
+// TestTransactionMarked has a transaction look at an entity that an earlier request has destroyed.
+func TestTransactionMarked(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	do := f.doingIn()
+	a, p := f.newUnit(3), f.port()
+	var answer world.Answer[int]
+	require.NoError(t, do.Send(p, func(tx *world.Tx) error {
+		v, ok := f.health.Get(tx, a)
+		require.True(t, ok)
+		require.EqualValues(t, 3, v.Points)
+		require.Equal(t, world.Dying, tx.Status(a))
+		require.Nil(t, f.health.Edit(tx, a))
+		require.ErrorIs(t, f.health.Set(tx, a, Health{}), world.ErrStale)
+		require.ErrorIs(t, f.frozen.Add(tx, a, Frozen{}), world.ErrStale)
+		require.ErrorIs(t, f.hit.Send(tx, a, Hit{}), world.ErrStale)
+		require.ErrorIs(t, tx.Destroy(a), world.ErrStale)
+		return nil
+	}, &answer))
+	require.NoError(t, p.Destroy(a)) // sent later, and applied before
+	f.Refresh()
+	require.Equal(t, world.Applied, answer.Outcome())
+}
+
+// TestTransactionCleared runs a transaction in a Clear, and in a Close: what it makes dies, too.
+func TestTransactionCleared(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	do := f.doingIn()
+	f.newUnits(5)
+	p := f.port()
+	make := func(tx *world.Tx) error {
+		_, err := f.unit.Create(tx, Unit{})
+		return err
+	}
+	require.NoError(t, do.Call(p, make))
+	f.Clear()
+	require.Zero(t, f.Count())
+	var answer world.Answer[int]
+	require.NoError(t, do.Send(p, make, &answer))
+	f.Close()
+	require.Equal(t, world.Closed, answer.Outcome())
+}
+
+// TestTransactionRecovers recovers what panicked within: the transaction fails all the same.
+func TestTransactionRecovers(t *testing.T) {
+	type Sheet struct{ Cells []int }
+	type Paper struct{ Sheet }
+	f := newFixture(t, world.Options{})
+	sheet := world.Register[Sheet](f.World, "sheet").CloneBy(func(_, _ *Sheet) { panic("no copy") })
+	paper, err := world.NewBundle[Paper](f.World).Create(f.World, Paper{Sheet{[]int{1}}})
+	require.NoError(t, err)
+	do := f.doingIn()
+	a := f.newUnit(1)
+	try := func(run func()) {
+		defer func() { _ = recover() }()
+		run()
+	}
+	for _, run := range []func(tx *world.Tx){
+		func(tx *world.Tx) {
+			_, _ = do.Run(tx, func(tx *world.Tx) error { _ = f.health.Set(tx, a, Health{2}); panic("no") })
+		},
+		func(tx *world.Tx) { sheet.Edit(tx, paper) },
+		func(tx *world.Tx) { _, _ = world.Copy(tx, paper) },
+	} {
+		err := do.Call(f.World, func(tx *world.Tx) error { try(func() { run(tx) }); return nil })
+		require.ErrorIs(t, err, world.ErrFailed)
+		f.mustHave(1)(a)
+		require.Equal(t, 2, f.Count())
+		require.Equal(t, []int{1}, world.Read[Sheet](f.World).Get(paper).Cells)
+	}
+}
+
+// TestTransactionsAtOnce has many goroutines trade: no point is lost or made.
+func TestTransactionsAtOnce(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 4, QueueRequests: 16})
+	pay := f.registerPay()
+	hs := f.newUnits(40)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			p, err := f.OpenPort()
+			if !assert.NoError(t, err) {
+				return
+			}
+			defer p.Close()
+			dice := rand.New(rand.NewPCG(1, uint64(i)))
+			for range 100 {
+				_, err := pay.Ask(t.Context(), p, Pay{hs[dice.IntN(40)], hs[dice.IntN(40)], dice.Int64N(20)})
+				assert.True(t, err == nil || errors.Is(err, errPoor), err)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { all.Wait(); close(done) }()
+	for over := false; !over; {
+		f.Refresh()
+		select {
+		case <-done:
+			over = true
+		default:
+		}
+	}
+	sum, health := int64(0), world.Read[Health](f.World)
+	for _, h := range hs {
+		require.GreaterOrEqual(t, health.Get(h).Points, int64(0))
+		sum += health.Get(h).Points
+	}
+	require.EqualValues(t, 40*39/2, sum)
 }

@@ -39,9 +39,26 @@ func (c *Component) Edit(t *Tx, h handle.Handle) mem.Address {
 	case err != nil:
 		return nil
 	case !was:
-		c.column.CopyOut(at, c.column.At(e.loc))
+		c.copyOut(t, at, c.column.At(e.loc))
 	}
 	return at
+}
+
+// copyOut copies a value, by the function of CloneBy if there is one. If that panics, the transaction
+// fails, even if it recovers the panic: the copy is not whole.
+func (c *Component) copyOut(t *Tx, to, from mem.Address) {
+	if !t.w.space.Cloned(c.id) {
+		c.column.CopyOut(to, from)
+		return
+	}
+	done := false
+	defer func() {
+		if !done {
+			t.Fail(ErrFailed)
+		}
+	}()
+	c.column.CopyOut(to, from)
+	done = true
 }
 
 // setIn returns where a transaction stores a component that an entity has.
@@ -235,7 +252,7 @@ func (t *Tx) copyIn(h handle.Handle) (handle.Handle, error) {
 			return handle.None, err
 		}
 		c := t.w.cores[id]
-		c.column.CopyOut(to, c.Get(t, h))
+		c.copyOut(t, to, c.Get(t, h))
 		if of := t.w.space.TypeOf(id); of.HasSingles() {
 			of.ClearSingles(to, 1)
 		}

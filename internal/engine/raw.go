@@ -1,9 +1,6 @@
 package engine
 
-import (
-	"fmt"
-	"unsafe"
-)
+import "unsafe"
 
 // isNil reports whether an interface is nil or holds a nil pointer. x must hold no other nil: no
 // map, slice or function.
@@ -49,11 +46,6 @@ func (p *portSelf) self() Self { return (*Port)(unsafe.Pointer(p)) }
 //
 // Safety: as for worldSelf.self.
 func (t *txSelf) self() Self { return (*Tx)(unsafe.Pointer(t)) }
-
-// bind refuses: accessors, queries and filters do not see what a transaction writes.
-func (*txSelf) bind(call string) binding {
-	panic(fmt.Sprintf("world: %s by a *world.Tx; within a transaction use Component.Get and Edit, and the Readers of names and relations", call))
-}
 
 // transaction returns the Tx that t is embedded in.
 //
