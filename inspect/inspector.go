@@ -43,7 +43,7 @@ type Options struct {
 	ConnectionsMax int
 }
 
-// check returns an error that says which option is wrong.
+// check returns an error that says which option is wrong, or fills in the default.
 func (o *Options) check() error {
 	switch {
 	case o.Token != "" && len(o.Token) < TokenMin:

@@ -33,6 +33,8 @@ type componentSet struct {
 }
 
 // report is the answer of /api/stats.
+//
+// Ownership: the goroutine that takes a sample.
 type report struct {
 	Tick    uint64    `json:"tick"`
 	At      int64     `json:"at_ms"`
@@ -87,6 +89,7 @@ type quantiles struct {
 	Count uint64 `json:"count"`
 }
 
+// quantilesOf returns the quantiles of what came between two states of a histogram.
 func quantilesOf(now, before *stats.Histogram) quantiles {
 	h := now.Since(before)
 	return quantiles{times{h.Quantile(0.5), h.Quantile(0.99), h.Max()}, h.Count()}
@@ -175,7 +178,8 @@ type otherReport struct {
 }
 
 // reportOf makes the report of a sample: with quantiles of the time since before, and with what
-// shards did in each tick since second.
+// shards did in each tick since second. The goroutine that takes the sample calls it, while the
+// world ticks on. It changes none of them.
 func reportOf(v *visitor, schema *schema, now *sample, before, second *moment) *report {
 	w, c, was := &now.world, &now.scheduler, &before.scheduler
 	r := &report{
@@ -215,7 +219,7 @@ func reportOf(v *visitor, schema *schema, now *sample, before, second *moment) *
 	return r
 }
 
-// addShards adds what each shard did, and which waited for which.
+// addShards adds what each shard did, and which waited for which, to a report that is being made.
 func (r *report) addShards(now *sample, second *moment) {
 	ticks := time.Duration(max(1, now.scheduler.Ticks-second.scheduler.Ticks))
 	for i, s := range now.world.Shards {
@@ -244,7 +248,8 @@ func waitsSince(now, before []scheduler.Wait, ticks time.Duration) []waitReport 
 	return all[:min(len(all), waitsMax)]
 }
 
-// addSystems adds what each system took since before, and its share of the time of all.
+// addSystems adds what each system took since before, and its share of the time of all, to a report
+// that is being made.
 func (r *report) addSystems(now *sample, before *scheduler.Stats) {
 	ticks := time.Duration(max(1, now.scheduler.Ticks-before.Ticks))
 	all := time.Duration(0)
@@ -270,7 +275,7 @@ func (r *report) addSystems(now *sample, before *scheduler.Stats) {
 	}
 }
 
-// addShards adds what the system did on each shard.
+// addShards adds what the system did on each shard. Only full reports have that.
 func (s *systemReport) addShards(shards []scheduler.ShardStats) {
 	for k, on := range shards {
 		if s.Global {

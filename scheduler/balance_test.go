@@ -216,7 +216,7 @@ func TestBalancerPanics(t *testing.T) {
 	require.ErrorAs(t, err, &panicked)
 	require.Equal(t, "balancer", panicked.In)
 	require.EqualValues(t, 1, panicked.Tick)
-	require.ErrorContains(t, err, "world: transfer of 1 entities from shard 0 to 9")
+	require.ErrorContains(t, err, "world: shift of 1 entities from shard 0 to 9")
 	require.Empty(t, f.Shifts())
 	f.step(2)
 	require.Equal(t, 2, calls, "it is disabled")

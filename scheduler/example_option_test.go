@@ -68,8 +68,7 @@ func ExampleAfter() {
 	s := scheduler.New(world.MustNew(world.Options{}), scheduler.Options{})
 	s.MustAdd("egg", says, scheduler.Global(), scheduler.After("hen"))
 	fmt.Println(s.Add("hen", says, scheduler.Global(), scheduler.After("egg")))
-	// Output: scheduler: systems are to come before each other in a circle: "egg" before "hen"
-	// before "egg"; take one Before or After away
+	// Output: scheduler: systems are to come before each other in a circle: "egg" before "hen" before "egg"; take one Before or After away
 }
 
 // What need not be done in each tick: here in ticks 1, 4 and 7.
@@ -124,7 +123,7 @@ func ExampleIfPanics() {
 }
 
 // Who waits for whom, and why.
-func ExamplePlan() {
+func ExampleSchedule() {
 	s := scheduler.New(newRocks(), scheduler.Options{})
 	addRockSystems(s)
 	schedule, _ := s.Schedule()

@@ -13,7 +13,8 @@ type Actor interface {
 	Status(h handle.Handle) Status
 }
 
-// selfOf returns what an actor is in package engine.
+// selfOf returns what an actor is in package engine. It panics if that is a nil pointer; nil stays
+// nil, for the call that refuses it.
 func selfOf(by Actor) engine.Self {
 	switch by := by.(type) {
 	case *World:

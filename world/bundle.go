@@ -88,7 +88,8 @@ func (b *Bundle[T]) AppendN(dst []handle.Handle, by Actor, n int, init func(i in
 	return b.appendN(dst, true, by, n, init)
 }
 
-// appendN is AppendN if the handles are wanted, otherwise CreateN.
+// appendN is AppendN if the handles are wanted, otherwise CreateN. made counts the calls of init,
+// so that after a panic in it the others are stored.
 func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Actor, n int, init func(i int, v *T)) ([]handle.Handle, error) {
 	f, made := engine.Fill{Want: want}, 0
 	if init != nil {
@@ -177,9 +178,9 @@ type change[T any] struct {
 	remove store.Set
 }
 
-// Add gives an entity all of the bundle's components, and takes away those of remove that it has,
-// in one move. An entity that has some of the bundle's components already gets the values; a
-// component that is both in the bundle and in remove is kept. It acts at once or by request, and
+// Add gives an entity all of the bundle's components, and takes away the components of remove that
+// it has, in one move. An entity that has some of the bundle's components already gets the values;
+// a component that is both in the bundle and in remove is kept. It acts at once or by request, and
 // returns errors, as Component.Add does.
 func (b *Bundle[T]) Add(by Actor, h handle.Handle, v T, remove ...ComponentSet) error {
 	self := selfOf(by)
@@ -232,5 +233,7 @@ func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
 }
 
 // Reserve makes room for n more entities, spread evenly over the shards, so that creating them
-// allocates nothing. A small number is not spread: there is room for all of them in each shard.
+// allocates nothing. A small number is not spread: there is room for all of them in each shard. The
+// world must be idle. It returns ErrIndexes or ErrChunks if there is no room for so many; the
+// shards before the full one then keep theirs.
 func (b *Bundle[T]) Reserve(w *World, n int) error { return b.core.Reserve((*engine.World)(w), n) }

@@ -135,6 +135,7 @@ func (e *BrokenError) Unwrap() []error {
 	return []error{ErrBroken}
 }
 
+// init lets package engine make errors of the types that this package has.
 func init() {
 	engine.ShowPanic = func(p *engine.Panic) error {
 		return &PanicError{In: p.In, Name: p.Name, Shard: p.Shard, Tick: p.Tick, On: p.On, Event: Event(p.Event), Value: p.Value, Stack: p.Stack}

@@ -101,8 +101,8 @@ func Example_order() {
 	s.MustAdd("sail", Sail)
 	s.MustAdd("drift", Drift, scheduler.Before("sail"))
 	s.MustAdd("blow", Blow, scheduler.Global(), scheduler.In(scheduler.PreUpdate))
-	plan, _ := s.Schedule()
-	fmt.Print(plan)
+	schedule, _ := s.Schedule()
+	fmt.Print(schedule)
 	// Output:
 	// 1. blow (PreUpdate; once per tick)
 	// 2. drift

@@ -234,6 +234,9 @@ func (r *Relation) alive(h handle.Handle) bool {
 // apply applies a request at the refresh. Its entity is alive and not dying.
 func (r *Relation) apply(h handle.Handle, c *change) engine.Outcome {
 	r.forget()
+	if c.op >= opAdopt { // in a forged log: an op that nobody sends
+		return engine.Refused
+	}
 	if c.to != handle.None && r.engine.Space().LocateStaged(c.to) == 0 { // one that dies with this refresh is still found
 		return engine.Gone
 	}

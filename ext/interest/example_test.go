@@ -210,7 +210,7 @@ func ExampleClients_Run() {
 }
 
 // What was in a packet that got lost is told again, as it is by then.
-func ExampleView() {
+func ExampleClient() {
 	x := newIsland(interest.Options{})
 	anna := x.set.Open(interest.ClientOptions{Entity: x.players[2], Radius: 20, Unacked: 4, User: "anna"})
 	x.update(show)

@@ -77,7 +77,7 @@ func New[P any](w *world.World, at func(P) Point, o Options, terms ...world.Term
 	}
 	x.upkeep.init(x)
 	x.upkeep.update(w.Tick(), extend.Alone)
-	x.viewable = d.Derive(adapter{x}, x.name)
+	x.viewable = d.Derive(adapter{x})
 	return x
 }
 
@@ -156,6 +156,7 @@ func (i *Index) columnIn(t *store.Table) int {
 // adapter is an Index as the world sees it. It keeps its methods out of the exported ones of Index.
 type adapter struct{ *Index }
 
+// Name says which index it is, for messages.
 func (a adapter) Name() string { return a.name }
 
 // Update brings the index up to date.

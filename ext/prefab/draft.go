@@ -214,15 +214,7 @@ func (d *draft) node(n *draftNode, rows engine.Rows) (to node, err error) {
 		to.family = d.engine.Extension(n.relation).(engine.Family)
 	}
 	component := 0
-	defer func() {
-		switch v := recover(); v {
-		case nil:
-		case remap.ErrDeep, remap.ErrOwner:
-			err = fmt.Errorf("component %q: %w", d.engine.ComponentName(component), v.(error))
-		default:
-			panic(v)
-		}
-	}()
+	defer remap.Catch(func(e error) { err = fmt.Errorf("component %q: %w", d.engine.ComponentName(component), e) })
 	m := d.mapper(func(h handle.Handle) handle.Handle {
 		i, ok := localOf(h)
 		to.local = to.local || ok

@@ -63,7 +63,7 @@ func (a adapter[M]) Collect(home int) {
 	for i := range w.Fired {
 		if x := &w.Fired[i]; x.Owner != int32(home) {
 			if away = true; x.Owner == wheel.Gone {
-				*a.bodies[home].At(x.ID.Index()) = *new(M)
+				*w.Body(x.ID.Index()) = *new(M)
 			}
 		}
 	}
@@ -98,7 +98,7 @@ func (a adapter[M]) Deliver(shard int) {
 		slices.SortStableFunc(m.all, func(x, y of) int { return cmp.Compare(x.Armed, y.Armed) })
 	}
 	for _, x := range m.all {
-		body := a.bodies[x.home].At(x.ID.Index())
+		body := a.wheels[x.home].Body(x.ID.Index())
 		a.deliver(shard, x.To, mem.PointerTo(body))
 		if x.Last {
 			*body = *new(M)
@@ -112,58 +112,12 @@ func (a adapter[M]) Measure(add func(extend.Measured)) {
 	add(extend.Measured{Name: "atoll_timers", Help: "Timers that are set.", Of: a.name, Value: float64(a.Len())})
 }
 
-// coded shows the state of Timers.
-type coded[M any] struct {
-	*Timers[M]
-	form form.Form // of the messages
-}
-
 // Coded returns what shows the state, with the messages by codecs.
 func (a adapter[M]) Coded(codecs *form.Codecs, toRead bool) (any, error) {
 	form, err := codecs.Form(reflect.TypeFor[M](), toRead)
-	return coded[M]{a.Timers, form}, err
-}
-
-// SavedOptions describes the limit, and the messages, which must be the same.
-func (c coded[M]) SavedOptions() (all, same string) {
-	same = "timers of " + c.form.Shape()
-	return fmt.Sprintf("%s, Max %d", same, c.options.Max), same
-}
-
-// AppendState appends all that decides what the timers do next: of each wheel its generations, the
-// order of free places, and the timers that are set.
-func (c coded[M]) AppendState(dst []byte) []byte {
-	dst = extend.AppendNumber(dst, len(c.wheels))
-	for i := range c.wheels {
-		dst = c.wheels[i].AppendState(dst, func(dst []byte, index int) []byte {
-			return c.form.Append(dst, mem.CellOf(c.bodies[i].At(index)))
-		})
-	}
-	return dst
-}
-
-// AppendSaved appends the state for LoadSaved, after the shape of the messages.
-func (c coded[M]) AppendSaved(dst []byte) []byte {
-	shape := c.form.Shape()
-	return c.AppendState(append(extend.AppendNumber(dst, len(shape)), shape...))
-}
-
-// LoadSaved gives a new world's timers what AppendSaved wrote.
-func (c coded[M]) LoadSaved(src []byte) error {
-	from := extend.Cursor{Rest: src}
-	if shape := from.Text(); from.Err == nil && shape != c.form.Shape() {
-		return fmt.Errorf("timer: the messages of %q were saved as %s, and are %s now; keep their type as it was", c.name, shape, c.form.Shape())
-	}
-	if homes := from.Int(); from.Err == nil && homes != len(c.wheels) {
-		return fmt.Errorf("timer: %q has %d wheels, and was saved with %d (%w)", c.name, len(c.wheels), homes, extend.ErrImage)
-	}
-	for i := range c.wheels {
-		err := c.wheels[i].Load(&from, c.w.Tick(), func(src []byte, index int) ([]byte, error) {
-			return c.form.Read(src, mem.CellOf(c.bodies[i].At(index)))
-		})
-		if err != nil {
-			return fmt.Errorf("timer: %q, wheel %d: %w", c.name, i, err)
-		}
-	}
-	return from.End()
+	return wheel.Saved[M]{
+		Package: "timer", Extension: a.name, What: "timers of", Bodies: "messages", Form: form,
+		Limits: fmt.Sprintf("Max %d", a.options.Max), Homes: len(a.wheels), Tick: a.w.Tick,
+		Of: func(home int) *wheel.Of[M] { return &a.wheels[home].Of },
+	}, err
 }

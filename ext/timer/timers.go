@@ -53,10 +53,9 @@ type Timers[M any] struct {
 	message *world.Message[M]
 	name    string
 	options Options
-	wheels  []home // by home
-	bodies  []wheel.Bodies[M]
-	merged  []merged // by shard
-	away    []bool   // by home: it has due timers of entities in other shards
+	wheels  []home[M] // by home
+	merged  []merged  // by shard
+	away    []bool    // by home: it has due timers of entities in other shards
 	deliver extend.Deliver
 	owner   func(handle.Handle) int32 // bound once
 	asks    *engine.Requests[request[M]]
@@ -66,8 +65,8 @@ type Timers[M any] struct {
 // home has the timers that were set in a shard, or by global systems.
 //
 // Ownership: as for the Wheel.
-type home struct {
-	wheel.Wheel
+type home[M any] struct {
+	wheel.Of[M]
 	changes []change // to other wheels' timers, for the refresh
 	asked   []change // by others, in a refresh
 	_       [64]byte
@@ -119,19 +118,13 @@ func New[M any](w *world.World, name string, m *world.Message[M], o Options) *Ti
 	}
 	homes := w.Shards() + 1
 	t := &Timers[M]{
-		w: w, engine: d, message: m, name: name, options: o, wheels: make([]home, homes), bodies: make([]wheel.Bodies[M], homes), merged: make([]merged, w.Shards()), away: make([]bool, homes),
+		w: w, engine: d, message: m, name: name, options: o, wheels: make([]home[M], homes), merged: make([]merged, w.Shards()), away: make([]bool, homes),
 	}
 	for i := range t.wheels {
-		t.wheels[i].Wheel, t.bodies[i] = wheel.New(), wheel.NewBodies[M]()
+		t.wheels[i].Of = wheel.New[M]()
 	}
 	t.deliver = d.Delivers(m)
-	space := d.Space()
-	t.owner = func(h handle.Handle) int32 {
-		if l := space.Locate(h); l != 0 {
-			return int32(space.Owner(l))
-		}
-		return wheel.Gone
-	}
+	t.owner = wheel.Owner(d.Space())
 	t.asks = engine.NewOwned(d, name, func(shard int, to handle.Handle, r *request[M]) engine.Outcome {
 		if _, err := t.set(shard, to, r.Due, r.Period, r.Body); err != nil {
 			return engine.Refused
@@ -241,7 +234,7 @@ func (t *Timers[M]) set(home int, to handle.Handle, due, period uint64, body M) 
 	}
 	now := t.w.Tick()
 	index, id := w.Add(home, to, max(due, now+1), now, period)
-	*t.bodies[home].At(index) = body
+	*w.Body(index) = body
 	return ID(id), nil
 }
 
@@ -292,6 +285,6 @@ func (t *Timers[M]) apply(c change) bool {
 		return true
 	}
 	w.Release(index)
-	*t.bodies[home].At(index) = *new(M)
+	*w.Body(index) = *new(M)
 	return true
 }

@@ -53,7 +53,7 @@ func (t *Timers[M]) changeIn(x *engine.Tx, call string, c change) error {
 		w := &t.wheels[home]
 		if index, ok := w.Find(wheel.ID(c.id)); ok {
 			w.Still, found = true, true
-			t.undo = append(t.undo, undone[M]{home, index, w.Before(index), *t.bodies[home].At(index)})
+			t.undo = append(t.undo, undone[M]{home, index, w.Before(index), *w.Body(index)})
 			t.apply(c)
 		}
 	}
@@ -79,7 +79,7 @@ func (u *undos[M]) Drop() {
 	for i := len(u.undo) - 1; i >= 0; i-- {
 		x := &u.undo[i]
 		u.wheels[x.home].Undo(x.wheel)
-		*u.bodies[x.home].At(x.index) = x.body
+		*u.wheels[x.home].Body(x.index) = x.body
 	}
 	u.Commit()
 }

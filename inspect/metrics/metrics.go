@@ -47,7 +47,8 @@ func New(s *scheduler.Scheduler) prometheus.Collector {
 // collector is an unchecked one.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect reads the figures.
+// Collect reads the figures between two ticks, and gives them to Prometheus. A scrape calls it, on
+// any goroutine. If the world stands it gives the last ones.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitMax)
 	defer cancel()

@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// mustMove panics if values of a type cannot be moved: by assignment, as rows are in a refresh, and
-// messages and arguments on their way. what names who has the type.
+// mustMove panics, when something is registered, if values of a type cannot be moved: by
+// assignment, as rows are in a refresh, and messages and arguments on their way. format and values
+// name what has the type.
 func mustMove(t reflect.Type, format string, values ...any) {
 	path, part := fixed(t, t.String(), false)
 	if part == nil {

@@ -37,6 +37,8 @@ const (
 func (k Kind) String() string { return [...]string{"gauge", "counter", "histogram"}[k] }
 
 // Family is the figures with one name. They have the same labels.
+//
+// Ownership: whoever asked for it.
 type Family struct {
 	Name, Help string
 	Kind       Kind
@@ -52,6 +54,9 @@ type Figure struct {
 }
 
 // Sample is what figures are made from.
+//
+// Ownership: the mutex of the Reader guards it. Take runs between ticks; until it has ended nobody
+// else uses the sample.
 type Sample struct {
 	Scheduler scheduler.Stats
 	World     world.Stats
@@ -69,7 +74,8 @@ type set struct {
 	n    int
 }
 
-// Take reads a world, which must be idle.
+// Take reads a world and its scheduler. It runs between two ticks, on the scheduler's goroutine,
+// and so reads no more than it must: Families does the rest later. It leaves the world as it is.
 func (s *Sample) Take(by *scheduler.Scheduler, w *world.World) {
 	s.at = time.Now()
 	by.Stats(&s.Scheduler)
@@ -93,7 +99,7 @@ func (s *Sample) Take(by *scheduler.Scheduler, w *world.World) {
 	s.more = Others(w)
 }
 
-// takePairs reads what each system did on each shard.
+// takePairs reads what each system did on each shard. It runs within Take.
 func (s *Sample) takePairs(by *scheduler.Scheduler) {
 	all := s.Scheduler.Systems
 	s.pairs = s.pairs[:0]
@@ -107,7 +113,7 @@ func (s *Sample) takePairs(by *scheduler.Scheduler) {
 }
 
 // Others returns the figures of things that an idle world keeps besides entities, if it uses them:
-// timers, names and the like.
+// timers, names and the like. The caller must have the idle world.
 func Others(w *world.World) (all []Family) {
 	at := map[string]int{}
 	engine.Of(w).Measure(func(x extend.Measured) {
@@ -134,27 +140,37 @@ func Others(w *world.World) (all []Family) {
 }
 
 // list collects families.
+//
+// Ownership: the caller of Families.
 type list []Family
 
+// add appends a family.
 func (l *list) add(f Family) { *l = append(*l, f) }
 
+// one appends a family with a single figure and no labels.
 func (l *list) one(kind Kind, name, help string, value float64) {
 	l.add(Family{name, help, kind, nil, []Figure{{Value: value}}})
 }
 
-func (l *list) gauge(name, help string, value int)      { l.one(Gauge, name, help, float64(value)) }
+// gauge appends a family with one number that goes up and down.
+func (l *list) gauge(name, help string, value int) { l.one(Gauge, name, help, float64(value)) }
+
+// counter appends a family with one number that only goes up.
 func (l *list) counter(name, help string, value uint64) { l.one(Counter, name, help, float64(value)) }
 
+// time appends a family with one histogram.
 func (l *list) time(name, help string, h *stats.Histogram) {
 	l.add(Family{name, help, Histogram, nil, []Figure{{Histogram: clone(h)}}})
 }
 
+// clone returns a copy of a histogram, because the next Take overwrites the sample.
 func clone(h *stats.Histogram) *stats.Histogram {
 	own := *h
 	return &own
 }
 
 // Families returns the figures of the sample. They share no memory with it that Take writes.
+// Whoever has the sample calls it, after the tick goes on.
 func (s *Sample) Families() []Family {
 	var l list
 	s.ticks(&l)
@@ -170,6 +186,7 @@ func (s *Sample) Families() []Family {
 	return l
 }
 
+// ticks adds what the scheduler counts about ticks and the refresh.
 func (s *Sample) ticks(l *list) {
 	c := &s.Scheduler
 	l.counter("atoll_ticks_total", "Ticks that the scheduler has made.", c.Ticks)
@@ -194,6 +211,7 @@ func (s *Sample) ticks(l *list) {
 	l.add(steps)
 }
 
+// entities adds how many entities there are by component set, the largest sets first.
 func (s *Sample) entities(l *list) {
 	sets := Family{"atoll_component_set_entities", "Entities by their components, separated by commas. The rarest are summed up as \"others\".", Gauge, []string{"components"}, nil}
 	others := 0
@@ -229,6 +247,7 @@ func (s *Sample) perShard(l *list, kind Kind, name, help string, of func(shard i
 	l.add(f)
 }
 
+// shards adds what there is for each shard: entities, tables, indexes, and how long systems ran.
 func (s *Sample) shards(l *list) {
 	of := s.World.Shards
 	l.gauge("atoll_shards", "Shards of the world.", len(of))
@@ -272,6 +291,7 @@ func (s *Sample) homes(l *list) {
 	l.one(Gauge, "atoll_indexes_max", "Indexes that each home has: one more than Options.IndexMax.", float64(s.indexes))
 }
 
+// requests adds what became of requests, and how long they waited.
 func (s *Sample) requests(l *list) {
 	w := &s.World
 	f := Family{"atoll_requests_total", "Requests that were applied at a refresh, by outcome.", Counter, []string{"outcome"}, nil}
@@ -288,6 +308,7 @@ func (s *Sample) requests(l *list) {
 	l.gauge("atoll_ports", "Open ports.", w.Ports)
 }
 
+// memory adds what the world's memory is used for.
 func (s *Sample) memory(l *list) {
 	w := &s.World
 	l.one(Gauge, "atoll_memory_used_bytes", "Bytes of occupied rows and given slots.", float64(w.BytesUsed))
@@ -298,6 +319,7 @@ func (s *Sample) memory(l *list) {
 	l.one(Gauge, "atoll_frames_bytes", "Bytes of the copies for frames.", float64(w.FramesBytes))
 }
 
+// systems adds what there is for each system: how often and how long it ran, and where.
 func (s *Sample) systems(l *list) {
 	all := s.Scheduler.Systems
 	name := []string{"system"}

@@ -44,7 +44,8 @@ var (
 	escapeValue = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 )
 
-// AppendText appends families in Prometheus' text format, version 0.0.4.
+// AppendText appends families in Prometheus' text format, version 0.0.4. Any goroutine that has the
+// families calls it.
 func AppendText(dst []byte, families []Family) []byte {
 	for i := range families {
 		f := &families[i]
@@ -56,6 +57,8 @@ func AppendText(dst []byte, families []Family) []byte {
 	return dst
 }
 
+// append appends one figure of the family as text: one line, or for a histogram one for each
+// bucket, the sum and the count.
 func (f *Family) append(dst []byte, x Figure) []byte {
 	var labels strings.Builder
 	for i, name := range f.Labels {
@@ -82,4 +85,5 @@ func (f *Family) append(dst []byte, x Figure) []byte {
 	return dst
 }
 
+// number writes a value as Prometheus reads it.
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

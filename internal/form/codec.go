@@ -37,12 +37,15 @@ type Codec interface {
 }
 
 // funcs is the Codec of T by two functions.
+//
+// Ownership: immutable. It calls the user's functions on the goroutine of its caller.
 type funcs[T any] struct {
 	write func(dst []byte, v *T) []byte
 	scan  func(src []byte, v *T) error
 }
 
-// Register is state.Register.
+// Register is state.Register: it adds a codec by two functions. The caller panics if write is
+// missing or the type has a codec already; nothing has changed then.
 func Register[T any](to *Codecs, write func(dst []byte, v *T) []byte, scan func(src []byte, v *T) error) {
 	t := reflect.TypeFor[T]()
 	if write == nil {
@@ -57,13 +60,15 @@ func Register[T any](to *Codecs, write func(dst []byte, v *T) []byte, scan func(
 	to.byType[t] = funcs[T]{write, scan}
 }
 
+// Append calls the user's function.
 func (f funcs[T]) Append(dst []byte, v mem.Pointer) []byte { return f.write(dst, mem.As[T](v)) }
 
+// Read calls the user's function. After an error v may hold a part of the value.
 func (f funcs[T]) Read(src []byte, v mem.Pointer) error { return f.scan(src, mem.As[T](v)) }
 
 func (f funcs[T]) CanRead() bool { return f.scan != nil }
 
-// Of returns the codec of a type, or nil.
+// Of returns the codec of a type, or nil. It changes nothing.
 func (c *Codecs) Of(t reflect.Type) Codec {
 	if c == nil {
 		return nil
@@ -73,6 +78,8 @@ func (c *Codecs) Of(t reflect.Type) Codec {
 
 // cborCodec is the codec of a type without a registered one: CBOR, whose bytes depend on the
 // value alone.
+//
+// Ownership: immutable.
 type cborCodec struct {
 	typ reflect.Type
 	as  reflect.Type // the type that is written and read, with the same memory
@@ -97,6 +104,7 @@ var cborReader = must(cbor.DecOptions{
 	ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
 }.DecMode())
 
+// must returns a mode whose options are known to be right.
 func must[M any](mode M, err error) M {
 	if err != nil {
 		panic(err)
@@ -106,7 +114,8 @@ func must[M any](mode M, err error) M {
 
 var cborBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// Append panics with a *CodecError if a user's method returns an error.
+// Append writes a value as CBOR. If a user's method returns an error, it panics with a *CodecError,
+// which AsError makes an error again. Any goroutine may call it.
 func (c cborCodec) Append(dst []byte, v mem.Pointer) []byte {
 	b := cborBuffers.Get().(*bytes.Buffer)
 	defer cborBuffers.Put(b)
@@ -117,6 +126,8 @@ func (c cborCodec) Append(dst []byte, v mem.Pointer) []byte {
 	return append(dst, b.Bytes()...)
 }
 
+// Read reads a value from CBOR, which must hold nothing else. Any goroutine may call it. After an
+// error v may hold a part of the value.
 func (c cborCodec) Read(src []byte, v mem.Pointer) error {
 	as := c.as
 	if c.exact != as && maySignal(src) {
@@ -207,7 +218,8 @@ func writtenAsArray(t reflect.Type) bool {
 	return ok && slices.Contains(strings.Split(f.Tag.Get("cbor"), ","), "toarray")
 }
 
-// AsError converts a panic of Append to an error. It repeats other panics.
+// AsError makes a panic of Append an error, and repeats other panics. A function that writes values
+// defers it.
 func AsError(err *error) {
 	if v := recover(); v != nil {
 		e, ok := v.(error)
@@ -243,7 +255,8 @@ func hasMethods(t reflect.Type) bool {
 	}, t.Implements)
 }
 
-// byCBOR returns an error that says what CBOR would lose of a type.
+// byCBOR returns an error that says what CBOR would lose of a type. It runs once for a type, when a
+// form is made. within has the types that path goes through.
 func byCBOR(t reflect.Type, path string, within []reflect.Type) error {
 	switch {
 	case marshals(t):
@@ -414,7 +427,8 @@ func (a *anyHandle) UnmarshalBinary(src []byte) error {
 	return nil
 }
 
-// within returns a type with the same memory as t, in which the other types stand for theirs.
+// within returns a type with the same memory as t, in which the other types stand for theirs. It is
+// found once for a type, when its codec is made.
 func (o otherTypes) within(t reflect.Type) reflect.Type {
 	if other := o(t); other != nil {
 		return other

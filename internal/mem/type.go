@@ -23,6 +23,7 @@ type Type struct {
 // span is a part of a value.
 type span struct{ at, size uintptr }
 
+// newType makes the Type of a Go type. move is the function that assigns its values.
 func newType(of reflect.Type, move func(to, from Address, n int)) *Type {
 	return &Type{Of: of, Size: of.Size(), Plain: !HasPointers(of), slice: reflect.SliceOf(of), move: move,
 		singles: appendSingles(nil, of, 0), times: appendTimes(nil, of, 0)}
@@ -92,7 +93,7 @@ func (t *Type) HasTimes() bool { return t.times != nil }
 // make allocates n zeroed values.
 func (t *Type) make(n int) reflect.Value { return reflect.MakeSlice(t.slice, n, n) }
 
-// Box returns the address of a copy of a value of the type.
+// Box returns the address of a copy of a value of the type. The value must have that type.
 func (t *Type) Box(value any) Address {
 	p := reflect.New(t.Of)
 	p.Elem().Set(reflect.ValueOf(value))

@@ -20,7 +20,8 @@ type PendingRequest struct {
 // Payload returns where the payload of a single request is.
 func (r PendingRequest) Payload() mem.Pointer { return r.payload }
 
-// Loc returns the location of the atom that the request is for, if it is alive or staged, or 0.
+// Loc returns the location of the atom that the request is for, if it is alive or staged, or 0. For
+// a refresh, before atoms migrate.
 func (r PendingRequest) Loc() slots.Loc {
 	if r.slot != nil {
 		return r.slot.LocStaged(r.Handle)
@@ -50,7 +51,7 @@ type Drained struct {
 	Cancels, Calls bool
 }
 
-// add adds a request that is not a create.
+// add adds a request that is not a create, and notes what it means for the refresh.
 func (d *Drained) add(r PendingRequest, k *kindInfo) {
 	switch {
 	case k.joint:
@@ -68,7 +69,7 @@ func (d *Drained) add(r PendingRequest, k *kindInfo) {
 	d.Count++
 }
 
-// Forget drops the requests. Their queues are about to be released.
+// Forget drops the requests, in the step release: their queues are about to be released.
 func (d *Drained) Forget() {
 	for i, all := range d.Creates {
 		clear(all)

@@ -124,7 +124,8 @@ type Replay struct {
 	Rung    uint8          // of the next tick
 }
 
-// Init makes an Engine for a world. Space, Shards, PortSlots and Outboxes are set.
+// Init makes the Engine of a new world, and binds the steps. Space, Shards, PortSlots and Outboxes
+// are set.
 func (e *Engine) Init(owner Owner) {
 	e.owner = owner
 	e.Times.scale = clock.Measure()
@@ -192,7 +193,8 @@ func (e *Engine) Init(owner Owner) {
 	e.notify = func(i int) { e.active[i].notify() }
 }
 
-// in makes a step enter the shard that it works on. Check build only.
+// in makes a step enter the shard that it works on, so that a second goroutine there panics. Check
+// build only.
 func (e *Engine) in(step string, f func(int)) func(int) {
 	if !check.Enabled {
 		return f

@@ -29,7 +29,8 @@ type methodCaller struct {
 	method string
 }
 
-// Record sets the Recorder that receives the inputs, for an idle world; nil removes it.
+// Record sets the Recorder that receives the inputs, for an idle world or one that breaks; nil
+// removes it.
 func (e *Engine) Record(to extend.Recorder) {
 	if to == nil {
 		e.recording = nil
@@ -51,19 +52,22 @@ func (e *Engine) Record(to extend.Recorder) {
 // Recorded reports whether there is a Recorder.
 func (e *Engine) Recorded() bool { return e.recording != nil }
 
+// bind binds a method of the Recorder, by its name, to be called aside. Engine.Record calls it, on
+// the idle world.
 func (m *methodCaller) bind(of *recording, method string, f func()) {
 	m.of, m.method = of, method
 	m.Aside.Bind(f)
 }
 
-// call calls the method, unless the Recorder has panicked.
+// call calls the method, unless the Recorder has panicked. It keeps the first panic for check.
 func (m *methodCaller) call() {
 	if failed := &m.of.failed; failed.Load() == nil && !m.Aside.Call() {
 		failed.CompareAndSwap(nil, &Panic{During: m.method, Value: m.Value, Stack: m.Stack})
 	}
 }
 
-// finish calls End: when all requests are done, and before the number of the tick rises.
+// finish calls End, on the coordinator: when all requests are done, and before the number of the
+// tick rises.
 func (r *recording) finish() {
 	e := r.e
 	r.Tick, r.Released, r.Rung = e.Tick.Load(), e.releases.Due, e.Rung
@@ -74,13 +78,13 @@ func (r *recording) finish() {
 	r.check()
 }
 
-// settle calls Settled.
+// settle calls Settled, on the coordinator, when the refresh has changed the last thing.
 func (r *recording) settle() {
 	r.settled.call()
 	r.check()
 }
 
-// check calls Failed and removes the Recorder, if it has panicked.
+// check removes the Recorder, if it has panicked, and calls Failed. The refresh goes on.
 func (r *recording) check() {
 	p := r.failed.Load()
 	if p == nil {

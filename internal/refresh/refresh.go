@@ -7,7 +7,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// By sets what the coming refresh is part of.
+// By sets what the coming refresh is part of. Who begins the refresh or the tick calls it.
 func (e *Engine) By(what extend.Refresh) {
 	e.Times.tick = what == extend.ByTick
 	if x := e.recording; x != nil {
@@ -15,8 +15,9 @@ func (e *Engine) By(what extend.Refresh) {
 	}
 }
 
-// Run does a refresh; with all, one that destroys all entities. It panics with a *Panic, or the
-// value of another panic on this goroutine, if it cannot be completed.
+// Run does a refresh, on the goroutine that has taken the world, which is now the coordinator; with
+// all, one that destroys all entities. It panics with a *Panic, or the value of another panic on
+// this goroutine, if it cannot be completed: then the world is broken.
 func (e *Engine) Run(parallel extend.Parallel, all bool) {
 	n := len(e.Shards)
 	e.clear = all
@@ -101,7 +102,7 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 		e.step(extend.StepDeliver, parallel, n+1, due, x.collect)
 		e.step(extend.StepDeliver, parallel, n, due, x.deliver)
 	}
-	e.Extensions.running = nil
+	e.Extensions.running = ""
 	if e.Extensions.Derived != nil {
 		e.Times.begin(extend.StepDerive)
 		e.parallel = parallel
@@ -123,8 +124,8 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 	e.Times.settle()
 }
 
-// requests applies the requests, except moves and those to extensions, and returns how many
-// requests to move there were.
+// requests applies the requests, except moves and requests to extensions, in the steps read to
+// commit. It returns how many requests to move there were.
 func (e *Engine) requests(parallel extend.Parallel, sent int) (moves int) {
 	n := len(e.Shards)
 	e.divide(sent)
@@ -159,7 +160,7 @@ func (e *Engine) requests(parallel extend.Parallel, sent int) (moves int) {
 	return moves
 }
 
-// stage begins or ends the time in which functions run.
+// stage begins or ends the time in which functions run: what they create is staged.
 func (e *Engine) stage(on bool) {
 	for _, s := range e.Shards {
 		s.Stage(on)
@@ -167,7 +168,7 @@ func (e *Engine) stage(on bool) {
 }
 
 // move migrates atoms: their shards give up the atoms and the messages for them, then other shards
-// take them in.
+// take them in. A shard without room refuses an atom, which stays.
 func (e *Engine) move(parallel extend.Parallel, asked int) {
 	n := len(e.Shards)
 	e.step(extend.StepCollectOutgoing, parallel, n, asked, e.collectOutgoing)
@@ -180,7 +181,8 @@ func (e *Engine) move(parallel extend.Parallel, asked int) {
 	}
 }
 
-// MarkAll marks every entity and returns how many were not marked before.
+// MarkAll marks every entity and returns how many were not marked before, on the goroutine that has
+// taken the world.
 func (e *Engine) MarkAll() int {
 	n := 0
 	for _, s := range e.Shards {
@@ -189,7 +191,7 @@ func (e *Engine) MarkAll() int {
 	return n
 }
 
-// Abandon decides all requests of a world that broke as Broken.
+// Abandon decides all requests of a world that broke as Broken, on the goroutine that broke it.
 func (e *Engine) Abandon() { e.Ports.abandonAll(e.senders) }
 
 // Senders returns how many ports the newest refresh has looked at. For an idle world.

@@ -88,7 +88,7 @@ type chunkEntry struct {
 // see At.
 const firstChunks = 16
 
-// lengthen makes the lists of chunks long enough for number n.
+// lengthen makes the lists of chunks long enough for number n. The lock is held.
 func (s *Space) lengthen(n int) {
 	next := make([]chunkEntry, 1<<bits.Len(uint(n)))
 	copy(next, *s.chunks.Load())
@@ -104,7 +104,8 @@ func (s *Space) lengthen(n int) {
 // it spares the caller counting how many it needs: no more than it has rows to store.
 func (s *Space) HasChunks(n int) bool { return n <= slots.ChunksMax-len(*s.chunks.Load()) }
 
-// CheckChunks returns ErrChunks if there are fewer than n numbers left for chunks.
+// CheckChunks returns ErrChunks if there are fewer than n numbers left for chunks. It changes
+// nothing. The owner of any shard may call it; other shards may take numbers right after.
 func (s *Space) CheckChunks(n int) error {
 	if s.HasChunks(n) {
 		return nil
@@ -117,6 +118,7 @@ func (s *Space) CheckChunks(n int) error {
 	return nil
 }
 
+// errChunks returns the error of a world without chunk numbers. The lock is held.
 func (s *Space) errChunks() error {
 	return fmt.Errorf("%w: the world has %d; with a higher ChunkRowsMax each holds more", ErrChunks, s.mu.chunks)
 }
@@ -179,7 +181,7 @@ func (s *Space) CopyValue(component int, to, from mem.Address) {
 func (s *Space) Cloned(component int) bool { return s.Columns[component].clone != nil }
 
 // remove takes a chunk's rows from its columns, which keep them for later use, and takes back its
-// number.
+// number. The owner of the chunk's shard calls it, in the step end tick or on an idle world.
 func (s *Space) remove(c *Chunk) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,7 +217,7 @@ func (s *Space) Drop() {
 }
 
 // Reveal makes everything that is stored visible to all shards. From now on, what a shard stores is
-// hidden from the others. The caller must own all shards.
+// hidden from the others. The caller must own all shards. For the coordinator, and the idle world.
 func (s *Space) Reveal(shards []*Shard) {
 	s.reveals.Add(1)
 	for _, x := range shards {

@@ -11,6 +11,7 @@ const (
 	indexBits      = 24
 )
 
+// idOf makes the ID of an entry, from its place and generation.
 func idOf(home, index int, generation uint32) ID {
 	return ID(home)<<(indexBits+generationBits) | ID(index)<<generationBits | ID(generation)
 }

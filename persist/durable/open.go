@@ -111,7 +111,8 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 }
 
 // upgrade calls Options.Upgrade, which may create entities of this incarnation, and saves the
-// result. No log has it: if the process dies during the call, the next one calls it again.
+// result. Open calls it, on its goroutine, when the log was played. No log has the changes: if the
+// process dies during the call, or it returns an error, the next start calls it again.
 func (s *Store) upgrade() (err error) {
 	done := false
 	defer func() {
@@ -177,7 +178,7 @@ func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snaps
 }
 
 // logSince reports whether Open would play a log to a snapshot: whether there are segments since
-// the one that its mark names.
+// the one that its mark names. It reads the directory and changes nothing.
 func logSince(dir *snapshot.Dir, found snapshot.Found) (bool, error) {
 	in, err := dir.Open(filepath.Base(found.Path))
 	if err != nil {

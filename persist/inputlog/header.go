@@ -60,6 +60,8 @@ func (s setting) String() string {
 }
 
 // header says which world a log is of, and where it begins.
+//
+// Ownership: immutable once it is read or made.
 type header struct {
 	note     []byte
 	settings []setting
@@ -92,7 +94,7 @@ func (h *header) append(dst []byte) []byte {
 	return dst
 }
 
-// read reads a header that append wrote.
+// read reads a header that append wrote. After an error the header is of no use.
 func (h *header) read(body []byte) error {
 	c := cursor{rest: body}
 	h.note = append([]byte(nil), c.bytes()...)
@@ -113,7 +115,8 @@ func (h *header) read(body []byte) error {
 	return c.err
 }
 
-// mustMatch refuses a world that differs from the recorded one, or is at another tick.
+// mustMatch refuses a world that differs from the recorded one in how it was made, or is at another
+// tick. The error is ErrOtherWorld, and names the first difference. It changes nothing.
 func (h *header) mustMatch(w *world.World) error {
 	own := settings(w)
 	if len(own) != len(h.settings) {
@@ -133,7 +136,8 @@ func (h *header) mustMatch(w *world.World) error {
 	return nil
 }
 
-// mustBeThere refuses a world whose state differs from that at the beginning of the log.
+// mustBeThere refuses a world whose state differs from the state at the beginning of the log, with
+// ErrDiffers. The world is idle. It changes nothing.
 func (h *header) mustBeThere(w *world.World, codecs *state.Codecs) error {
 	if len(h.hashes) == 0 {
 		return nil
@@ -171,7 +175,8 @@ func lists(w *world.World) (all []list) {
 	return all
 }
 
-// mustRegister refuses a world in which something else is registered, and names that.
+// mustRegister refuses a world in which something else is registered, and names that. It changes
+// nothing.
 func (h *header) mustRegister(w *world.World) error {
 	var there, here, order []string
 	for _, own := range lists(w) {

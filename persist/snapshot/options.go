@@ -89,7 +89,7 @@ func (o *Options) validate(call string) {
 }
 
 // enter is called first by what saves or loads a world, which must be idle. It validates the
-// options.
+// options, and changes nothing. The error is world.ErrClosed, or why the world is broken.
 func enter(w *world.World, call string, o *Options) (d *engine.World, err error) {
 	short := strings.TrimPrefix(call, "snapshot.")
 	if w == nil {

@@ -150,7 +150,7 @@ func TestRefusedExtension(t *testing.T) {
 	engine.Of(w).Extend(secret{})
 	_, err := state.StateHash(w, nil)
 	require.ErrorIs(t, err, state.ErrNoCodec)
-	require.ErrorContains(t, err, "extension 0 of the world, a state_test.secret, has no AppendState")
+	require.ErrorContains(t, err, "extension \"secret\", a state_test.secret, has no AppendState")
 }
 
 // codecs are those of Bag, Purse and Title.

@@ -104,14 +104,14 @@ var misuseLeftOut = map[string]string{
 	"is Add, and panics with its error":                                        "Scheduler.MustAdd",
 	"are snapshot.Write and Load, with a file":                                 "Dir.Save Dir.Load",
 	"are of what snapshot.Capture or Insert returned, which looks at the time": "Inserted.All Inserted.Handle Inserted.Len Captured.Hash Captured.Release Captured.Write Chain.Write Dir.SaveCaptured",
-	"tell what does not change": `World.Incarnation Relation.Options Names.Label Names.Options Timers.Label Timers.Options Index.Options Index.Cell Index.Where Prefab.Entity Prefab.Len Grid.AppendNeighbours Grid.Corner Grid.Options Grid.Regions Grid.Shard Grid.Side
+	"tell what does not change": `World.Incarnation Relation.Options Names.Options Timers.Options Index.Options Index.Cell Index.Where Prefab.Entity Prefab.Len Grid.AppendNeighbours Grid.Corner Grid.Options Grid.Regions Grid.Shard Grid.Side
 		Build.Shard Build.Shards Log.Note Log.Tick Player.Ticks Player.Err Recorder.Err Schedule.DOT 
 		`,
 	"are for any goroutine at any time": `Owner.Alive Owner.Handle Owner.Shares Owner.Weak Weak.Alive Weak.Clear Weak.Equal
 		Completion.Done Completion.Outcome Answer.Value Frame.Alive Frame.Count Frame.Diff Frame.Flags Frame.Has Frame.Locate Frame.Owner
 		Frame.Query Frame.Release Frame.Tick Diff.Changed Reader.Diff
 		Packet.AppendTo Clients.Open Clients.Update Client.Ack Client.Change Client.User Client.Close Client.Lost Client.Options`,
-	"wait for a refresh: within a tick they must not be called":                  `View.Capture Set.Run`,
+	"wait for a refresh: within a tick they must not be called":                  `View.Capture Clients.Run`,
 	"are of a Store, which package durable tests":                                `durable.Open durable.Plan Store.Close Store.Durable Store.Err Store.Recovered Store.Save Store.Wait`,
 	"is for any goroutine at any time, and waits for what runs":                  "Pool.Close",
 	"is of what Prefab.CreateN gives out, for the time of its function":          "Instance.Set",

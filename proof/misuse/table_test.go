@@ -193,6 +193,8 @@ func once(f *func(*world.Context), c *world.Context) {
 // misuseExtension runs what the scene has for it.
 type misuseExtension struct{ x *misuseScene }
 
+func (misuseExtension) Name() string { return "misuseExtension" }
+
 func (misuseExtension) Begin()                      {}
 func (misuseExtension) Spare(*extend.DyingSet) bool { return false }
 func (e misuseExtension) Spread(*extend.DyingSet, int) {

@@ -20,6 +20,8 @@ type Frame interface {
 }
 
 // Rows are those of a chunk that match.
+//
+// Ownership: the goroutine that scans.
 type Rows struct {
 	Shard int
 	Table *store.Table
@@ -43,8 +45,9 @@ func (r *Rows) Cells(component int) mem.Cells {
 // wanted.
 const sliceRows = 1 << 15
 
-// Scan calls do with the rows of a frame that match, chunk by chunk. Its argument is valid until it
-// returns.
+// Scan calls do with the rows of a frame that match, chunk by chunk, on its own goroutine. Its
+// argument is valid until it returns. It changes neither frame nor filter. It returns the error of
+// ctx if that ends first.
 func (f *Filter) Scan(ctx context.Context, of Frame, shards int, do func(*Rows)) error {
 	buffer, seen := make([]uint16, shard.RowsMax), 0
 	for i := range shards {

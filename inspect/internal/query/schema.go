@@ -28,6 +28,7 @@ type Error struct {
 	At   int // the column, from 1; 0 for what is no part of the query's text
 }
 
+// Error returns the text, without the column.
 func (e *Error) Error() string { return e.Text }
 
 // errorAt returns an Error about the column at of a query's text, from 1, or 0 for no column.
@@ -151,7 +152,7 @@ func (s *Schema) unknown(name string, at int) error {
 	return errorAt(at, "there is no component %q; there are: %s", name, told)
 }
 
-// field returns a field of a component that frames have.
+// field returns a field of a component that frames have. An error lists some of its fields.
 func (s *Schema) field(id int, path string, at int) (*Field, error) {
 	c := &s.Components[id]
 	if !c.Framed {

@@ -55,7 +55,8 @@ func Import(src io.Reader, dst io.Writer, o snapshot.Options) (snapshot.Info, er
 	return snapshot.Info(x.info), out.Write(dst, parts)
 }
 
-// read reads all lines.
+// read reads all lines, up to the end line. An error has the number of the line, and ends the
+// import before anything is written.
 func (b *builder) read(src *bufio.Reader) error {
 	var line []byte
 	for {
@@ -92,7 +93,8 @@ type lineNumber int
 
 func (l lineNumber) String() string { return fmt.Sprintf("line %d", int(l)) }
 
-// one reads a line.
+// one reads a line: it finds what kind of line it is, and calls the function for it. An error ends
+// the import.
 func (b *builder) one(line []byte) error {
 	d := json.NewDecoder(bytes.NewReader(line))
 	brace, _ := d.Token()
@@ -125,7 +127,7 @@ func (b *builder) one(line []byte) error {
 var textLines = map[string]func(x *builder, line []byte) error{
 	"tick": lineOf((*builder).tick), "options": lineOf((*builder).options), "registered": lineOf((*builder).registered),
 	"entity": lineOf((*builder).entity), "resource": lineOf((*builder).resource), "message": lineOf((*builder).message), "request": lineOf((*builder).request),
-	"bytes": lineOf((*builder).bytes), "names": lineOf((*builder).namesOf), "name": lineOf((*builder).name), "refused": lineOf((*builder).refusedName),
+	"bytes": lineOf((*builder).bytes), "names": lineOf((*builder).namesOf), "name": lineOf((*builder).name), "conflict": lineOf((*builder).conflict),
 	"state": lineOf((*builder).world), "words": lineOf((*builder).words), "handles": lineOf((*builder).handles),
 	"shard": lineOf((*builder).shard), "table": lineOf((*builder).table), "chunk": lineOf((*builder).chunk), "end": lineOf((*builder).end),
 }
@@ -141,7 +143,7 @@ func lineOf[L any](then func(x *builder, l *L) error) func(x *builder, line []by
 	}
 }
 
-// decodeLine reads a line. Unknown names are an error.
+// decodeLine reads a line into to. Unknown names are an error.
 func decodeLine(line []byte, to any) error {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.UseNumber()
@@ -155,7 +157,7 @@ func decodeLine(line []byte, to any) error {
 	return nil
 }
 
-// head reads the first line.
+// head reads the first line. The error says that this is not such a text, or of another version.
 func (b *builder) head(line []byte, is bool) error {
 	var l headLine
 	if !is || decodeLine(line, &l) != nil {
@@ -185,7 +187,8 @@ func (b *builder) tick(l *tickLine) (err error) {
 	return err
 }
 
-// options reads the settings of the header, except those in the line of the tick.
+// options reads the settings of the header, except those in the line of the tick, and makes room
+// for the shards. An error names the field.
 func (b *builder) options(l *optionsLine) error {
 	v, err := decodeText(l.Options)
 	if err != nil {
@@ -211,7 +214,8 @@ func (b *builder) options(l *optionsLine) error {
 	return nil
 }
 
-// registered adds something to what is registered, with the format of its values.
+// registered adds something to what is registered, with the form of its values. An error ends the
+// import.
 func (b *builder) registered(l *registeredLine) (err error) {
 	list := b.names.List(l.Registered)
 	if list == nil {
@@ -247,6 +251,8 @@ func (b *builder) registered(l *registeredLine) (err error) {
 const namedBytes = 1024
 
 // builder makes a snapshot of the text that it reads.
+//
+// Ownership: the goroutine of Import. While sections are written, several others read it.
 type builder struct {
 	o        snapshot.Options
 	how      format.Compression
@@ -295,7 +301,7 @@ type mailText struct {
 // namesText has the lines of one extension's names.
 type namesText struct {
 	head     [2]uint64 // the limits
-	lists    [2][]byte // of names, and of those that were refused
+	lists    [2][]byte // of names, and of conflicts
 	counts   [2]uint64
 	taken    map[string]handleText // by name
 	entities map[handleText]bool   // those that have a name
@@ -328,7 +334,7 @@ func (b *builder) find(list int, name string) (*form, int) {
 	return b.forms[list][at], at
 }
 
-// value appends a value to dst. what has it, for errors.
+// value appends a value to dst, made of its JSON. what has it, for errors, which fail keeps.
 func (b *builder) value(what string, dst []byte, f *form, text json.RawMessage) []byte {
 	err := b.keep(f.skip.Least() + len(text))
 	if err == nil {
@@ -378,7 +384,7 @@ func (b *builder) ids(names []string) (all []int) {
 // image returns the image of the last shard, which must be this one.
 func (b *builder) image(shard int) *store.Image { return lastOf(b, b.images, "shard", shard) }
 
-// addTo adds some to the list of a name.
+// addTo adds some to the list of a name. An error says that lines are missing or in another order.
 func addTo[T any](b *builder, lists map[string]*[]T, name string, from int, some []T) error {
 	to := lists[name]
 	if to == nil {
@@ -403,7 +409,8 @@ func lastOf[T any](b *builder, all []T, what string, number int) *T {
 // What follows makes the sections of a snapshot from the lines of a text, and checks that a world can
 // have them.
 
-// parts lists the sections, once all lines were read.
+// parts lists the sections, once all lines were read, and checks that a world can have them. An
+// error ends the import before anything is written.
 func (b *builder) parts() (parts []format.Part, err error) {
 	if n := b.info.Options.Shards; b.images == nil || len(b.images) != n {
 		return nil, format.Altered("it has lines of %d shards, want %d", len(b.images), n)
@@ -456,7 +463,7 @@ func (b *builder) parts() (parts []format.Part, err error) {
 	if b.names.Scheduler {
 		add(format.SchedulerSection, 0, b.body(sectionKey{format.SchedulerSection, 0}))
 	}
-	all(format.ExtraSection, "also", b.names.Extras)
+	all(format.ExtraSection, "extra", b.names.Extras)
 	return parts, err
 }
 
@@ -465,7 +472,8 @@ func (b *builder) body(key sectionKey) func(dst []byte) []byte {
 	return func(dst []byte) []byte { return append(dst, *b.bodies[key]...) }
 }
 
-// place puts the entities of a shard into its rows, with flags and marks.
+// place puts the entities of a shard into its rows, with flags and marks. An error names the entity
+// that has no row, or no line.
 func (b *builder) place(shard int) error {
 	for i := range b.images[shard].Tables {
 		t := &b.images[shard].Tables[i]
@@ -499,6 +507,7 @@ func (b *builder) place(shard int) error {
 	return nil
 }
 
+// componentNames returns the names of components.
 func (b *builder) componentNames(ids []int) (all []string) {
 	for _, id := range ids {
 		all = append(all, b.names.Components[id].Name)
@@ -514,7 +523,8 @@ func setBit(set *[]uint64, row int) {
 	(*set)[row/64] |= 1 << (row % 64)
 }
 
-// addRows adds the sections of a shard's rows: as many as there were, each with as many chunks.
+// addRows adds the sections of a shard's rows: as many as there were, each with as many chunks. An
+// error ends the import.
 func (b *builder) addRows(shard int, add func(kind byte, number int, body func(dst []byte) []byte)) error {
 	var chunks []format.Place
 	for p := range format.ChunksOf(&b.images[shard]) {
@@ -534,7 +544,7 @@ func (b *builder) addRows(shard int, add func(kind byte, number int, body func(d
 	return nil
 }
 
-// appendRows appends the rows of some chunks.
+// appendRows appends the rows of some chunks, on the goroutine of their part.
 func (b *builder) appendRows(dst []byte, shard int, chunks []format.Place) []byte {
 	var cells [][]byte // of a chunk, row by row
 	for _, p := range chunks {
@@ -585,7 +595,8 @@ func (b *builder) appendMail(dst []byte, from int) []byte {
 	return append(extend.AppendNumber(dst, m.count), m.requests...)
 }
 
-// check loads everything except values into a world of its own, as Load would.
+// check loads everything except values into a world of its own, as Load would. An error has the
+// line, and ends the import.
 func (b *builder) check() error {
 	tick, options, state := b.first["tick"], b.first["options"], b.first["state"]
 	switch {
@@ -635,6 +646,7 @@ func (b *builder) check() error {
 	return nil
 }
 
+// inShard makes an error one of the lines of a shard.
 func (b *builder) inShard(i int, err error) error {
 	return format.Altered("the lines of shard %d, from line %d on: %w", i, b.at[i], err)
 }

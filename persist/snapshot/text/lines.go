@@ -165,8 +165,10 @@ const (
 // handleText is a handle in a line: text, or a number if it is not a valid handle.
 type handleText handle.Handle
 
+// MarshalJSON writes the handle as lines have it.
 func (h handleText) MarshalJSON() ([]byte, error) { return appendHandle(nil, handle.Handle(h)), nil }
 
+// UnmarshalJSON reads what MarshalJSON writes.
 func (h *handleText) UnmarshalJSON(text []byte) error {
 	v, err := decodeText(text)
 	if err != nil {
@@ -179,7 +181,8 @@ func (h *handleText) UnmarshalJSON(text []byte) error {
 
 var handleShape = &shape.Shape{Kind: reflect.Uint64, Size: 8, Handle: true}
 
-// ofThisMachine checks that the layout of numbers and handles is the one of this program.
+// ofThisMachine checks that the layout of numbers and handles is the one of this program. The error
+// is ErrOtherWorld.
 func ofThisMachine(saved []format.Setting) error {
 	own := format.Settings(&format.Info{Layout: world.Layout{HomeBits: handle.HomeBits, IndexBits: handle.IndexBits, VersionBits: handle.VersionBits}})
 	for i := range format.OfMachine {
@@ -312,12 +315,14 @@ func appendBytes(dst, bytes []byte) []byte {
 	return appendText(dst, bytes)
 }
 
+// append64 appends bytes as base64, in quotes.
 func append64(dst, bytes []byte) []byte {
 	return append(base64.StdEncoding.AppendEncode(append(dst, '"'), bytes), '"')
 }
 
 var errMissing = errors.New("it is missing: write it as a value, 0 for nothing")
 
+// unknown returns an error for a name that is not among the known ones, or nil.
 func unknown(all map[string]any, known []string) error {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if !slices.Contains(known, name) {
@@ -333,7 +338,10 @@ type fieldError struct {
 	err  error
 }
 
+// Error returns the path and the error.
 func (f *fieldError) Error() string { return f.path + ": " + f.err.Error() }
+
+// Unwrap returns the error without the path.
 func (f *fieldError) Unwrap() error { return f.err }
 
 // inField puts a name in front of the path of an error.
@@ -350,6 +358,7 @@ func inField(name string, err error) error {
 	return &fieldError{name, err}
 }
 
+// objectOf returns the fields of a JSON object, or an error if v is none.
 func objectOf(v any) (map[string]any, error) {
 	all, ok := v.(map[string]any)
 	if !ok {
@@ -381,6 +390,7 @@ func inElement(i int, err error) error {
 // shownOf is how much of a wrong value an error shows.
 const shownOf = 60
 
+// wants returns an error that shows a value, and says what it should be.
 func wants(what string, v any) error {
 	text, _ := json.Marshal(v) // of JSON
 	if len(text) > shownOf {
@@ -389,7 +399,8 @@ func wants(what string, v any) error {
 	return fmt.Errorf("%s is no %s", text, strings.TrimPrefix(strings.TrimPrefix(what, "a "), "an "))
 }
 
-// parseNumber reads the bits of a bool, an integer, a float or a handle.
+// parseNumber reads the bits of a bool, an integer, a float or a handle. An error says what is
+// wrong with it.
 func parseNumber(v any, s *shape.Shape) (bits uint64, err error) {
 	switch is, ok := v.(bool); {
 	case shape.IsFloat(s.Kind):
@@ -486,6 +497,7 @@ func textIn(dst []byte, text json.RawMessage) ([]byte, error) {
 	return parseText(dst, v)
 }
 
+// parse64 appends the bytes that base64 stands for.
 func parse64(dst []byte, coded string) ([]byte, error) {
 	dst, err := base64.StdEncoding.Strict().AppendDecode(dst, []byte(coded))
 	if err != nil {

@@ -36,7 +36,8 @@ const nestedMost = 256
 // Err is returned for bytes that are no value.
 var Err = errors.New("what should be CBOR is not")
 
-// Head reads the head of a value: its major type, and its number or length.
+// Head reads the head of a value: its major type, and its number or length. It returns Err if there
+// is none, or it is longer than src.
 func Head(src []byte) (major byte, n uint64, rest []byte, err error) {
 	if len(src) == 0 {
 		return 0, 0, nil, Err
@@ -103,7 +104,7 @@ func One(src []byte) error {
 // Skip returns the bytes after the first value of src.
 func Skip(src []byte) (rest []byte, err error) { return skip(src, 0) }
 
-// skip is Skip within as many other values as depth says.
+// skip is Skip within as many other values as depth says. The error is Err.
 func skip(src []byte, depth int) (rest []byte, err error) {
 	major, n, rest, err := Head(src)
 	if err != nil || depth > nestedMost {

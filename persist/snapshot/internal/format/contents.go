@@ -146,7 +146,8 @@ func ReadHeader(r Source, s *Section) (x Header, err error) {
 	return x, err
 }
 
-// ReadAnyHeader reads the sections of the base, of an increment, and of the header.
+// ReadAnyHeader reads the sections of the base, of an increment, and of the header. After an error
+// the source cannot be read further.
 func ReadAnyHeader(r Source, s *Section) (x Header, err error) {
 	checked := func() error {
 		if err := r.Next(s); err != nil {
@@ -187,7 +188,8 @@ func ReadAnyHeader(r Source, s *Section) (x Header, err error) {
 	return x, nil
 }
 
-// ReadHead reads what a whole snapshot begins with: the header, and what is registered.
+// ReadHead reads what a whole snapshot begins with: the header, and what is registered. A load, a
+// plan and an export call it first. After an error the source cannot be read further.
 func ReadHead(r Source) (x Header, names *Catalogue, err error) {
 	if err = r.Begin(); err != nil {
 		return x, nil, err
@@ -234,13 +236,15 @@ const (
 )
 
 // Catalogue lists everything that a snapshot has.
+//
+// Ownership: the goroutine that saves, loads or reads; while parts are written, nobody writes it.
 type Catalogue struct {
 	Components, Messages, Resources, Kinds, Hooks, Extensions, Extras, Systems, Balancers []Named
 	Scheduler                                                                             bool
 }
 
 // Listed is the order of the lists in a snapshot, by the names that errors use.
-var Listed = [...]string{"component", "message", "resource", "request", "hook", "extension", "also", "system", "balancer"}
+var Listed = [...]string{"component", "message", "resource", "request", "hook", "extension", "extra", "system", "balancer"}
 
 // Lists returns the lists in the order of Listed.
 func (c *Catalogue) Lists() [len(Listed)]*[]Named {
@@ -277,7 +281,8 @@ func (c *Catalogue) Append(dst []byte) []byte {
 // namesMost bounds the memory of the names and fields of a snapshot.
 const namesMost = 64 << 20
 
-// ReadCatalogue reads the section of what is registered.
+// ReadCatalogue reads the section of what is registered. It trusts no number in it. An error says
+// that the section makes no sense, or would take too much memory.
 func ReadCatalogue(body []byte) (x *Catalogue, err error) {
 	x = new(Catalogue)
 	c := extend.Cursor{Rest: body, Most: namesMost}
@@ -322,7 +327,8 @@ func AppendState(dst []byte, x *extend.State) []byte {
 	return extend.AppendWords(dst, x.Ports.Recalled)
 }
 
-// ReadState reads the section of the world as a whole.
+// ReadState reads the section of the world as a whole. An error is in the cursor; the state is then
+// of no use.
 func ReadState(c *extend.Cursor) (x extend.State) {
 	x.Tick, x.Incarnation, x.Shard, x.Run, x.Misrouted = c.Number(), c.Word(), c.Int(), c.Int(), c.Flags(1) != 0
 	x.Moves, x.Gathered, x.Pinned = c.Word(), c.Word(), c.Numbers()
@@ -369,7 +375,7 @@ func AppendShard(dst []byte, x *store.Image) []byte {
 	return dst
 }
 
-// ReadShard reads the section of a shard.
+// ReadShard reads the section of a shard. An error is in the cursor; the image is then of no use.
 func ReadShard(c *extend.Cursor) (x store.Image) {
 	x.Slots, x.Free = extend.WordsOf[uint32](c), extend.WordsOf[uint32](c)
 	x.Tables = listOf(c, 5, func() store.TableImage { return readTable(c) })
@@ -411,7 +417,7 @@ func appendTable(dst []byte, t *store.TableImage) []byte {
 	return dst
 }
 
-// readTable reads what appendTable has appended.
+// readTable reads what appendTable has appended. An error is in the cursor.
 func readTable(c *extend.Cursor) (t store.TableImage) {
 	t.Components = c.Numbers()
 	is := c.Flags(2)

@@ -63,6 +63,8 @@ func Rank(kind byte) int {
 }
 
 // Section is one section, packed or not.
+//
+// Ownership: one goroutine at a time: who reads it, and then who unpacks it.
 type Section struct {
 	Kind   byte
 	How    Compression // of the body
@@ -88,11 +90,14 @@ func (s *Section) Checksum() uint64 {
 	return xxh3.HashSeed(s.Body, xxh3.Hash(s.head(head[:0])))
 }
 
+// String names the section, for errors.
 func (s *Section) String() string {
 	return fmt.Sprintf("section %q %d, at byte %d", s.Kind, s.Number, s.At)
 }
 
 // Writer writes sections.
+//
+// Ownership: the goroutine that writes.
 type Writer struct {
 	Out  io.Writer
 	Base *Base // of an increment
@@ -102,7 +107,8 @@ type Writer struct {
 	chain    uint64 // of the checksums of all sections
 }
 
-// Begin writes what comes before the first section of a world.
+// Begin writes what comes before the first section of a world. After an error of the output, here
+// and below, nothing can be written further.
 func (w *Writer) Begin() error {
 	err := w.write(binary.LittleEndian.AppendUint32([]byte(magic), Version))
 	if err == nil && w.Base != nil {
@@ -145,10 +151,13 @@ func (w *Writer) End(whole uint64) error {
 	return w.Section(s)
 }
 
+// appendEnd appends the body of the last section: how many others there are, and the chain of their
+// checksums.
 func appendEnd(dst []byte, sections, chain uint64) []byte {
 	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, sections), chain)
 }
 
+// write writes bytes to the output.
 func (w *Writer) write(p []byte) error {
 	n, err := w.Out.Write(p)
 	if err == nil && n < len(p) {
@@ -164,6 +173,7 @@ type Base struct {
 	sum  uint64 // the sum in its section E, as without compression
 }
 
+// String describes the base, for errors.
 func (b Base) String() string { return fmt.Sprintf("that of tick %d with hash %v", b.tick, b.hash) }
 
 // appendBase appends the first section of an increment.
@@ -174,6 +184,7 @@ func appendBase(dst []byte, b Base) []byte {
 	return dst
 }
 
+// readBase reads the first section of an increment.
 func readBase(s *Section) (b Base, err error) {
 	c := extend.Cursor{Rest: s.Body}
 	b = Base{c.Number(), state.Hash(c.Number()), c.Number()}
@@ -193,6 +204,8 @@ type Source interface {
 }
 
 // reader is a Source that reads a snapshot.
+//
+// Ownership: the goroutine that reads.
 type reader struct {
 	in        io.Reader
 	at        int64
@@ -202,7 +215,7 @@ type reader struct {
 	increment bool // it begins with a base
 }
 
-// Begin reads the preamble.
+// Begin reads the preamble. It returns ErrNoSnapshot or ErrVersion for another one.
 func (r *reader) Begin() error {
 	head := r.head[:preamble]
 	n, err := io.ReadFull(r.in, head)
@@ -227,8 +240,8 @@ func (r *reader) short(err error, within string, args ...any) error {
 	return fmt.Errorf("snapshot: at byte %d: %w", r.at, err)
 }
 
-// Next reads a section into s, and reuses its body. It does not check the checksum of the
-// body; Check does.
+// Next reads a section into s, and reuses its body. It does not check the checksum of the body;
+// Check does. After an error the snapshot cannot be read further.
 func (r *reader) Next(s *Section) error {
 	s.At = r.at
 	n, err := io.ReadFull(r.in, r.head[:])
@@ -270,7 +283,8 @@ func (s *Section) Check() error {
 	return nil
 }
 
-// Unpack checks a section and returns its uncompressed body, which may be in buf.
+// Unpack checks a section and returns its uncompressed body, which may be in buf. Any goroutine
+// that has the section may call it. The error is ErrAltered.
 func (s *Section) Unpack(buf *[]byte) (body []byte, err error) {
 	if err := s.Check(); err != nil {
 		return nil, err
@@ -345,6 +359,7 @@ var (
 	})
 )
 
+// must returns a compressor whose options are known to be right.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -374,7 +389,8 @@ func Pack(how Compression, dst, body []byte) []byte {
 	return dst
 }
 
-// Unpack undoes Pack.
+// Unpack undoes Pack: it appends the body, of the given length, to dst. It trusts no number in it.
+// An error says that it was altered; dst is then of no use.
 func Unpack(how Compression, dst, body []byte, length int) ([]byte, error) {
 	for len(body) > 0 {
 		if len(body) < blockHead {

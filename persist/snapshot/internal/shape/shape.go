@@ -21,6 +21,8 @@ import (
 )
 
 // Shape is a type as a snapshot describes it: as memory, or as CBOR.
+//
+// Ownership: immutable once it is read.
 type Shape struct {
 	Kind   reflect.Kind // Invalid if only its codec can read it
 	Text   string
@@ -75,7 +77,8 @@ const (
 	NestedMost = 64
 )
 
-// LeavesOf returns the fields of the values of a type, from the parts that are written of each.
+// LeavesOf returns the fields of the values of a type, from the parts that are written of each. The
+// error says what of the description makes no sense.
 func LeavesOf(typ string, parts []form.Part) (all []Leaf, err error) {
 	known, end := map[string]bool{}, 0
 	for i, p := range parts {
@@ -146,12 +149,15 @@ func parseField(text string) (s *Shape, how Written, err error) {
 //
 //	memory  kind │ handle │ [n]type │ {name type@offset; … size}
 //	CBOR    kind │ [n]type │ []type │ *type │ map[type]type │ {name type; …} │ "a type that writes itself"
+//
+// Ownership: the caller of LeavesOf.
 type typeParser struct {
 	rest string
 	cbor bool
 	err  error
 }
 
+// fail notes that no type begins here, and returns an empty one so that parsing can end.
 func (t *typeParser) fail() *Shape {
 	if t.err == nil {
 		t.err = fmt.Errorf("no type is %.40q", t.rest)
@@ -165,6 +171,7 @@ func (t *typeParser) cut(text string) (ok bool) {
 	return ok
 }
 
+// must removes a text from the front, or fails.
 func (t *typeParser) must(text string) {
 	if !t.cut(text) {
 		t.fail()
@@ -200,7 +207,7 @@ func (t *typeParser) name() string {
 	return name
 }
 
-// parse reads a type, within as many others as depth says.
+// parse reads a type, within as many others as depth says. An error is in err.
 func (t *typeParser) parse(depth int) (s *Shape) {
 	s = &Shape{}
 	if depth > NestedMost || t.err != nil {
@@ -254,7 +261,7 @@ func (t *typeParser) parse(depth int) (s *Shape) {
 	return s
 }
 
-// fields reads the fields of a struct, and what follows them.
+// fields reads the fields of a struct, and what follows them. An error is in err.
 func (t *typeParser) fields(s *Shape, depth int) {
 	end, known := 0, map[string]bool{}
 	for t.err == nil && !t.cut("}") {
@@ -347,7 +354,7 @@ func (s *Skipper) Read(src []byte, _ mem.Cells) (rest []byte, err error) {
 	return src, nil
 }
 
-// ReadAll passes over as many values as there are cells.
+// ReadAll passes over as many values as there are cells. It stores nothing.
 func (s *Skipper) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
 	if s.fixed {
 		if s.least > 0 && values.Len > len(src)/s.least {
