@@ -1,6 +1,9 @@
 package world
 
 import (
+	"fmt"
+	"reflect"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/mem"
@@ -53,7 +56,7 @@ func (b *Bundle[T]) Create(by Actor, v T) (handle.Handle, error) {
 		}
 		return h, err
 	}
-	if b.core.Plain {
+	if _, ok := self.(*engine.Tx); b.core.Plain && !ok {
 		return b.core.CreatePlainBy(self, mem.PointerTo(&v).Address, place)
 	}
 	p, how, err := b.core.Where(self, place)
@@ -99,7 +102,34 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Actor, n int, ini
 			}
 		}
 	}
-	return b.core.AppendN(dst, selfOf(by), n, &f)
+	self := selfOf(by)
+	if t, ok := self.(*engine.Tx); ok {
+		return b.appendIn(dst, want, (*Tx)(t), n, init)
+	}
+	return b.core.AppendN(dst, self, n, &f)
+}
+
+// appendIn is appendN by a transaction. An error leaves nothing, as the transaction then fails.
+func (b *Bundle[T]) appendIn(dst []handle.Handle, want bool, tx *Tx, n int, init func(i int, v *T)) ([]handle.Handle, error) {
+	if n < 0 {
+		panic(fmt.Sprintf("world: bundle %v: cannot create %d entities; want 0 or more", reflect.TypeFor[T](), n))
+	}
+	all := dst
+	for i := range n {
+		v := new(T)
+		if init != nil {
+			init(i, v)
+		}
+		h, err := b.Create(tx, *v)
+		if err != nil {
+			(*engine.Tx)(tx).Fail(err)
+			return dst, err
+		}
+		if want {
+			all = append(all, h)
+		}
+	}
+	return all, nil
 }
 
 // CreateRows makes n entities where CreateN would, and calls init with each run of their rows, to
@@ -121,7 +151,12 @@ func (b *Bundle[T]) CreateRows(by Actor, n int, init func(rows Chunk)) error {
 // It returns ErrMissing, and stores nothing, if the entity is known to lack one of them;
 // ErrStale if it is known not to be alive; ErrFull if the request was not accepted.
 func (b *Bundle[T]) Set(by Actor, h handle.Handle, v T) error {
-	x, p, l, err := b.core.Assign(selfOf(by), h)
+	self := selfOf(by)
+	if t, to := b.core.In(self); t != nil {
+		*mem.As[T](to) = v
+		return b.core.SetIn(t, h)
+	}
+	x, p, l, err := b.core.Assign(self, h)
 	if err != nil {
 		return err
 	}
@@ -150,6 +185,10 @@ type change[T any] struct {
 func (b *Bundle[T]) Add(by Actor, h handle.Handle, v T, remove ...ComponentSet) error {
 	self := selfOf(by)
 	gone := b.core.SetOf(self, remove)
+	if t, to := b.core.In(self); t != nil {
+		*mem.As[T](to) = v
+		return b.core.AddIn(t, h, &gone)
+	}
 	x, p, l, err := b.core.Add(self, h)
 	switch {
 	case err != nil:

@@ -25,6 +25,7 @@ type Message[M any] struct {
 	wakes   engine.Flags                    // flags that a delivered message takes from its receiver
 	boxes   []messageBox[M]                 // by shard
 	came    store.Groups[leavingMessage[M]] // in a refresh: messages of atoms that migrate
+	drafts  []draftMessage[M]               // of the transaction that runs
 }
 
 // Envelope is a delivered message.
@@ -93,6 +94,13 @@ func (m *Message[M]) Send(by Actor, to handle.Handle, body M) error {
 		}
 		return err
 	}
+	if t, ok := self.(*engine.Tx); ok {
+		shard, err := t.Target("Message.Send", to)
+		if err == nil {
+			err = m.draft(t, "Message.Send", shard, to, body)
+		}
+		return err
+	}
 	x, err := engine.Request(self, "Message.Send", &m.sending, to)
 	if err == nil {
 		*mem.As[M](x.To) = body
@@ -129,6 +137,14 @@ func (m *Message[M]) direct(by engine.Self, call string, from, to int, body M) e
 		}
 		for i := from; i < to; i++ {
 			m.put(i, handle.None, body)
+		}
+		return nil
+	}
+	if t, ok := by.(*engine.Tx); ok {
+		for i := from; i < to; i++ {
+			if err := m.draft(t, call, i, handle.None, body); err != nil {
+				return err // the transaction fails
+			}
 		}
 		return nil
 	}

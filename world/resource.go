@@ -24,6 +24,8 @@ type Resource[T any] struct {
 	value T
 	parts []*resourcePart[T] // by shard; nil if it is no accumulator
 	merge func(total, part *T)
+	draft *T   // of the transaction that runs
+	own   bool // it has asked for it
 }
 
 // resourcePart is what one shard has added in this tick.
@@ -85,6 +87,25 @@ func (r *Resource[T]) Set(v T) {
 	r.w.MustIdle("Resource.Set")
 	r.w.Touched()
 	r.put(v)
+}
+
+// Edit returns the value for a transaction to read and write. It is a copy by assignment, which takes
+// the value's place when the transaction has returned without an error: replace what a map, slice or
+// pointer in it points to, rather than write through it. It panics for a T that must not be moved.
+func (r *Resource[T]) Edit(tx *Tx) *T {
+	t := (*engine.Tx)(tx)
+	r.w.Check(t, "Resource.Edit", "resource", r.name)
+	if r.draft == nil {
+		engine.MustMove(r.of.Of, "Resource.Edit of %q", r.name)
+		r.draft = new(T)
+	}
+	if !r.own {
+		*r.draft = r.value
+		if r.own = t.Write("Resource.Edit", (*draftResource[T])(r)) == nil; r.own {
+			_ = t.Charge(r.of.Size)
+		}
+	}
+	return r.draft
 }
 
 // put stores a value, whose times lose their reading of the monotonic clock. The world is idle.

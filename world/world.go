@@ -77,7 +77,7 @@ func (w *World) Reincarnate(n uint32) error { return (*engine.World)(w).Reincarn
 func (w *World) Owner(h handle.Handle) (shard int, ok bool) { return (*engine.World)(w).Owner(h) }
 
 // Failure returns the panics of the last refresh, joined, or nil if there was none: a *PanicError
-// for each function, by shard, and in each shard in the order of the requests; then one for each
+// for each function and transaction, by shard, and in each shard in the order of the requests; then one for each
 // hook, and one for the recorder of an input log. Each shard keeps the errors of 64 functions
 // divided by the number of shards, but at least one; if there were more, a last error says how
 // many. The world must be idle.
@@ -176,6 +176,6 @@ func MustNew(o Options) *World {
 // AllShards is the shard number that stands for a global system.
 const AllShards = engine.AllShards
 
-// Refusable is a request that may be refused to ports while a server is late: a *Message, *Func or
-// *Question. See scheduler.Refuse.
+// Refusable is a request that may be refused to ports while a server is late: a *Message, *Func,
+// *Question or *Transaction. See scheduler.Refuse.
 type Refusable interface{ refusable }

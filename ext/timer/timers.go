@@ -60,6 +60,7 @@ type Timers[M any] struct {
 	deliver extend.Deliver
 	owner   func(handle.Handle) int32 // bound once
 	asks    *engine.Requests[request[M]]
+	undo    []undone[M] // of the transaction under way
 }
 
 // home has the timers that were set in a shard, or by global systems.
@@ -196,6 +197,10 @@ func (t *Timers[M]) in(ticks int) uint64 { return t.w.Tick() + uint64(max(ticks,
 
 // start sets a timer, or requests it.
 func (t *Timers[M]) start(by world.Actor, call string, to handle.Handle, due, period uint64, body M) (ID, error) {
+	if x, ok := engine.Is(by).(*engine.Tx); ok {
+		t.engine.MustOwn(by, t.name)
+		return t.startIn(x, call, to, due, period, body)
+	}
 	home, err := t.engine.Acts(by, t.name, call)
 	switch {
 	case err != nil:
@@ -234,6 +239,10 @@ func (t *Timers[M]) set(home int, to handle.Handle, due, period uint64, body M) 
 
 // change changes a timer: at once if the actor's home has it, otherwise at the refresh.
 func (t *Timers[M]) change(by world.Actor, call string, c change) error {
+	if x, ok := engine.Is(by).(*engine.Tx); ok {
+		t.engine.MustOwn(by, t.name)
+		return t.changeIn(x, call, c)
+	}
 	home, err := t.engine.Acts(by, t.name, call)
 	switch {
 	case err != nil:

@@ -12,7 +12,7 @@ import (
 // here.
 type Actor interface{ self() Self }
 
-// Self is an Actor as this package uses it: a *World, *Context, *EntityContext or *Port.
+// Self is an Actor as this package uses it: a *World, *Context, *EntityContext, *Tx or *Port.
 type Self interface {
 	Actor
 	Alive(h handle.Handle) bool
@@ -31,7 +31,7 @@ func SelfOf(by Actor, call string) Self {
 // noActor is the panic's text for an Actor that is nil, or a nil pointer.
 func noActor(by Actor, call string) string {
 	if by == nil {
-		return fmt.Sprintf("world: %s by a nil Actor; pass a *World, *Context, *EntityContext or *Port", call)
+		return fmt.Sprintf("world: %s by a nil Actor; pass a *World, *Context, *EntityContext, *Tx or *Port", call)
 	}
 	return fmt.Sprintf("world: %s by a nil %s; pass one of a world", call, nameOf(by))
 }

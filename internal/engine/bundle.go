@@ -163,6 +163,7 @@ type CreatingHow uint8
 const (
 	inTurn  CreatingHow = 1 << iota // the shard was taken in turn: another may replace it
 	byWorld                         // a *World creates
+	inTx                            // a transaction does: later
 )
 
 // Where returns in which part an actor other than a *Port creates, and how. place, if not nil,
@@ -210,13 +211,20 @@ func (b *Bundle) Where(by Self, place func() int) (*BundlePart, CreatingHow, err
 		return p, 0, nil
 	}
 	b.check(by, "Bundle.Create") // nil
-	panic(notFor(by, "Bundle.Create"))
+	t, ok := by.(*Tx)
+	if !ok {
+		panic(notFor(by, "Bundle.Create"))
+	}
+	return b.whereIn(t, place)
 }
 
 // CreateFrom creates an entity, at once, from what its caller has stored in the scratch of the part
 // that Where returned. It empties the scratch. After an error nothing was created, and a turn that
 // passed is given back.
 func (b *Bundle) CreateFrom(p *BundlePart, how CreatingHow) (handle.Handle, error) {
+	if how&inTx != 0 {
+		return b.createIn(b.w.tx, p, how)
+	}
 	if check.Enabled && how&byWorld != 0 {
 		p.shard.Enter(&creating)
 		defer p.shard.Leave()

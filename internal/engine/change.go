@@ -35,6 +35,9 @@ func (c *Component) Add(by Self, h handle.Handle) (Sending, error) {
 		return Sending{}, ErrStale
 	}
 	c.check(by, "Component.Add")
+	if t, ok := by.(*Tx); ok {
+		return c.addIn(t, h)
+	}
 	return Request(by, "Component.Add", &c.adding, h)
 }
 
@@ -54,6 +57,9 @@ func (c *Component) Remove(by Self, h handle.Handle) error {
 		return ErrStale
 	}
 	c.check(by, "Component.Remove")
+	if t, ok := by.(*Tx); ok {
+		return c.removeIn(t, h)
+	}
 	x, err := Request(by, "Component.Remove", &c.removing, h)
 	if err == nil {
 		x.Done()

@@ -119,6 +119,8 @@ func (c *Component) Set(by Self, h handle.Handle) (Sending, error) {
 		if l := by.mustRun("Component.Set"); h == by.h {
 			return c.row(h, l)
 		}
+	case *Tx:
+		return c.setIn(by, h)
 	}
 	return Request(by, "Component.Set", &c.setting, h)
 }
@@ -183,6 +185,14 @@ func (c *Component) maySet(by Self, h handle.Handle) (request bool, err error) {
 			return true, err
 		}
 		l = by.l
+	case *Tx:
+		switch _, err := by.touch(h); {
+		case err != nil:
+			return false, err
+		case c.Get(by, h) == nil:
+			return false, ErrMissing
+		}
+		return false, nil
 	}
 	switch {
 	case l == 0:
@@ -209,6 +219,8 @@ func (c *Component) mayAct(by Self, call string) error {
 		by.mustRun(call)
 	case *EntityContext:
 		by.mustRun(call)
+	case *Tx:
+		return by.mayWrite(call)
 	default:
 		panic(notFor(by, call))
 	}

@@ -376,15 +376,21 @@ func (c *Context) Rand() *rand.Rand {
 	c.mustRun("Context.Rand")
 	if s := &c.random; !c.acting.Seeded {
 		c.acting.Seeded = true
-		seed := mix(c.w.options.Seed)
-		for i := 0; i < len(c.acting.System); i++ { // FNV-1a over the name
-			seed = (seed ^ uint64(c.acting.System[i])) * 1099511628211
-		}
+		seed := named(c.w.options.Seed, c.acting.System)
 		seed = mix(mix(seed) + c.Tick())
 		seed = mix(seed + uint64(c.Shard()+1))
 		s.source.Seed(seed, mix(seed))
 	}
 	return c.random.rand
+}
+
+// named makes a seed for what has a name.
+func named(seed uint64, name string) uint64 {
+	seed = mix(seed)
+	for i := 0; i < len(name); i++ { // FNV-1a over the name
+		seed = (seed ^ uint64(name[i])) * 1099511628211
+	}
+	return seed
 }
 
 // mix is a bijection in which each bit of x changes about half of the others: the next value of

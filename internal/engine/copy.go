@@ -16,6 +16,9 @@ import (
 // After an error there is no copy.
 func Copy(by Self, h handle.Handle) (handle.Handle, error) {
 	const call = "world.Copy"
+	if t, ok := by.(*Tx); ok {
+		return t.copyIn(h)
+	}
 	if err := mayCopy(by, call); err != nil {
 		return handle.None, err
 	}
@@ -42,6 +45,11 @@ func mayCopy(by Self, call string) error {
 	case *Context:
 		by.mustRun(call)
 		return nil
+	case *Tx:
+		if err := by.mayWrite(call); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: %s", ErrNotInTx, call)
 	}
 	turnDownBy(by)
 	panic(fmt.Sprintf("world: %s by a %s, which cannot look at an entity's components; pass a *World or a *Context", call, nameOf(by)))

@@ -100,6 +100,8 @@ const (
 	InRecorder = "recorder"
 	InClone    = "clone function"
 	InPlace    = "place function"
+
+	InTransaction = "transaction"
 )
 
 // Breakdown says what broke a world. It has the fields of a world.BrokenError.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -271,9 +272,35 @@ func (w *World) Acts(by Actor, extension, call string) (home int, err error) {
 			return ByWorld, nil
 		}
 		return by.c.shard.ID(), nil
+	case *Tx:
+		if err := by.mayWrite(call); err != nil {
+			return 0, err
+		}
+		return 0, fmt.Errorf("%w: %s of %q", ErrNotInTx, call, extension)
 	}
 	return ByPort, nil
 }
+
+// BindsTx returns the transaction that a Binder is, or nil. It panics if that does not run, or is of
+// another world.
+func (w *World) BindsTx(a Binder, call string) *Tx {
+	x, ok := a.(interface{ transaction() *Tx })
+	if !ok || isNil(a) {
+		return nil
+	}
+	t := x.transaction()
+	t.must(call)
+	if t.w != w {
+		w.panicForeign(t, call, "extension", "of that name")
+	}
+	return t
+}
+
+// ErrNotInTx is the error of an extension that takes no part in transactions.
+var ErrNotInTx = errors.New("world: a call of an extension that takes no part in transactions; make it by a function or system, or before and after the transaction")
+
+// MustOwn panics unless an actor is of this world.
+func (w *World) MustOwn(by Actor, extension string) { w.own(by, extension) }
 
 // own is SelfOf for an actor that must be of this world: it panics about another.
 func (w *World) own(by Actor, extension string) Self {
@@ -299,6 +326,8 @@ func (w *World) openFor(by Self, extension string, h handle.Handle, others []han
 		return q, epoch, done, err
 	case *World:
 		panic(fmt.Sprintf("world: extension %q sends a request of *world.World; an idle World acts at once", extension))
+	case *Tx:
+		return nil, 0, nil, fmt.Errorf("%w: %q", ErrNotInTx, extension)
 	}
 	s := outboxOf(by, extension)
 	if !by.Alive(h) || slices.ContainsFunc(others, func(h handle.Handle) bool { return !by.Alive(h) }) {

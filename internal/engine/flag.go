@@ -37,6 +37,8 @@ func FlagsOf(by Self, h handle.Handle) Flags {
 		if l := by.mustRun("world.FlagsOf"); h == by.h {
 			return by.c.w.space.FlagsAt(l)
 		}
+	case *Tx:
+		return by.flagsIn(h)
 	case *Port:
 	default:
 		panic(notFor(by, "world.FlagsOf"))
@@ -84,6 +86,8 @@ func setFlags(by Self, call string, h handle.Handle, f flagging) error {
 			by.c.shard.SetFlags(l, f.set, f.cleared)
 			return nil
 		}
+	case *Tx:
+		return by.flagIn(call, h, f)
 	}
 	to, err := Request(by, call, &by.world().flagger.flagging, h)
 	if err == nil {

@@ -75,6 +75,7 @@ type Making struct {
 	batch bool // End must end the batch
 	// For the idle world: whose turn it was, and for how many entities.
 	cursor, run int
+	first       int // of a transaction: the number of the first entity
 }
 
 // Group makes several entities that belong together, in one shard. After a Begin that returns no
@@ -175,6 +176,8 @@ func (g *Group) Begin(by Actor, call string, shard int, dst []handle.Handle) (m 
 	switch by := actor.(type) {
 	case *Port:
 		return g.beginByPort(by, call, m, dst)
+	case *Tx:
+		return g.beginIn(by, call, m, dst)
 	case *World:
 		m.cursor, m.run = g.w.cursor, g.w.run
 	}
@@ -209,6 +212,9 @@ func (g *Group) admit(actor Self, call string) (own *store.Shard, out *sender, e
 		g.check(by, call)
 		by.mustRun(call)
 		return by.c.shard, &by.c.out, nil
+	case *Tx:
+		g.check(by, call)
+		return nil, nil, by.mayWrite(call)
 	}
 	g.check(actor, call)
 	panic(notFor(actor, call))
@@ -340,6 +346,9 @@ func (g *Group) Create(m *Making, i int, v mem.Address) {
 	case *Port:
 		b.createFor(by, m.shard, v)
 		return
+	case *Tx:
+		_ = b.putIn(by, &by.entities[m.first+i], mem.Pointer{Address: v}) // with an error the transaction fails
+		return
 	case *World:
 		s := b.parts[m.shard].shard
 		if i == 0 {
@@ -362,10 +371,43 @@ func (g *Group) End(m *Making, err error) error {
 	if w, ok := m.by.(*World); ok && err != nil {
 		w.cursor, w.run = m.cursor, m.run
 	}
+	if t, ok := m.by.(*Tx); ok && err != nil {
+		t.Fail(err)
+	}
 	if m.batch {
 		return m.by.(*Port).finish(err)
 	}
 	return err
+}
+
+// beginIn is Begin by a transaction.
+func (g *Group) beginIn(t *Tx, call string, m Making, dst []handle.Handle) (Making, []handle.Handle, error) {
+	g.check(t, call)
+	if err := t.mayWrite(call); err != nil {
+		return m, dst, err
+	}
+	inTurn := m.shard < 0
+	if inTurn {
+		m.shard = t.w.next()
+	}
+	s := t.w.shards[m.shard]
+	for k := 1; inTurn && k < len(t.w.shards) && s.CheckLeft(t.creates[m.shard]+len(g.of)) != nil; k++ {
+		m.shard = (m.shard + 1) % len(t.w.shards)
+		t.w.cursor, s = m.shard, t.w.shards[m.shard]
+	}
+	if err := s.CheckLeft(t.creates[m.shard] + len(g.of)); err != nil {
+		return m, dst, err
+	}
+	m.first = len(t.entities)
+	for range g.of {
+		e, err := t.new(m.shard, false)
+		if err != nil {
+			t.Fail(err)
+			return m, dst, err
+		}
+		dst = append(dst, e.handle)
+	}
+	return m, dst, nil
 }
 
 // beginByPort begins a batch, unless one is under way, in which there is room for the group. After

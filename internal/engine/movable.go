@@ -22,6 +22,9 @@ func mustMove(t reflect.Type, format string, values ...any) {
 		fmt.Sprintf(format, values...), path, part, why))
 }
 
+// MustMove is mustMove for package world.
+func MustMove(t reflect.Type, format string, values ...any) { mustMove(t, format, values...) }
+
 // fixedTypes are types of other packages than sync that work only where they were first used: a
 // Builder panics elsewhere; lists and rings have pointers to themselves; and what follows a timer
 // in memory is taken for the timer's, too.

@@ -23,6 +23,8 @@ func Move(by Self, h handle.Handle, to int) error {
 		return by.move(h, by.shards[to])
 	case *Port:
 		return by.sendBare(q, h)
+	case *Tx:
+		return by.moveIn(h, to)
 	}
 	out := outboxOf(by, "world.Move")
 	if !by.Alive(h) {

@@ -39,6 +39,9 @@ func (p *Port) Batch(f func() error) error {
 	return p.finish(err)
 }
 
+// Batching reports whether a batch is under way.
+func (p *Port) Batching() bool { return p.batch != nil }
+
 // begin begins a batch. It returns ErrFull if too many batches were not sent, or the error of a
 // closed port or world: then no batch has begun.
 func (p *Port) begin(call string) error {

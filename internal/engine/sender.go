@@ -129,6 +129,14 @@ func Request(by Self, call string, k *queue.Kind, h handle.Handle) (Sending, err
 	panic(notFor(by, call))
 }
 
+// RequestOfNone is Request for one that is about no entity.
+func RequestOfNone(by Self, call string, k *queue.Kind) (Sending, error) {
+	if p, ok := by.(*Port); ok {
+		return p.request(k, handle.None)
+	}
+	return outboxOf(by, call).send(k, handle.None)
+}
+
 // outboxOf returns where a running system or function sends requests. It panics for other actors.
 func outboxOf(by Self, call string) *sender {
 	switch by := by.(type) {

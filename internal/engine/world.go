@@ -34,6 +34,7 @@ type World struct {
 	componentID map[reflect.Type]int
 	accessors   map[accessorKey]Term // the idle world's
 	flagger     *flagger
+	tx          *Tx             // nil: there are no transactions
 	functions   map[string]bool // names that are taken
 	messages    []Messages
 	resources   []Resource
@@ -283,7 +284,7 @@ func (w *World) unready(call string) error {
 		}
 		panic(fmt.Sprintf("world: %s while a tick runs; within a system use its Context and what it asked of its Build, elsewhere a Port or a Frame", call))
 	case phaseRefresh:
-		panic(fmt.Sprintf("world: %s while a refresh runs; within a hook use its Context, within a function its EntityContext, elsewhere a Port", call))
+		panic(fmt.Sprintf("world: %s while a refresh runs; within a hook use its Context, within a function its EntityContext, within a transaction its Tx, elsewhere a Port", call))
 	}
 	if err := w.Err(); err != nil {
 		return err
@@ -454,6 +455,9 @@ func (r *refreshed) FramesDue() bool { return r.frames.asked.Load() > 0 || r.fra
 
 // Capture implements refresh.Owner.
 func (r *refreshed) Capture(parallel extend.Parallel) { r.frames.refresh((*World)(r), parallel) }
+
+// MoveTaken implements refresh.Owner.
+func (r *refreshed) MoveTaken() { (*World)(r).moveTaken() }
 
 // RecorderPanicked implements refresh.Owner: it keeps the panic for Failure, and no longer looks
 // for changes.

@@ -44,6 +44,8 @@ type Drained struct {
 	Joint   []PendingRequest // those of joint kinds; see Registry.SetJoint
 	Keep    bool             // Drain also appends to Kept
 	Kept    []PendingRequest // in the order in which they were sent; a record of many is one
+	// Transacts says that some of Joint are transactions.
+	Transacts bool
 	// Cancels says that the refresh may destroy an entity that it creates. Calls says that
 	// functions of the user will run.
 	Cancels, Calls bool
@@ -54,6 +56,7 @@ func (d *Drained) add(r PendingRequest, k *kindInfo) {
 	switch {
 	case k.joint:
 		d.Joint = append(d.Joint, r)
+		d.Transacts = d.Transacts || k.call
 		return
 	case k.call:
 		d.Calls = true
@@ -76,5 +79,5 @@ func (d *Drained) Forget() {
 	clear(d.Joint)
 	clear(d.Kept)
 	d.Joint, d.Kept = d.Joint[:0], d.Kept[:0]
-	d.Others, d.Count, d.Moves, d.Cancels, d.Calls = d.Others[:0], 0, 0, false, false
+	d.Others, d.Count, d.Moves, d.Cancels, d.Calls, d.Transacts = d.Others[:0], 0, 0, false, false, false
 }

@@ -24,6 +24,8 @@ type Owner interface {
 	// FramesDue reports whether Capture has something to do, which copies rows for frames.
 	FramesDue() bool
 	Capture(parallel extend.Parallel)
+	// MoveTaken moves the entities that transactions have moved.
+	MoveTaken()
 	// RecorderPanicked returns the error for a Recorder that has panicked, in the method that the
 	// Panic names.
 	RecorderPanicked(p *Panic) error
@@ -91,6 +93,7 @@ type Engine struct {
 	cut        uint32
 	staged     bool            // created entities become alive only when it is known that they stay
 	calls      bool            // functions will run
+	joint      int             // requests to extensions, and transactions
 	clear      bool            // all entities will die
 	appliers   []applier       // by shard
 	releases   extend.Releases // by references

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/queue"
 )
 
 // Extensions holds the extensions of a world that take part in its refreshes.
@@ -16,6 +17,7 @@ type Extensions struct {
 	of     *Engine
 	all    []extended
 	late   []late
+	aside  joiner
 	deaths extend.DyingSet
 
 	running string // for errors: a method, or "a request"; "": nothing of an extension
@@ -33,16 +35,63 @@ type late struct {
 	collect, deliver func(int)
 }
 
-// extend applies the requests to extensions, sender by sender. The coordinator calls it in the step
-// extend. A panic breaks the world.
+// extend applies the requests to extensions and the transactions, sender by sender. The coordinator
+// calls it in the step extend. A panic breaks the world. If a transaction ended the goroutine, the next
+// call continues after it.
 func (x *partition) extend() {
-	from, s := 0, &x.e.Extensions.Sender
-	for _, of := range x.joints {
-		*s = extend.Sender{Port: of.Port}
-		for _, r := range x.Joint[from:of.End] {
+	if x.extending {
+		x.lost.Decide(x.Joint[x.extended-1].Request, queue.Failed)
+		x.extending = false
+	}
+	for ; x.sender < len(x.joints); x.sender++ {
+		of := x.joints[x.sender]
+		x.e.Extensions.Sender = extend.Sender{Port: of.Port}
+		for x.extended < of.End {
+			r := x.Joint[x.extended]
+			x.extended++
+			x.extending = true
 			x.lost.Decide(r.Request, x.e.Space.Apply(r))
+			x.extending = false
 		}
-		from = of.End
+	}
+}
+
+// apply applies the requests to extensions and the transactions, partition by partition. It reports
+// whether there were transactions; these run aside.
+func (e *Extensions) apply(partitions []*partition) (transacted bool) {
+	for _, x := range partitions {
+		if x.Transacts && !transacted {
+			transacted = true
+			e.aside.run(e, partitions)
+		}
+		x.extend()
+	}
+	e.running = ""
+	return transacted
+}
+
+// joiner runs the extend of all partitions on a goroutine of its own.
+//
+// Ownership: the coordinator, and the goroutine of the Aside while that waits.
+type joiner struct {
+	Aside
+	partitions []*partition
+}
+
+// run does it all.
+func (j *joiner) run(e *Extensions, partitions []*partition) {
+	if j.partitions == nil {
+		j.Bind(func() {
+			for len(j.partitions) > 0 {
+				j.partitions[0].extend()
+				j.partitions = j.partitions[1:]
+			}
+		})
+	}
+	for j.partitions = partitions; len(j.partitions) > 0; {
+		if !j.Call() && j.Value != nil {
+			panic(&Panic{During: e.During(), Value: j.Value, Stack: j.Stack})
+		}
 	}
 }
 
@@ -101,13 +150,9 @@ func (e *Extensions) During() string {
 	return fmt.Sprintf("%s of extension %q", e.running, e.name)
 }
 
-// refresh is the step extend: it applies the requests to extensions, partition by partition, and
-// finds the deaths that follow. It reports whether some entities were spared. A panic of an
-// extension breaks the world.
-func (e *Extensions) refresh(partitions []*partition) (spared bool) {
-	for _, x := range partitions {
-		x.extend()
-	}
+// refresh is the rest of the step extend, after the requests: it finds the deaths that follow. It
+// reports whether some entities were spared. A panic of an extension breaks the world.
+func (e *Extensions) refresh() (spared bool) {
 	e.collect()
 	if len(e.deaths.All()) > 0 {
 		spared = e.spare()

@@ -42,6 +42,9 @@ type partition struct {
 	opened    []int          // by shard: where in targets those of the last record of many begin
 	ends      []int          // by port: where its requests in Kept end
 	joints    []store.Sender // of the requests to extensions
+	sender    int            // of joints: the one whose requests are being applied
+	extended  int            // how many of Joint were begun
+	extending bool           // the last of these is not done
 	senders   []store.Sender // of Others
 	lost      queue.Outcomes // outcomes of requests that no shard decides
 	_         [64]byte       // other partitions are read by other workers
@@ -200,7 +203,7 @@ func (x *partition) apply(s *store.Shard) {
 func (x *partition) release() {
 	x.Forget()
 	x.joints, x.senders, x.ends = x.joints[:0], x.senders[:0], x.ends[:0]
-	x.created, x.routed, x.arrived = 0, 0, 0
+	x.created, x.routed, x.arrived, x.sender, x.extended = 0, 0, 0, 0, 0
 	for _, from := range x.producers {
 		from.queue.Release()
 		if from.port != nil {

@@ -39,6 +39,7 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 		f()
 	}
 	sent, moves := e.gather(ports), 0
+	e.joint = 0
 	if sent > 0 || e.shifted > 0 {
 		moves = e.requests(parallel, sent)
 	} else if e.clear {
@@ -50,9 +51,13 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 			e.Space.Mark(l)
 		}
 	}
-	if e.Extensions.Len() > 0 {
+	transacted := false
+	if e.Extensions.Len() > 0 || e.joint > 0 {
 		e.Times.begin(extend.StepExtend)
-		if e.Extensions.refresh(e.active) && e.staged {
+		if transacted = e.Extensions.apply(e.active); transacted && e.clear {
+			e.MarkAll() // again: transactions may have created some
+		}
+		if e.Extensions.Len() > 0 && e.Extensions.refresh() && e.staged {
 			Serial(n, e.commit) // the spared entities are no longer marked
 		}
 	}
@@ -88,6 +93,9 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 	e.Space.SetTick(e.Tick.next())
 	e.Space.Trim()
 	e.step(extend.StepEndTick, parallel, n, e.sum((*store.Shard).Unfinished)+e.Mail.boxes(), e.endTick)
+	if transacted {
+		e.owner.MoveTaken()
+	}
 	for i := range e.Extensions.late {
 		x := e.Extensions.runLate(i)
 		due := x.Due(e.Tick.Load())
@@ -127,6 +135,7 @@ func (e *Engine) requests(parallel extend.Parallel, sent int) (moves int) {
 	for _, x := range e.active {
 		created, waiting, others = created+x.created, waiting+x.waiting(), others+x.Count
 		moves += x.Moves
+		e.joint += len(x.Joint)
 		e.staged, e.calls = e.staged || x.Cancels || x.Calls, e.calls || x.Calls // functions may destroy, too
 	}
 	moves, e.shifted = moves+e.shifted, 0

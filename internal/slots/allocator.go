@@ -146,6 +146,19 @@ func (a *Allocator) AppendNext(dst []handle.Handle, n int) ([]handle.Handle, err
 	return dst, nil
 }
 
+// Nth returns the handle that the create after n others gives, without taking any. It returns
+// ErrIndexes if there are not that many.
+func (a *Allocator) Nth(n int) (handle.Handle, error) {
+	if i := len(a.free) - 1 - n; i >= 0 {
+		h, _ := a.Next(a.free[i])
+		return h, nil
+	}
+	if err := a.CheckLeft(n + 1); err != nil {
+		return handle.None, err
+	}
+	return Compose(a.id, a.given+uint32(n-len(a.free)), a.dir.versions.first), nil
+}
+
 // PopN takes the next n indexes out of the free list, which must have them; the last one is the
 // first to give.
 func (a *Allocator) PopN(n int) []uint32 {

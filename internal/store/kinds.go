@@ -170,10 +170,16 @@ func NewCall(s *Space, of *mem.Type, a Handler) queue.Kind {
 }
 
 // NewJoint is NewKind for requests that may concern any entities, of any shards. Space.Apply
-// applies them one by one, with a nil shard. The refresh does so in the step extend, which a world
-// without an Extension skips: so only the requests of an Extension may be joint.
+// applies them one by one, with a nil shard. The refresh does so in the step extend.
 func NewJoint(s *Space, of *mem.Type, a Handler) queue.Kind {
 	k := NewKind(s, of, a)
 	s.Registry.SetJoint(k.Number())
+	return k
+}
+
+// NewTransaction is NewJoint for requests that run a function of the user.
+func NewTransaction(s *Space, of *mem.Type, a Handler) queue.Kind {
+	k := NewJoint(s, of, a)
+	s.Registry.SetCall(k.Number())
 	return k
 }

@@ -31,6 +31,9 @@ type Wheel struct {
 	free  list
 	count int // how many entries are set
 
+	// Still says that the slots do not become more for now, so that Undo finds an entry's neighbours.
+	Still bool
+
 	Fired []Fired // by the last Collect, in the order in which they were set
 }
 
@@ -160,7 +163,7 @@ func (w *Wheel) remove(l *list, index int) {
 // grow doubles the slots when they have become full: it divides each slot in two, both in the same
 // order.
 func (w *Wheel) grow() {
-	if w.count <= slotEntries*len(w.slots) || len(w.slots) == slotsMost {
+	if w.Still || w.count <= slotEntries*len(w.slots) || len(w.slots) == slotsMost {
 		return
 	}
 	old := w.slots
