@@ -58,12 +58,15 @@ type answer struct {
 
 const notBegun = math.MaxUint64
 
+// newAnswers makes the answers of an Inspector, for New.
 func newAnswers(v *visitor) *answers {
 	return &answers{visitor: v, busy: semaphore.NewWeighted(computedMax), byKey: map[string]*answer{}}
 }
 
 // of returns the answer for key if it was computed within age, and after the last change. Otherwise
-// it computes it. If the first reader goes away, the computation continues for the others.
+// it has it computed. HTTP requests call it, each on its goroutine, and wait. If the first reader
+// goes away, the computation continues for the others. Errors are errBusy, the error of ctx, or
+// that of compute; an error is shared like an answer.
 func (a *answers) of(ctx context.Context, key string, age time.Duration, compute func(context.Context) ([]byte, error)) ([]byte, error) {
 	now, change := time.Now(), a.changes.Load()
 	a.mu.Lock()
@@ -92,7 +95,7 @@ func (a *answers) of(ctx context.Context, key string, age time.Duration, compute
 	}
 }
 
-// drop drops an answer, unless there is a newer one.
+// drop drops an answer, unless there is a newer one. A timer calls it.
 func (a *answers) drop(key string, one *answer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -159,10 +162,12 @@ type frames struct {
 	newest *frame
 }
 
+// newFrames makes the frames of an Inspector, for New.
 func newFrames(v *visitor) *frames { return &frames{visitor: v, turn: semaphore.NewWeighted(1)} }
 
 // get returns a frame with some components, which is not older than frameAge or than the last
-// change. Release it.
+// change. The goroutine that computes an answer calls it, and must release the frame. After an
+// error there is none to release.
 func (f *frames) get(ctx context.Context, need store.Set) (*frame, error) {
 	change := f.changes.Load()
 	if err := f.turn.Acquire(ctx, 1); err != nil {
@@ -188,7 +193,8 @@ func (f *frames) get(ctx context.Context, need store.Set) (*frame, error) {
 	return f.capture(ctx, need)
 }
 
-// capture makes a frame between two ticks. It is the caller's turn.
+// capture makes a frame between two ticks. It is the caller's turn. After an error no frame is
+// held.
 func (f *frames) capture(ctx context.Context, need store.Set) (*frame, error) {
 	one := &frame{has: need, users: 1, gone: make(chan struct{})}
 	err := f.do(ctx, func(w *world.World) (err error) {
@@ -217,7 +223,7 @@ func (f *frames) capture(ctx context.Context, need store.Set) (*frame, error) {
 	return one, nil
 }
 
-// release ends the use of a frame.
+// release ends the use of a frame. Whoever got it calls it once.
 func (f *frames) release(one *frame) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -45,7 +45,8 @@ type controls struct {
 	over    bool
 }
 
-// use calls f with the port.
+// use calls f with the port, which it opens on the first call. One goroutine at a time: it holds
+// the lock meanwhile. It makes an error of the port one for the reader.
 func (c *controls) use(f func(*world.Port) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +71,8 @@ func (c *controls) use(f func(*world.Port) error) error {
 	return err
 }
 
-// close closes the port. From then on there are no more changes of entities.
+// close closes the port. From then on there are no more changes of entities. Inspector.Close calls
+// it.
 func (c *controls) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +89,8 @@ type state struct {
 	Tick   uint64 `json:"tick"`
 }
 
-// write answers after a change, which later readers see.
+// write answers a request that has changed something. Readers who ask after the answer see the
+// change.
 func (c *controls) write(w http.ResponseWriter, answer any) error {
 	c.made()
 	c.samples.wake()
@@ -100,7 +103,8 @@ func (c *controls) look(ctx context.Context, now *state) error {
 	return c.do(ctx, func(w *world.World) error { *now = state{c.s.Paused(), w.Tick()}; return nil })
 }
 
-// pause pauses the world, and answers when the tick under way has ended.
+// pause serves /api/pause: it pauses the world, and answers when the tick under way has ended. If
+// that takes too long it answers with an error, and the world pauses later.
 func (c *controls) pause(w http.ResponseWriter, r *http.Request, _ struct{}) error {
 	c.s.Pause()
 	c.changed(r, "pause")
@@ -114,7 +118,7 @@ func (c *controls) pause(w http.ResponseWriter, r *http.Request, _ struct{}) err
 	return c.write(w, now)
 }
 
-// resume lets the world go on.
+// resume serves /api/resume: it lets the world go on.
 func (c *controls) resume(w http.ResponseWriter, r *http.Request, _ struct{}) error {
 	c.s.Resume()
 	c.changed(r, "resume")
@@ -138,7 +142,9 @@ type toStep struct {
 	Ticks int `json:"ticks"`
 }
 
-// step makes ticks of a paused Run, and answers when they are made.
+// step serves /api/step: it makes ticks of a paused Run, and answers when they are made. It returns
+// an error, and makes no tick, if the world runs or makes ticks already. If the ticks take too long
+// it returns an error, and Run still makes them.
 func (c *controls) step(w http.ResponseWriter, r *http.Request, body toStep) error {
 	if body.Ticks < 1 || body.Ticks > stepsMax {
 		return refuse(http.StatusBadRequest, fmt.Sprintf("ticks is %d, want 1 to %d", body.Ticks, stepsMax))
@@ -196,7 +202,7 @@ type toEnable struct {
 	Enabled *bool  `json:"enabled"`
 }
 
-// enable enables or disables a system.
+// enable serves /api/systems: it enables or disables a system. An error has changed nothing.
 func (c *controls) enable(w http.ResponseWriter, r *http.Request, body toEnable) error {
 	if body.Enabled == nil {
 		return refuse(http.StatusBadRequest, "enabled is missing, want true or false")
@@ -220,8 +226,9 @@ type toSet struct {
 	Value     any    `json:"value"`
 }
 
-// set sets a field of a component. It reads the component between two ticks and sends all of it by
-// the port, so it overwrites what systems write to other fields in the next tick.
+// set serves /api/entity/set: it sets a field of a component. It reads the component between two
+// ticks and sends all of it by the port, so it overwrites what systems write to other fields in the
+// next tick.
 func (c *controls) set(w http.ResponseWriter, r *http.Request, body toSet) error {
 	return c.request(w, r, body.Handle, func(w *world.World, h handle.Handle, done *world.Completion) error {
 		return c.setNow(w, h, &body, done)
@@ -233,7 +240,8 @@ type toDestroy struct {
 	Handle string `json:"handle"`
 }
 
-// destroy destroys an entity. As set does, it first looks between two ticks whether there is one.
+// destroy serves /api/entity/destroy: it destroys an entity. As set does, it first looks between
+// two ticks whether there is one.
 func (c *controls) destroy(w http.ResponseWriter, r *http.Request, body toDestroy) error {
 	return c.request(w, r, body.Handle, func(w *world.World, h handle.Handle, done *world.Completion) error {
 		if engine.Of(w).Space().Locate(h) == 0 {
@@ -243,8 +251,8 @@ func (c *controls) destroy(w http.ResponseWriter, r *http.Request, body toDestro
 	}, "destroy")
 }
 
-// request sends a request about an entity between two ticks, and answers with its outcome, or with
-// 202 if there is none yet. It logs what, with values.
+// request sends a request about an entity between two ticks, by send, and answers with its outcome,
+// or with 202 if there is none yet. It logs what, with values. An error of send has sent nothing.
 func (c *controls) request(w http.ResponseWriter, r *http.Request, of string, send func(*world.World, handle.Handle, *world.Completion) error, what string, values ...any) error {
 	h, err := handle.Parse(of)
 	if err != nil {
@@ -271,8 +279,8 @@ func (c *controls) request(w http.ResponseWriter, r *http.Request, of string, se
 	return nil
 }
 
-// setNow sends a request with the idle world's value, or that of the edit before, and one field
-// changed.
+// setNow sends a request with the idle world's value, or the value of the edit before, and one
+// field changed. It runs between two ticks. After an error nothing was sent.
 func (c *controls) setNow(w *world.World, h handle.Handle, body *toSet, done *world.Completion) error {
 	id, f, err := c.schemas.of(w).fieldNamed(body.Component, body.Path)
 	if err != nil {
@@ -317,7 +325,7 @@ type edit struct {
 }
 
 // lastEdit returns the last edit of a component that waits for a refresh, or nil. The next edit
-// must keep its fields.
+// must keep its fields. It runs between two ticks.
 func (c *controls) lastEdit(h handle.Handle, component int) *edit {
 	c.edits = slices.DeleteFunc(c.edits, func(e edit) bool { return e.done.Outcome() != world.Undecided })
 	for i := range slices.Backward(c.edits) {
@@ -329,7 +337,7 @@ func (c *controls) lastEdit(h handle.Handle, component int) *edit {
 }
 
 // setField stores a JSON value in a field. Numbers may be text, because large ones and NaN are
-// written so.
+// written so. After an error the field is unchanged.
 func setField(to reflect.Value, value any) error {
 	wants := func(what string) error { return fmt.Errorf("want %s, of type %v, not %v", what, to.Type(), value) }
 	switch to.Kind() {

@@ -14,7 +14,6 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inspect/internal/query"
 	"github.com/atoll-sim/atoll/internal/engine"
-	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
@@ -40,6 +39,8 @@ type entities struct {
 }
 
 // question is a query with its parameters.
+//
+// Ownership: the goroutine of the request; once that has the view, nobody writes it.
 type question struct {
 	query               query.Query
 	show, order, totals string
@@ -48,7 +49,8 @@ type question struct {
 	after               handle.Handle
 }
 
-// serve returns a handler that answers with the view that a request asks for.
+// serve returns a handler that answers with the view that a request asks for. HTTP requests run it,
+// each on its goroutine.
 func (e *entities) serve(of func(*http.Request) (view, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		v, err := of(r)
@@ -64,7 +66,7 @@ func (e *entities) serve(of func(*http.Request) (view, error)) handler {
 }
 
 // stream returns a handler that sends the view that a request asks for as an event, at once and
-// then after each interval.
+// then after each interval. If the request is wrong, the error comes before the stream begins.
 func (e *entities) stream(of func(*http.Request) (view, error), event string, interval time.Duration) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		v, err := of(r)
@@ -75,7 +77,8 @@ func (e *entities) stream(of func(*http.Request) (view, error), event string, in
 	}
 }
 
-// query returns the entities that match, in the order of their handles or of a field.
+// query reads the parameters of /api/query, and returns the view of the entities that match, in the
+// order of their handles or of a field. An error is about the parameters.
 func (e *entities) query(r *http.Request) (view, error) {
 	p := parametersOf(r, "q", "limit", "after", "show", "order", "down", "total")
 	q := &question{
@@ -98,7 +101,8 @@ func (e *entities) query(r *http.Request) (view, error) {
 	}, err
 }
 
-// answer returns the entities that match as JSON.
+// answer returns the entities that match as JSON, from a frame that it shares and releases. It runs
+// on the goroutine that computes the answer, while the world ticks. An error is for the reader.
 func (e *entities) answer(ctx context.Context, q *question) ([]byte, error) {
 	s, err := e.schemas.now(ctx)
 	if err != nil {
@@ -150,7 +154,7 @@ func (e *entities) answer(ctx context.Context, q *question) ([]byte, error) {
 }
 
 // shown returns the components that rows show: those in show, or if that is empty those of the
-// query.
+// query. An error names the parameter.
 func (q *question) shown(s *schema, f *query.Filter) ([]int, error) {
 	all := slices.Clone(f.Named)
 	if q.show != "" {
@@ -171,7 +175,8 @@ func (q *question) shown(s *schema, f *query.Filter) ([]int, error) {
 	return all, nil
 }
 
-// sums returns a total, of nothing yet, of each field that totals names.
+// sums returns a total, of nothing yet, of each field that totals names. An error names the
+// parameter.
 func (q *question) sums(s *schema) (all []query.Total, err error) {
 	if q.totals == "" {
 		return nil, nil
@@ -189,7 +194,8 @@ func (q *question) sums(s *schema) (all []query.Total, err error) {
 	return all, nil
 }
 
-// rows appends the rows of an answer, and its end.
+// rows appends the rows of an answer, and its end. Names come from the world as it is now, the rest
+// from the frame.
 func (q *question) rows(dst []byte, s *schema, shown []int, all []query.Found, more bool) []byte {
 	for i := range all {
 		if len(dst) > answerMax { // the rest is for the next page
@@ -205,7 +211,8 @@ func (q *question) rows(dst []byte, s *schema, shown []int, all []query.Found, m
 	return fmt.Appendf(dst, `],"more":%t,"next":%q}`, more, next)
 }
 
-// appendRow appends a row as JSON.
+// appendRow appends a row of an answer as JSON, from the frame. It calls methods of users' types,
+// on the goroutine that computes the answer.
 func appendRow(dst []byte, s *schema, shown []int, r *query.Found) []byte {
 	dst = fmt.Appendf(dst, `{"handle":%q,"shard":%d,"flags":`, r.Handle, r.Shard)
 	dst = appendFlags(dst, uint8(r.Chunk.FlagsAt(r.Row)))
@@ -229,7 +236,7 @@ func appendRow(dst []byte, s *schema, shown []int, r *query.Found) []byte {
 	return append(dst, "}}"...)
 }
 
-// appendTotal appends a total as JSON.
+// appendTotal appends a total of an answer as JSON.
 func appendTotal(dst []byte, t *query.Total) []byte {
 	dst = append(appendText(append(dst, `{"field":`...), t.Name), fmt.Sprintf(`,"count":%d`, t.Count)...)
 	if t.Count > 0 {
@@ -240,14 +247,14 @@ func appendTotal(dst []byte, t *query.Total) []byte {
 	return append(dst, '}')
 }
 
-// valueAt returns a copy of a value, whose methods may be called.
+// valueAt returns a copy of a value, whose methods may be called. The original belongs to a frame.
 func valueAt(cells mem.Cells, row int) reflect.Value {
 	v := reflect.New(cells.Type).Elem()
 	v.Set(reflect.ValueOf(cells.Values).Index(row))
 	return v
 }
 
-// appendFlags appends the numbers of flags.
+// appendFlags appends the numbers of flags as a JSON list.
 func appendFlags(dst []byte, flags uint8) []byte {
 	dst = append(dst, '[')
 	for i := range 8 {
@@ -264,6 +271,9 @@ const (
 )
 
 // entity is the answer of /api/entity.
+//
+// Ownership: the goroutine that computes the answer; read runs between ticks, while that goroutine
+// waits.
 type entity struct {
 	Tick       uint64            `json:"tick"`
 	Handle     handle.Handle     `json:"handle"`
@@ -308,7 +318,8 @@ type reference struct {
 	Status    string        `json:"status"`
 }
 
-// single describes an entity, once for all simultaneous readers.
+// single reads the parameter of /api/entity, and returns the view of one entity, once for all
+// simultaneous readers. An error is about the parameter.
 func (e *entities) single(r *http.Request) (view, error) {
 	p := parametersOf(r, "handle")
 	h := p.handle("handle")
@@ -333,8 +344,8 @@ func (e *entities) single(r *http.Request) (view, error) {
 	}, p.err
 }
 
-// read copies what the entity has from the idle world. It calls no method of a user's type, and
-// bounds its work, because the next tick waits for it.
+// read copies what the entity has from the idle world, between two ticks. It calls no method of a
+// user's type, and bounds its work, because the next tick waits for it.
 func (e *entity) read(w *world.World, s *schema, h handle.Handle) {
 	d := engine.Of(w)
 	space := d.Space()
@@ -364,9 +375,9 @@ func (e *entity) read(w *world.World, s *schema, h handle.Handle) {
 		e.Components = append(e.Components, of)
 	}
 	e.Names = s.namesOf(h)
-	for i, of := range d.Survey().Extensions() {
+	for _, of := range d.Survey().Extensions() {
 		if f, ok := of.(engine.Family); ok {
-			e.relate(extend.NameOf(of, i), f)
+			e.relate(of.Name(), f)
 		}
 	}
 }
@@ -391,7 +402,8 @@ func (e *entity) relate(label string, f engine.Family) {
 	}
 }
 
-// write completes the description from the copies.
+// write completes the description from the copies. The world ticks on meanwhile, so it calls
+// methods of users' types for copies that share nothing with it.
 func (e *entity) write(s *schema) {
 	for i := range e.Components {
 		c := &e.Components[i]

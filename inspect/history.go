@@ -36,6 +36,8 @@ var spans = map[string]int{"minute": 0, "hour": 1, "day": 2}
 var resolutions = [...]pointsOf{{"minute", time.Second, 300}, {"hour", 10 * time.Second, 360}, {"day", 4 * time.Minute, 360}}
 
 // history has points of three resolutions. Its size is fixed.
+//
+// Ownership: samples.mu guards it.
 type history struct {
 	spans [len(resolutions)]series
 	now   moment
@@ -63,13 +65,15 @@ type point struct {
 	values [len(columns)]int64
 }
 
+// init makes the rings, for New.
 func (h *history) init() {
 	for i, r := range resolutions {
 		h.spans[i].points = make([]point, r.n)
 	}
 }
 
-// add adds a sample. In each span it ends the point under way if its time is over.
+// add adds a sample. In each span it ends the point under way if its time is over. The goroutine
+// that takes a sample calls it, with samples.mu.
 func (h *history) add(now *moment) {
 	first := h.spans[0].at == 0
 	was := h.now
@@ -89,7 +93,7 @@ func (h *history) add(now *moment) {
 }
 
 // pointOf returns what happened between two samples. A part of a point does not cover its whole
-// time, so counts of what happened within it would be too small.
+// time, so counts of what happened within it would be too small. It changes neither.
 func pointOf(number int64, part bool, from, to *moment) point {
 	s, w := &to.scheduler, &to.world
 	t := s.Time.Since(&from.scheduler.Time)
@@ -109,7 +113,8 @@ func pointOf(number int64, part bool, from, to *moment) point {
 	}}
 }
 
-// append appends a span as JSON, a list for each column, from the oldest point on.
+// append appends a span as JSON, a list for each column, from the oldest point on. It serves
+// /api/history, with samples.mu.
 func (h *history) append(dst []byte, span int) []byte {
 	s, r := &h.spans[span], resolutions[span]
 	n := int64(r.n)

@@ -29,6 +29,7 @@ type refusal struct {
 	header string // "Name: value", if not empty
 }
 
+// Error returns the text for the reader.
 func (r *refusal) Error() string { return r.text }
 
 // refusalOf returns the refusal that an error is or causes, or nil.
@@ -45,7 +46,7 @@ func refusalOf(err error) *refusal {
 // refuse makes a refusal.
 func refuse(status int, text string) error { return &refusal{status: status, text: text} }
 
-// busy makes a refusal of a request that can be repeated later.
+// busy makes a refusal of a request that the client can repeat later.
 func busy(status int, text string) error {
 	return &refusal{status: status, text: text, header: "Retry-After: 1"}
 }
@@ -59,7 +60,7 @@ type view func(ctx context.Context) ([]byte, error)
 // object is an answer that one place writes.
 type object map[string]any
 
-// writeJSON answers with a value.
+// writeJSON answers a request with a value as JSON. The handler has then done its part.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -68,15 +69,15 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	writeBody(w, status, body)
 }
 
-// writeBody answers with JSON.
+// writeBody answers a request with JSON. If the reader is gone nobody hears of it.
 func writeBody(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // if it fails, the reader is gone
 }
 
-// readBody reads the JSON of a POST: one object without unknown members. to is a pointer to a
-// struct.
+// readBody reads the JSON of a POST into to, a pointer to a struct: one object without unknown
+// members. Its errors are refusals for the reader.
 func readBody(w http.ResponseWriter, r *http.Request, to any) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return refuse(http.StatusUnsupportedMediaType, "the body must be JSON; send Content-Type: application/json")
@@ -106,12 +107,15 @@ func readBody(w http.ResponseWriter, r *http.Request, to any) error {
 }
 
 // parameters are the parameters of a request. err is for the first wrong one.
+//
+// Ownership: the goroutine of the request.
 type parameters struct {
 	url.Values
 	err error
 }
 
-// parametersOf returns the parameters of a request. Unknown and repeated ones are errors.
+// parametersOf returns the parameters of a request. Unknown and repeated ones are errors, for the
+// caller to return.
 func parametersOf(r *http.Request, known ...string) parameters {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	p := parameters{Values: values}
@@ -140,7 +144,8 @@ func wrong(parameter string, err error) error {
 	return refuse(http.StatusBadRequest, parameter+": "+err.Error())
 }
 
-// number returns a whole number.
+// number returns a whole number from least to most, or otherwise if there is no such parameter. A
+// wrong one is in err.
 func (p *parameters) number(name string, otherwise, least, most int) int {
 	text := p.Get(name)
 	if text == "" {
@@ -153,7 +158,7 @@ func (p *parameters) number(name string, otherwise, least, most int) int {
 	return n
 }
 
-// handle returns a handle, or None if there is no such parameter.
+// handle returns a handle, or None if there is no such parameter. A wrong one is in err.
 func (p *parameters) handle(name string) handle.Handle {
 	text := p.Get(name)
 	if text == "" {

@@ -22,6 +22,8 @@ const (
 )
 
 // plot is what a map shows.
+//
+// Ownership: the goroutine that computes the answer has its own copy.
 type plot struct {
 	query  query.Query
 	x, y   string // fields
@@ -35,17 +37,21 @@ type plot struct {
 }
 
 // box is a part of the plane.
+//
+// Ownership: its plot's.
 type box struct{ x0, y0, x1, y1 float64 }
 
+// has reports whether a point is in the box, or on its edge.
 func (b *box) has(x, y float64) bool { return x >= b.x0 && x <= b.x1 && y >= b.y0 && y <= b.y1 }
 
+// grow makes the box large enough for a point.
 func (b *box) grow(x, y float64) {
 	b.x0, b.y0, b.x1, b.y1 = min(b.x0, x), min(b.y0, y), max(b.x1, x), max(b.y1, y)
 }
 
 var noBox = box{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
 
-// plotOf reads the parameters of a map.
+// plotOf reads the parameters of a map. An error is about one of them, for the reader.
 func plotOf(r *http.Request) (*plot, error) {
 	q := parametersOf(r, "x", "y", "color", "where", "box", "cells")
 	p := &plot{x: q.Get("x"), y: q.Get("y"), cells: q.number("cells", cellsDefault, 1, cellsMax), key: "map?" + q.Encode()}
@@ -80,7 +86,7 @@ func plotOf(r *http.Request) (*plot, error) {
 	return p, err
 }
 
-// plane returns a map.
+// plane reads the parameters of /api/map, and returns its view. An error is about the parameters.
 func (e *entities) plane(r *http.Request) (view, error) {
 	p, err := plotOf(r)
 	return func(ctx context.Context) ([]byte, error) {
@@ -91,8 +97,8 @@ func (e *entities) plane(r *http.Request) (view, error) {
 	}, err
 }
 
-// drawn returns a map that was drawn once, so that an error comes before a stream begins, with a
-// status.
+// drawn returns the view of a map that was drawn once, so that an error comes before a stream
+// begins, with a status.
 func (e *entities) drawn(r *http.Request) (view, error) {
 	v, err := e.plane(r)
 	if err == nil {
@@ -101,7 +107,7 @@ func (e *entities) drawn(r *http.Request) (view, error) {
 	return v, err
 }
 
-// resolve finds the fields of the map.
+// resolve finds the fields of the map in the schema. An error names the parameter.
 func (p *plot) resolve(s *schema) (err error) {
 	if p.filter, err = s.Compile(p.query); err != nil {
 		return err
@@ -121,6 +127,7 @@ type colour struct {
 	set   store.Set
 }
 
+// colourOf returns the colour of a chunk's rows.
 func (p *plot) colourOf(r *query.Rows) colour {
 	if p.bySet {
 		return colour{set: r.Table.Set()}
@@ -147,8 +154,9 @@ type entry struct {
 	others bool // all that have no line
 }
 
-// plot draws the map. It reads all rows once for the box and the legend, and again for the
-// contents.
+// plot draws the map, from a frame that it shares and releases. It reads all rows once for the box
+// and the legend, and again for the contents. It runs on the goroutine that computes the answer,
+// while the world ticks. An error is for the reader.
 func (e *entities) plot(ctx context.Context, p *plot) ([]byte, error) {
 	s, err := e.schemas.now(ctx)
 	if err != nil {
@@ -207,7 +215,8 @@ func (e *entities) plot(ctx context.Context, p *plot) ([]byte, error) {
 	return append(dst, "]}"...), err
 }
 
-// legendOf returns the legend, the most frequent colours first, and the line of each colour.
+// legendOf returns the legend of an answer, the most frequent colours first, and the line of each
+// colour.
 func legendOf(counts map[colour]int) (legend []entry, lines map[colour]int) {
 	for c, n := range counts {
 		legend = append(legend, entry{colour: c, n: n})
@@ -229,7 +238,7 @@ func legendOf(counts map[colour]int) (legend []entry, lines map[colour]int) {
 	return legend, lines
 }
 
-// label names the entities of a line.
+// label names the entities of a line of the legend.
 func (e *entry) label(p *plot, s *schema) string {
 	switch {
 	case e.others:
@@ -240,7 +249,8 @@ func (e *entry) label(p *plot, s *schema) string {
 	return strings.Join(s.componentsOf(e.set), ", ")
 }
 
-// bin appends the cells of a map that has more than pointsMax points.
+// bin appends the cells of a map that has more than pointsMax points, from the frame. An error is
+// that of ctx: the answer is then dropped.
 func (e *entities) bin(ctx context.Context, dst []byte, p *plot, of *frame, lines map[colour]int, colours int) ([]byte, error) {
 	n := p.cells
 	counts := make([]uint32, n*n*colours)

@@ -45,7 +45,7 @@ type problems struct {
 }
 
 // add adds a problem of now, unless it says when it was, or counts it if the same one came
-// recently.
+// recently. The goroutine that takes samples calls it.
 func (p *problems) add(one problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,7 +66,7 @@ func (p *problems) add(one problem) {
 	p.all = append(p.all, one)
 }
 
-// list returns a copy of all problems.
+// list returns a copy of all problems. HTTP requests call it.
 func (p *problems) list() []problem {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,7 +81,7 @@ func (p *problems) last() uint64 {
 }
 
 // since returns the problems that came or were repeated after a number, as JSON, and advances the
-// number.
+// number. A stream calls it, on the goroutine of its request.
 func (p *problems) since(seen *uint64) (all [][]byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +107,7 @@ type signs struct {
 func overrunID(tick uint64) string { return "o" + strconv.FormatUint(tick, 10) }
 
 // overruns adds the ticks that overran since the last call. It returns the recording of the last of
-// them, or "".
+// them, or "". The goroutine that takes a sample calls it, after the world has gone on.
 func (s *signs) overruns(traces []scheduler.Trace) (last string) {
 	for i := range traces {
 		t := &traces[i]
@@ -124,7 +124,8 @@ func (s *signs) overruns(traces []scheduler.Trace) (last string) {
 	return last
 }
 
-// compare adds the problems that a sample tells since the one before.
+// compare adds the problems that a sample tells since the one before. The goroutine that takes a
+// sample calls it, after the world has gone on.
 func (s *signs) compare(now, was *moment) {
 	is, before, w, tick := &now.scheduler, &was.scheduler, &now.world, now.world.Tick
 	found := func(n uint64, kind, what, format string) {
@@ -178,6 +179,8 @@ type flight struct {
 	data []byte
 }
 
+// start begins the trace of the Go runtime, for New. It returns an error if the program has such a
+// trace already.
 func (f *flights) start() error {
 	f.recorder = trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: flightAge, MaxBytes: flightBytes})
 	if err := f.recorder.Start(); err != nil {
@@ -193,7 +196,8 @@ func (f *flights) stop() {
 	}
 }
 
-// keep keeps the present trace, if there is one, with a recording.
+// keep keeps the present trace, if there is one, with a recording. The goroutine that takes a
+// sample calls it. If the trace cannot be written now, nothing is kept.
 func (f *flights) keep(id string) {
 	if f.recorder == nil {
 		return
@@ -226,6 +230,7 @@ type bounded struct {
 	most int
 }
 
+// Write appends to the buffer. If that would make it too large, it fails and has written nothing.
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.Len()+len(p) > b.most {
 		return 0, errors.New("inspect: the trace of the Go runtime is too large")

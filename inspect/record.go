@@ -54,7 +54,8 @@ type recording struct {
 	done   bool
 }
 
-// serveTicks answers with the newest traced ticks, and has ticks traced for a while.
+// serveTicks serves /api/ticks: it answers with the newest traced ticks, and has ticks traced for a
+// while.
 func (r *recorder) serveTicks(w http.ResponseWriter, q *http.Request) error {
 	p := parametersOf(q, "after")
 	after, err := int64(-1), error(nil)
@@ -77,7 +78,8 @@ func (r *recorder) serveTicks(w http.ResponseWriter, q *http.Request) error {
 	return nil
 }
 
-// follow traces a tick now and then, until readers stop asking.
+// follow traces a tick now and then, until readers stop asking or the Inspector ends. It is a
+// goroutine of the Inspector's, one at a time.
 func (r *recorder) follow() {
 	for {
 		r.mu.Lock()
@@ -110,7 +112,8 @@ type toRecord struct {
 	Go    bool `json:"go"`
 }
 
-// record begins to record the next ticks, one recording at a time.
+// record serves /api/record: it begins to record the next ticks, one recording at a time, and
+// answers at once. An error has begun nothing.
 func (r *recorder) record(w http.ResponseWriter, q *http.Request, body toRecord) error {
 	if err := r.samples.turn.Acquire(q.Context(), 1); err != nil {
 		return err
@@ -152,7 +155,8 @@ func (r *recorder) keep(of *recording) {
 	r.asked = slices.Delete(r.asked, 0, max(0, len(r.asked)-recordingsMax))
 }
 
-// finish makes a recording. One that waits for ticks ends after a while.
+// finish makes a recording, on a goroutine of its own. One that waits for ticks ends after a while,
+// with those that it has.
 func (r *recorder) finish(of *recording, data *bounded) {
 	ctx, cancel := context.WithTimeout(r.ctx, time.Minute+10*time.Duration(of.ticks)*r.w.Options().TickInterval)
 	defer cancel()
@@ -168,7 +172,8 @@ func (r *recorder) finish(of *recording, data *bounded) {
 	}
 }
 
-// all returns the recordings, those of ticks that overran first, each group oldest first.
+// all returns the recordings, first the ticks that overran and then what was asked for, each group
+// oldest first. HTTP requests call it.
 func (r *recorder) all() (all []recording) {
 	for _, t := range r.samples.kept.Traces() {
 		of := recording{id: overrunID(t.Tick), at: t.Began, ticks: 1, traces: []scheduler.Trace{t}, done: true}
@@ -187,7 +192,7 @@ func (r *recorder) all() (all []recording) {
 // spanBytes is about how much memory a span takes.
 const spanBytes = 88
 
-// serveRecordings lists the recordings.
+// serveRecordings serves /api/recordings: it lists the recordings.
 func (r *recorder) serveRecordings(w http.ResponseWriter, q *http.Request) error {
 	all := []object{}
 	for _, of := range r.all() {
@@ -213,8 +218,8 @@ func (r *recorder) serveRecordings(w http.ResponseWriter, q *http.Request) error
 	return nil
 }
 
-// writeTraces answers with ticks. They may be a hundred megabytes, so they are encoded once for
-// simultaneous readers.
+// writeTraces answers a request with ticks, in the format of write. They may be a hundred
+// megabytes, so they are encoded once for simultaneous readers.
 func (r *recorder) writeTraces(w http.ResponseWriter, q *http.Request, key string, all []scheduler.Trace, write func([]byte, []scheduler.Trace) []byte) error {
 	body, err := r.answers.of(q.Context(), "recording?"+key, frameAge, func(context.Context) ([]byte, error) { return write(nil, all), nil })
 	if err != nil {
@@ -224,7 +229,7 @@ func (r *recorder) writeTraces(w http.ResponseWriter, q *http.Request, key strin
 	return nil
 }
 
-// serveRecording answers with a recording, in one of three formats.
+// serveRecording serves /api/recordings/ID: it answers with a recording, in one of three formats.
 func (r *recorder) serveRecording(w http.ResponseWriter, q *http.Request) error {
 	p := parametersOf(q, "format")
 	if p.err != nil {
@@ -262,7 +267,7 @@ func (r *recorder) serveRecording(w http.ResponseWriter, q *http.Request) error 
 	return nil
 }
 
-// appendTraces appends ticks as JSON.
+// appendTraces appends ticks as JSON. Nothing writes them any more.
 func appendTraces(dst []byte, all []scheduler.Trace) []byte {
 	dst = append(dst, `{"ticks":[`...)
 	for i := range all {

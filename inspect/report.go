@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/atoll-sim/atoll/internal/figures"
-	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 	"github.com/atoll-sim/atoll/world/stats"
@@ -19,20 +18,15 @@ import (
 type sample struct {
 	moment
 	pairs  [][]scheduler.ShardStats // by system; none if nobody asks for them
-	sets   []componentSet
+	sets   []figures.Set
 	others []figures.Family
 	stages map[string]string // of systems, as of the last plan
 	paused bool
 }
 
-// componentSet is the entities with one set of components.
-type componentSet struct {
-	set    store.Set
-	n      int
-	shards []int
-}
-
 // report is the answer of /api/stats.
+//
+// Ownership: the goroutine that takes a sample.
 type report struct {
 	Tick    uint64    `json:"tick"`
 	At      int64     `json:"at_ms"`
@@ -87,6 +81,7 @@ type quantiles struct {
 	Count uint64 `json:"count"`
 }
 
+// quantilesOf returns the quantiles of what came between two states of a histogram.
 func quantilesOf(now, before *stats.Histogram) quantiles {
 	h := now.Since(before)
 	return quantiles{times{h.Quantile(0.5), h.Quantile(0.99), h.Max()}, h.Count()}
@@ -123,6 +118,9 @@ type waitReport struct {
 	For    int           `json:"for"`
 	Waited time.Duration `json:"waited_ns"`
 }
+
+// setsMax is how many component sets a report has: those with most entities.
+const setsMax = 100
 
 // waitsMax is how many pairs a report has: all those of 16 shards and the global systems.
 const waitsMax = 16 * 17
@@ -175,7 +173,8 @@ type otherReport struct {
 }
 
 // reportOf makes the report of a sample: with quantiles of the time since before, and with what
-// shards did in each tick since second.
+// shards did in each tick since second. The goroutine that takes the sample calls it, while the
+// world ticks on. It changes none of them.
 func reportOf(v *visitor, schema *schema, now *sample, before, second *moment) *report {
 	w, c, was := &now.world, &now.scheduler, &before.scheduler
 	r := &report{
@@ -209,13 +208,13 @@ func reportOf(v *visitor, schema *schema, now *sample, before, second *moment) *
 			r.Others = append(r.Others, of)
 		}
 	}
-	for _, set := range now.sets {
-		r.Sets = append(r.Sets, setReport{schema.componentsOf(set.set), set.n, set.shards})
+	for _, set := range now.sets[:min(len(now.sets), setsMax)] {
+		r.Sets = append(r.Sets, setReport{schema.componentsOf(set.Components), set.N, set.Shards})
 	}
 	return r
 }
 
-// addShards adds what each shard did, and which waited for which.
+// addShards adds what each shard did, and which waited for which, to a report that is being made.
 func (r *report) addShards(now *sample, second *moment) {
 	ticks := time.Duration(max(1, now.scheduler.Ticks-second.scheduler.Ticks))
 	for i, s := range now.world.Shards {
@@ -228,7 +227,7 @@ func (r *report) addShards(now *sample, second *moment) {
 	r.Waits = waitsSince(now.scheduler.Waits, second.scheduler.Waits, ticks)
 }
 
-// waitsSince returns which shards waited for which since a moment, longest first.
+// waitsSince returns which shards waited for which since a moment, longest first, for a report.
 func waitsSince(now, before []scheduler.Wait, ticks time.Duration) []waitReport {
 	all := []waitReport{}
 	for _, w := range now {
@@ -244,7 +243,8 @@ func waitsSince(now, before []scheduler.Wait, ticks time.Duration) []waitReport 
 	return all[:min(len(all), waitsMax)]
 }
 
-// addSystems adds what each system took since before, and its share of the time of all.
+// addSystems adds what each system took since before, and its share of the time of all, to a report
+// that is being made.
 func (r *report) addSystems(now *sample, before *scheduler.Stats) {
 	ticks := time.Duration(max(1, now.scheduler.Ticks-before.Ticks))
 	all := time.Duration(0)
@@ -270,7 +270,7 @@ func (r *report) addSystems(now *sample, before *scheduler.Stats) {
 	}
 }
 
-// addShards adds what the system did on each shard.
+// addShards adds what the system did on each shard. Only full reports have that.
 func (s *systemReport) addShards(shards []scheduler.ShardStats) {
 	for k, on := range shards {
 		if s.Global {

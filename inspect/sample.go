@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -12,9 +11,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/figures"
-	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -25,7 +22,6 @@ const (
 	sampleMost = 4 * time.Second        // if samples take long
 	lookFor    = 5 * time.Second        // for how long after a request there is a reader
 	windowMax  = 10                     // seconds that quantiles cover
-	setsMax    = 100
 )
 
 // samples reads the statistics regularly.
@@ -69,6 +65,7 @@ type edition struct {
 // has reports whether there is a sample with all changes up to a number.
 func (e *edition) has(change uint64) bool { return e.body[0] != nil && e.change >= change }
 
+// newSamples makes the samples of an Inspector, for New, which then starts run.
 func newSamples(v *visitor, schemas *schemas) *samples {
 	s := &samples{visitor: v, schemas: schemas, began: time.Now(), turn: semaphore.NewWeighted(1), wakes: make(chan struct{}, 1)}
 	s.newest.Store(&edition{newer: make(chan struct{})})
@@ -77,13 +74,13 @@ func newSamples(v *visitor, schemas *schemas) *samples {
 	return s
 }
 
-// look notes that a stream begins or ends.
+// look notes that a stream begins or ends. The goroutine of its request calls it.
 func (s *samples) look(n int32) {
 	s.readers.Add(n)
 	s.wake()
 }
 
-// wake makes the next sample come soon.
+// wake makes the next sample come soon. Any goroutine may call it.
 func (s *samples) wake() {
 	s.asked.Store(int64(time.Since(s.began)))
 	select {
@@ -103,7 +100,8 @@ func (s *samples) least() time.Duration {
 	return min(max(sampleLook, 100*time.Duration(s.took.Load())), sampleMost)
 }
 
-// run takes samples until the Inspector ends: seldom, or often while there are readers.
+// run takes samples until the Inspector ends: seldom, or often while there are readers. It is a
+// goroutine of the Inspector's. An error of a sample does not end it.
 func (s *samples) run() {
 	for s.ctx.Err() == nil {
 		if err := s.refresh(s.ctx); err != nil {
@@ -126,7 +124,7 @@ func (s *samples) run() {
 }
 
 // stands publishes the last sample again, with its greater age, and notes why there is no newer
-// one.
+// one. Only run calls it.
 func (s *samples) stands(err error) {
 	if errors.Is(err, errStands) && s.s.Running() && !s.s.Paused() {
 		s.signs.add(problem{Kind: "stuck", Tick: s.w.Tick(), What: "no tick ends", Detail: "a system does not return, or takes more than 2 seconds"})
@@ -147,8 +145,8 @@ func (s *samples) isFresh() bool {
 	return e.whole && e.change >= s.changes.Load() && time.Since(e.at) < s.least()
 }
 
-// refresh takes a sample unless the newest one is fresh. Goroutines that wait for their turn share
-// it.
+// refresh takes a sample unless the newest one is fresh. The goroutine of run and HTTP requests
+// call it; those that wait for their turn share the sample. After an error there is no newer one.
 func (s *samples) refresh(ctx context.Context) error {
 	if s.isFresh() {
 		return nil
@@ -163,7 +161,8 @@ func (s *samples) refresh(ctx context.Context) error {
 	return s.take(ctx)
 }
 
-// follow takes a sample if there was a change since the newest one, and the world lets it.
+// follow takes a sample if there was a change since the newest one, and the world lets it. HTTP
+// requests call it before they answer.
 func (s *samples) follow(ctx context.Context) {
 	if change := s.changes.Load(); change > 0 && !s.newest.Load().has(change) {
 		ctx, cancel := context.WithTimeout(ctx, waitMax/4)
@@ -172,7 +171,8 @@ func (s *samples) follow(ctx context.Context) {
 	}
 }
 
-// take takes a sample, looks for problems in it, and publishes its report. It is the caller's turn.
+// take takes a sample between two ticks, looks for problems in it, and publishes its report. It is
+// the caller's turn. After an error the last sample stays the newest.
 func (s *samples) take(ctx context.Context) error {
 	looks, full, change := false, s.fulls.Load() > 0, uint64(0)
 	var is *schema
@@ -186,7 +186,7 @@ func (s *samples) take(ctx context.Context) error {
 		w.Stats(&now.world)
 		is, change = s.schemas.of(w), s.changes.Load()
 		if looks = s.looks() || !s.newest.Load().has(change); looks {
-			now.sets, now.others = setsOf(w), figures.Others(w)
+			now.sets, now.others = figures.SetsOf(w), figures.Others(w)
 			if len(now.stages) != len(now.scheduler.Systems) {
 				now.stages = stagesOf(s.s)
 			}
@@ -233,7 +233,7 @@ func (s *samples) take(ctx context.Context) error {
 }
 
 // fresh returns statistics to be filled, with room for as much as there was, so that the world need
-// not wait for memory.
+// not wait for memory. The goroutine that takes a sample calls it before.
 func fresh(was *moment) (s scheduler.Stats, w world.Stats) {
 	s.Systems = make([]scheduler.SystemStats, 0, len(was.scheduler.Systems))
 	s.Shards = make([]scheduler.ShardTimes, 0, len(was.scheduler.Shards))
@@ -243,7 +243,8 @@ func fresh(was *moment) (s scheduler.Stats, w world.Stats) {
 	return s, w
 }
 
-// takePairs reads what each system did on each shard, if anyone asks for it.
+// takePairs reads what each system did on each shard, if anyone asks for it. It runs between two
+// ticks.
 func (s *sample) takePairs(from *scheduler.Scheduler, full bool) {
 	s.pairs = s.pairs[:0]
 	for i := 0; full && i < len(s.scheduler.Systems); i++ {
@@ -264,30 +265,8 @@ func stagesOf(s *scheduler.Scheduler) map[string]string {
 	return stages
 }
 
-// setsOf returns the sets of components, those with most entities first.
-func setsOf(w *world.World) (all []componentSet) {
-	survey := engine.Of(w).Survey()
-	places := map[store.Set]int{}
-	for i := range w.Shards() {
-		for _, t := range survey.Shard(i).Tables() {
-			if t.Rows() == 0 {
-				continue
-			}
-			at, ok := places[t.Set()]
-			if !ok {
-				at = len(all)
-				places[t.Set()] = at
-				all = append(all, componentSet{set: t.Set(), shards: make([]int, w.Shards())})
-			}
-			all[at].n += t.Rows()
-			all[at].shards[i] += t.Rows()
-		}
-	}
-	slices.SortStableFunc(all, func(a, b componentSet) int { return cmp.Compare(b.n, a.n) })
-	return all[:min(len(all), setsMax)]
-}
-
-// second returns the moment a second before the newest sample, or the oldest.
+// second returns the moment a second before the newest sample, or the oldest. It is the caller's
+// turn.
 func (s *samples) second() *moment {
 	for i := range slices.Backward(s.window) {
 		if s.last.at.Sub(s.window[i].at) >= sampleRest-sampleLook/2 {
@@ -311,8 +290,9 @@ func (s *samples) publish(e edition) {
 	close(s.newest.Swap(&e).newer)
 }
 
-// serveStats answers with a sample that has all changes. If the world allows it, the sample is not
-// much older than the samples of streams.
+// serveStats serves /api/stats: it answers with a sample that has all changes. If the world allows
+// it, the sample is not much older than the samples of streams. If there is no such sample, it
+// returns why.
 func (s *samples) serveStats(w http.ResponseWriter, r *http.Request) error {
 	s.asked.Store(int64(time.Since(s.began)))
 	wait, change := waitMax/4, s.changes.Load()
@@ -332,7 +312,7 @@ func (s *samples) serveStats(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// serveHistory answers with the points of a span.
+// serveHistory serves /api/history: it answers with the points of a span.
 func (s *samples) serveHistory(w http.ResponseWriter, r *http.Request) error {
 	p := parametersOf(r, "span")
 	span, ok := spans[p.Get("span")]
@@ -350,7 +330,7 @@ func (s *samples) serveHistory(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// serveProblems answers with the last problems.
+// serveProblems serves /api/problems: it answers with the last problems.
 func (s *samples) serveProblems(w http.ResponseWriter, r *http.Request) error {
 	if p := parametersOf(r); p.err != nil {
 		return p.err

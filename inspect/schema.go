@@ -78,7 +78,7 @@ func (s *schema) edits(id int, f *query.Field) bool {
 	return s.plain[id] && f.Open && !f.IsHandle() && !mem.IsSingle(f.Type)
 }
 
-// fieldNamed returns a field that can be set.
+// fieldNamed returns a field that can be set. An error is a refusal for the reader.
 func (s *schema) fieldNamed(component, path string) (int, *query.Field, error) {
 	id, err := s.Lookup(component)
 	if err != nil {
@@ -104,8 +104,9 @@ type schemas struct {
 	is *schema
 }
 
-// now returns the schema at the last sample, or that of the idle world if there was none. What was
-// registered recently may be missing.
+// now returns the schema at the last sample, or the schema of the idle world if there was none. Any
+// goroutine may call it; the second may wait for the end of a tick. What was registered recently
+// may be missing. An error is that of visitor.do.
 func (s *schemas) now(ctx context.Context) (is *schema, err error) {
 	s.mu.Lock()
 	is = s.is
@@ -116,8 +117,8 @@ func (s *schemas) now(ctx context.Context) (is *schema, err error) {
 	return is, err
 }
 
-// of returns the schema of the idle world. It makes a new one only if something was registered
-// since the last.
+// of returns the schema of the idle world, between two ticks. It makes a new one only if something
+// was registered since the last.
 func (s *schemas) of(w *world.World) *schema {
 	survey := engine.Of(w).Survey()
 	s.mu.Lock()
@@ -144,9 +145,9 @@ func (s *schemas) of(w *world.World) *schema {
 	for _, r := range survey.Resources() {
 		is.resources = append(is.resources, r.Name)
 	}
-	for i, e := range extensions {
+	for _, e := range extensions {
 		if n, ok := e.(extend.Naming); ok {
-			is.namings = append(is.namings, naming{extend.NameOf(e, i), n})
+			is.namings = append(is.namings, naming{e.Name(), n})
 		}
 	}
 	s.is = is

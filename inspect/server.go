@@ -44,7 +44,8 @@ type route struct {
 	serve  handler
 }
 
-// post makes the route of a change. body has the values of members that a request leaves out.
+// post makes the route of a change: it reads the body and calls f. body has the values of members
+// that a request leaves out. If the body is wrong f is not called.
 func post[T any](f func(http.ResponseWriter, *http.Request, T) error, body T) route {
 	return route{http.MethodPost, func(w http.ResponseWriter, r *http.Request) error {
 		own := body
@@ -98,7 +99,8 @@ func (i *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve finds the route of a request, and serves it if it may be.
+// serve finds the route of a request, and serves it if it may be. An error has sent nothing, so
+// that writeError can answer.
 func (i *Inspector) serve(w http.ResponseWriter, r *http.Request) error {
 	at := "/" + strings.TrimPrefix(r.URL.Path, "/")
 	isPage := at == "/" || strings.HasPrefix(at, "/page/")
@@ -138,7 +140,7 @@ var kinds = map[string]string{
 	".svg": "image/svg+xml", ".png": "image/png",
 }
 
-// servePage answers with a file of the page.
+// servePage serves a file of the page. It does not touch the world.
 func (i *Inspector) servePage(w http.ResponseWriter, r *http.Request) error {
 	name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
 	if name == "" {
@@ -158,7 +160,8 @@ func (i *Inspector) servePage(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// writeError answers with an error.
+// writeError answers a request with an error: a refusal with its status, anything else with 500 and
+// a record in the log.
 func (i *Inspector) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case i.ctx.Err() != nil && errors.Is(err, context.Canceled):
@@ -180,7 +183,8 @@ func (i *Inspector) writeError(w http.ResponseWriter, r *http.Request, err error
 	}{e.text, e.at})
 }
 
-// mayAsk returns an error unless a request may be served.
+// mayAsk returns an error unless a request may be served: it checks token, origin and address. It
+// runs before anything else of a request.
 func (i *Inspector) mayAsk(r *http.Request, isPage bool) error {
 	change := r.Method != http.MethodGet && r.Method != http.MethodHead
 	switch {
@@ -313,7 +317,7 @@ func (i *Inspector) mayListen(at *net.TCPAddr) error {
 	return nil
 }
 
-// serveWorld answers with the facts that do not change.
+// serveWorld serves /api/world: it answers with the facts that do not change.
 func (i *Inspector) serveWorld(w http.ResponseWriter, r *http.Request) error {
 	s, err := i.schemas.now(r.Context())
 	if err != nil {
@@ -337,7 +341,7 @@ func (i *Inspector) serveWorld(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// version returns the version of this module in the program.
+// version returns the version of this module in the program, for /api/world.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -351,7 +355,8 @@ func version() string {
 	return "(devel)"
 }
 
-// serveMetrics answers with the figures for Prometheus.
+// serveMetrics serves /metrics: it answers with the figures for Prometheus. If the world stands
+// they are the last ones.
 func (i *Inspector) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 	body, err := i.answers.of(r.Context(), "metrics", frameAge, func(ctx context.Context) ([]byte, error) {
 		ctx, cancel := context.WithTimeout(ctx, waitMax)
@@ -366,7 +371,8 @@ func (i *Inspector) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// servePlan answers with the order of the systems and their fences.
+// servePlan serves /api/plan: it answers with the order of the systems and their fences, read
+// between two ticks.
 func (i *Inspector) servePlan(w http.ResponseWriter, r *http.Request) error {
 	var p *scheduler.Schedule
 	err := i.do(r.Context(), func(*world.World) (err error) {

@@ -29,14 +29,17 @@ type streams struct {
 
 // stream is an event stream to one reader. It has no queue: a slow reader gets
 // the newest data when it can take more.
+//
+// Ownership: the goroutine of the request.
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	ctx     context.Context // of the request
 }
 
-// open begins a stream, if the limit allows it, and calls f with it. When the Inspector ends, the
-// reader gets an event.
+// open begins a stream, if the limit allows it, and calls f with it on the goroutine of the
+// request, until f returns. When the Inspector ends, the reader gets an event. An error has sent
+// nothing; once the stream has begun there is none.
 func (s *streams) open(w http.ResponseWriter, r *http.Request, f func(*stream) error) error {
 	if !s.places.TryAcquire(1) {
 		return errStreams
@@ -66,6 +69,7 @@ func (s *stream) send(event string, data []byte) error {
 	return s.write("event: " + event + "\ndata: " + string(data) + "\n\n")
 }
 
+// write writes text and sends it at once. It fails if that takes longer than writeWait.
 func (s *stream) write(text string) error {
 	_ = s.control.SetWriteDeadline(time.Now().Add(writeWait)) // if the connection has one
 	if _, err := s.w.Write([]byte(text)); err != nil {
@@ -74,8 +78,8 @@ func (s *stream) write(text string) error {
 	return s.control.Flush()
 }
 
-// every sends what f returns as an event, at once and then after each interval. An error that may
-// pass is sent as the event "failed".
+// every sends what f returns as an event, at once and then after each interval. It runs until the
+// reader goes away, and returns why. An error that may pass is sent as the event "failed".
 func (s *stream) every(interval time.Duration, event string, f view) error {
 	t := time.NewTicker(interval)
 	defer t.Stop()
@@ -98,7 +102,8 @@ func (s *stream) every(interval time.Duration, event string, f view) error {
 	}
 }
 
-// serveEvents sends each sample and each problem.
+// serveEvents serves /api/events: it sends each sample and each problem, as long as the reader
+// stays.
 func (s *streams) serveEvents(w http.ResponseWriter, r *http.Request) error {
 	p := parametersOf(r, "shards")
 	full := p.number("shards", 0, 0, 1)

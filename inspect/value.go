@@ -28,13 +28,16 @@ var handleType = reflect.TypeFor[handle.Handle]()
 
 // encoder writes a value as JSON. NaN, infinities and large integers become text. Invalid UTF-8
 // is repaired. Cycles are cut.
+//
+// Ownership: the goroutine that writes an answer.
 type encoder struct {
 	dst     []byte
 	end     int  // of the bytes that it may write, about
 	methods bool // call MarshalJSON and MarshalText of the value's types
 }
 
-// appendValue appends a value as JSON.
+// appendValue appends a value as JSON. With methods, it calls MarshalJSON and MarshalText of users'
+// types: then the value must be a copy that shares nothing with the world.
 func appendValue(dst []byte, v reflect.Value, methods bool) []byte {
 	e := encoder{dst, len(dst) + valueMax, methods}
 	e.value(v, 0)
@@ -67,7 +70,7 @@ func appendText(dst []byte, s string) []byte {
 	return append(dst, text...)
 }
 
-// appendWhole appends an integer, as text if readers of JSON may not keep it exactly.
+// appendWhole appends an integer to an answer, as text if readers of JSON may not keep it exactly.
 func appendWhole(dst []byte, v reflect.Value) []byte {
 	if v.CanInt() {
 		if n := v.Int(); n > wholeMost || n < -wholeMost {
@@ -201,7 +204,7 @@ func (e *encoder) key(v reflect.Value) string {
 }
 
 // byMethod writes a value by its type's method for that. If the method fails or panics, it writes a
-// text that says so.
+// text that says so. It does nothing, and returns false, for types without one.
 func (e *encoder) byMethod(v reflect.Value) (done bool) {
 	if !v.CanInterface() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return false

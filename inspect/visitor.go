@@ -3,7 +3,6 @@ package inspect
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -53,6 +52,7 @@ type visit struct {
 	done chan error // holds one
 }
 
+// newVisitor makes the visitor of an Inspector, for New.
 func newVisitor(s *scheduler.Scheduler, logger *slog.Logger) *visitor {
 	v := &visitor{s: s, logger: logger}
 	if s != nil { // or a test has no world
@@ -67,7 +67,7 @@ func (v *visitor) log(level slog.Level, what string, values ...any) {
 	aside.Log(v.logger, level, what, values...)
 }
 
-// changed logs a change that was requested.
+// changed logs a change that a request has asked for.
 func (v *visitor) changed(r *http.Request, what string, values ...any) {
 	v.log(levelChanged, "inspector: "+what, append(values, "from", r.RemoteAddr, "tick", v.w.Tick())...)
 }
@@ -75,8 +75,9 @@ func (v *visitor) changed(r *http.Request, what string, values ...any) {
 // made notes that a change was made, before the answer is sent: later readers see the change.
 func (v *visitor) made() { v.changes.Add(1) }
 
-// do has f called between two ticks, waits for it and returns its error. If the context ends first,
-// f was not called and will not be, or it has returned.
+// do has f called between two ticks, on a goroutine of its own, waits for it and returns its
+// error. Any goroutine may call it. If the context or waitMax ends before f is called, it never is,
+// and do returns an error.
 func (v *visitor) do(ctx context.Context, f func(*world.World) error) error {
 	ctx, cancel := context.WithTimeout(ctx, waitMax)
 	defer cancel()
@@ -104,7 +105,8 @@ func (v *visitor) do(ctx context.Context, f func(*world.World) error) error {
 	return ctx.Err()
 }
 
-// enter adds a function to those that wait. The first has a goroutine ask the scheduler.
+// enter adds a function to those that wait. The first has a goroutine ask the scheduler. After an
+// error it does not wait.
 func (v *visitor) enter(one *visit) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -116,7 +118,8 @@ func (v *visitor) enter(one *visit) error {
 	return nil
 }
 
-// send has the waiting functions called, or answers them with the error of Between.
+// send has the waiting functions called, or answers them with the error of Between. It is that
+// goroutine.
 func (v *visitor) send() {
 	var err error
 	select {
@@ -148,24 +151,12 @@ func (v *visitor) take() []*visit {
 	return all
 }
 
-// serve calls the waiting functions.
+// serve calls the waiting functions: all of them, even if one panics. The scheduler calls it between
+// two ticks.
 func (v *visitor) serve(w *world.World) {
 	for _, one := range v.take() {
-		one.done <- one.call(w)
+		one.done <- aside.Do("inspect: looking at the world", func() error { return one.f(w) })
 	}
-}
-
-// call recovers a panic of f, so that the other functions are still called.
-func (v *visit) call(w *world.World) (err error) {
-	returned := false
-	defer func() {
-		if !returned {
-			err = fmt.Errorf("inspect: looking at the world panicked: %v", recover())
-		}
-	}()
-	err = v.f(w)
-	returned = true
-	return err
 }
 
 // group is the goroutines that end with the Inspector.
@@ -177,7 +168,8 @@ type group struct {
 	all  sync.WaitGroup
 }
 
-// start runs f on a goroutine, unless the Inspector has ended.
+// start runs f on a goroutine, unless the Inspector has ended. It returns false, and does not run
+// it, if it has.
 func (g *group) start(f func()) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

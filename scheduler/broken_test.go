@@ -21,6 +21,8 @@ type hostile struct {
 	fail func()
 }
 
+func (hostile) Name() string { return "hostile" }
+
 func (x hostile) try(method string) {
 	if x.in == method {
 		x.fail()

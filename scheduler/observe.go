@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"runtime/pprof"
 	"runtime/trace"
@@ -23,10 +22,7 @@ const (
 
 // String returns "system", "wait", "balance", "step", "between" or "commit".
 func (s SpanKind) String() string {
-	if names := [...]string{"system", "wait", "balance", "step", "between", "commit"}; uint(s) < uint(len(names)) {
-		return names[s]
-	}
-	return fmt.Sprintf("SpanKind(%d)", int(s))
+	return named("SpanKind", s, SpanSystem, "system", "wait", "balance", "step", "between", "commit")
 }
 
 // span is a Span as a worker records it, in ticks of the clock.

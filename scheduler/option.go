@@ -19,15 +19,16 @@ const (
 
 // String returns the stage's name.
 func (s Stage) String() string {
-	switch s {
-	case PreUpdate:
-		return "PreUpdate"
-	case Update:
-		return "Update"
-	case PostUpdate:
-		return "PostUpdate"
+	return named("Stage", s, PreUpdate, "PreUpdate", "Update", "PostUpdate")
+}
+
+// named returns the name of a value of a type, or its number if there is none. names begin with the
+// name of first.
+func named[T ~int](of string, value, first T, names ...string) string {
+	if i := int(value - first); i >= 0 && i < len(names) {
+		return names[i]
 	}
-	return fmt.Sprintf("Stage(%d)", int(s))
+	return fmt.Sprintf("%s(%d)", of, int(value))
 }
 
 // Option sets something of a system that is added.
@@ -143,15 +144,7 @@ const (
 
 // String returns the policy's name.
 func (p PanicPolicy) String() string {
-	switch p {
-	case StopRun:
-		return "StopRun"
-	case DisableSystem:
-		return "DisableSystem"
-	case DisableOnShard:
-		return "DisableOnShard"
-	}
-	return fmt.Sprintf("PanicPolicy(%d)", int(p))
+	return named("PanicPolicy", p, StopRun, "StopRun", "DisableSystem", "DisableOnShard")
 }
 
 // OverrunPolicy is what Run does when ticks took too long and it is behind.
@@ -171,13 +164,5 @@ const (
 
 // String returns the policy's name.
 func (o OverrunPolicy) String() string {
-	switch o {
-	case CatchUp:
-		return "CatchUp"
-	case Skip:
-		return "Skip"
-	case SlowClock:
-		return "SlowClock"
-	}
-	return fmt.Sprintf("OverrunPolicy(%d)", int(o))
+	return named("OverrunPolicy", o, CatchUp, "CatchUp", "Skip", "SlowClock")
 }

@@ -2,10 +2,8 @@ package scheduler
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/atoll-sim/atoll/world"
@@ -148,34 +146,25 @@ func order(added []*system) (sorted, left []*system) {
 			waits[place[next]]++
 		}
 	}
-	var free places
+	var free []int // ascending
 	for i, n := range waits {
 		if n == 0 {
-			free.IntSlice = append(free.IntSlice, i) // ascending, so it is a heap
+			free = append(free, i)
 		}
 	}
-	for free.Len() > 0 {
-		i := heap.Pop(&free).(int)
+	for len(free) > 0 {
+		i := free[0]
+		free = free[1:]
 		sorted = append(sorted, left[i])
 		for _, next := range left[i].follows {
 			k := place[next]
 			if waits[k]--; waits[k] == 0 {
-				heap.Push(&free, k)
+				at, _ := slices.BinarySearch(free, k)
+				free = slices.Insert(free, at, k)
 			}
 		}
 	}
 	return sorted, slices.DeleteFunc(left, func(s *system) bool { return waits[place[s]] == 0 })
-}
-
-// places is a heap of the places of systems.
-type places struct{ sort.IntSlice }
-
-func (p *places) Push(x any) { p.IntSlice = append(p.IntSlice, x.(int)) }
-func (p *places) Pop() any {
-	last := len(p.IntSlice) - 1
-	x := p.IntSlice[last]
-	p.IntSlice = p.IntSlice[:last]
-	return x
 }
 
 // errCycle returns an error that names the systems of a cycle among those that are left. Each

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -86,16 +87,9 @@ func (o Options) validate(w *world.World) Options {
 	must(o.Overrun >= CatchUp && o.Overrun <= SlowClock, "Overrun is %d, want CatchUp, Skip or SlowClock", o.Overrun)
 	must(o.CatchUpMax >= 0, "CatchUpMax is %d, want 1 or more, or 0 for %d", o.CatchUpMax, DefaultCatchUpMax)
 	must(o.Watchdog.After >= 0, "Watchdog.After is %v, want more than 0, or 0 for none", o.Watchdog.After)
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
-	o.Workers = min(o.Workers, w.Shards())
-	if o.Budget == 0 {
-		o.Budget = w.Options().TickInterval
-	}
-	if o.CatchUpMax == 0 {
-		o.CatchUpMax = DefaultCatchUpMax
-	}
+	o.Workers = min(cmp.Or(o.Workers, runtime.GOMAXPROCS(0)), w.Shards())
+	o.Budget = cmp.Or(o.Budget, w.Options().TickInterval)
+	o.CatchUpMax = cmp.Or(o.CatchUpMax, DefaultCatchUpMax)
 	return o
 }
 
@@ -250,25 +244,24 @@ func (s *Scheduler) Systems() []string {
 // returns an error if there is no such system. Safe from any goroutine at any time; a system may
 // call it. Which tick is the next depends on the moment of the call. A log of inputs records that,
 // and a replay switches systems by the log alone.
-func (s *Scheduler) Enable(name string) error {
-	x, err := s.find(name)
-	if err == nil {
-		x.reenabled.Store(true)
-		x.enabled.Store(true)
-		s.switched.Store(true)
-	}
-	return err
-}
+func (s *Scheduler) Enable(name string) error { return s.enable(name, true) }
 
 // Disable makes a system not run from the next tick on. It returns the same error as Enable,
 // and the same goroutines may call it.
-func (s *Scheduler) Disable(name string) error {
+func (s *Scheduler) Disable(name string) error { return s.enable(name, false) }
+
+// enable enables a system, or disables it.
+func (s *Scheduler) enable(name string, on bool) error {
 	x, err := s.find(name)
-	if err == nil {
-		x.enabled.Store(false)
-		s.switched.Store(true)
+	if err != nil {
+		return err
 	}
-	return err
+	if on {
+		x.reenabled.Store(true)
+	}
+	x.enabled.Store(on)
+	s.switched.Store(true)
+	return nil
 }
 
 // Enabled reports whether the system is there and enabled. Safe from any

@@ -17,6 +17,8 @@ import (
 // breaking is an extension that breaks the world when it is told to.
 type breaking struct{ now bool }
 
+func (*breaking) Name() string { return "breaking" }
+
 func (*breaking) Begin()                       {}
 func (*breaking) Spare(*extend.DyingSet) bool  { return false }
 func (*breaking) Spread(*extend.DyingSet, int) {}

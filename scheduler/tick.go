@@ -151,11 +151,8 @@ func (t *tick) each(at int, f func(program int, s *step)) (n int) {
 // read from them.
 func (t *tick) raiseNear(f fence) {
 	first, then := t.systems[f.after].access, t.systems[f.system].access
-	writesFirst, readsFirst := false, false // a writer before its readers, readers before their writer
-	both := first[0].Writes.Common(then[0].Neighbour)
-	writesFirst = both.Len() > 0
-	both = first[0].Neighbour.Common(then[0].Writes)
-	readsFirst = both.Len() > 0
+	writesFirst := first[0].Writes.Meets(&then[0].Neighbour) // a writer before its readers
+	readsFirst := first[0].Neighbour.Meets(&then[0].Writes)  // readers before their writer
 	t.each(f.system, func(shard int, s *step) {
 		if writesFirst {
 			for _, n := range then[shard].Neighbours {

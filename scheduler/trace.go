@@ -67,25 +67,14 @@ func (s *Scheduler) Trace(ctx context.Context, ticks int) ([]Trace, error) {
 		return nil, fmt.Errorf("scheduler: Scheduler.Trace of %d ticks; want 1 to %d", ticks, TraceTicksMax)
 	}
 	t := &s.traces
-	x := &tracing{left: ticks, done: make(chan error, 1)}
-	t.mu.Lock()
-	if err := t.mu.closed; err != nil {
-		t.mu.Unlock()
-		return nil, err
-	}
-	t.mu.waiting = append(t.mu.waiting, x)
-	t.wanted.Store(true)
-	t.mu.Unlock()
+	x := t.begin(ticks, false)
+	defer t.end(x)
 	select {
 	case err := <-x.done:
 		return x.got, err
 	case <-ctx.Done():
+		return t.gotBy(x), ctx.Err()
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.mu.waiting = slices.DeleteFunc(t.mu.waiting, func(y *tracing) bool { return y == x })
-	t.settle()
-	return x.got, ctx.Err()
 }
 
 // Overruns keeps the traces of ticks that took longer than their budget. Scheduler.KeepOverruns
@@ -93,9 +82,8 @@ func (s *Scheduler) Trace(ctx context.Context, ticks int) ([]Trace, error) {
 //
 // Ownership: any goroutine, at any time.
 type Overruns struct {
-	of     *traces
-	keep   int
-	traces []Trace // the oldest first; of.mu guards it
+	of *traces
+	is *tracing
 }
 
 // KeepOverruns makes the scheduler trace all ticks from the next one on, and keep the last n that
@@ -106,31 +94,14 @@ func (s *Scheduler) KeepOverruns(n int) *Overruns {
 	if n < 1 || n > TraceTicksMax {
 		panic(fmt.Sprintf("scheduler: Scheduler.KeepOverruns of %d; want 1 to %d", n, TraceTicksMax))
 	}
-	t := &s.traces
-	o := &Overruns{of: t, keep: n}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.mu.overruns = append(t.mu.overruns, o)
-	t.settle()
-	return o
+	return &Overruns{&s.traces, s.traces.begin(n, true)}
 }
 
 // Traces returns the ticks that were kept, the oldest first. What it returns must not be changed.
-func (o *Overruns) Traces() []Trace {
-	o.of.mu.Lock()
-	defer o.of.mu.Unlock()
-	return slices.Clone(o.traces)
-}
+func (o *Overruns) Traces() []Trace { return o.of.gotBy(o.is) }
 
 // Close stops keeping traces, and drops those that were kept. Closing twice is no error.
-func (o *Overruns) Close() {
-	t := o.of
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	o.traces = nil
-	t.mu.overruns = slices.DeleteFunc(t.mu.overruns, func(x *Overruns) bool { return x == o })
-	t.settle()
-}
+func (o *Overruns) Close() { o.of.end(o.is) }
 
 // traces holds the callers of Trace and the Overruns that are kept.
 //
@@ -140,22 +111,47 @@ type traces struct {
 	wanted atomic.Bool
 	mu     struct {
 		sync.Mutex
-		waiting  []*tracing
-		overruns []*Overruns
-		closed   error
+		all    []*tracing
+		closed error
 	}
 }
 
-// tracing is a call of Trace.
+// tracing is a call of Trace, or an Overruns.
 type tracing struct {
-	left int
-	got  []Trace
-	done chan error // holds one
+	most     int
+	overruns bool       // it takes only ticks that overran, and keeps the last ones
+	got      []Trace    // the oldest first; traces.mu guards it until done has a value
+	done     chan error // holds one: it has all, or no more come
 }
 
-// settle finds out whether ticks are to be traced. The lock is held.
-func (t *traces) settle() {
-	t.wanted.Store(t.mu.closed == nil && len(t.mu.waiting)+len(t.mu.overruns) > 0)
+// begin has ticks traced.
+func (t *traces) begin(most int, overruns bool) *tracing {
+	x := &tracing{most: most, overruns: overruns, done: make(chan error, 1)}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.mu.closed != nil {
+		x.done <- t.mu.closed
+		return x
+	}
+	t.mu.all = append(t.mu.all, x)
+	t.wanted.Store(true)
+	return x
+}
+
+// end ends a tracing. The caller has what it wants of it.
+func (t *traces) end(x *tracing) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x.got = nil
+	t.mu.all = slices.DeleteFunc(t.mu.all, func(y *tracing) bool { return y == x })
+	t.wanted.Store(len(t.mu.all) > 0)
+}
+
+// gotBy returns the ticks that a tracing has.
+func (t *traces) gotBy(x *tracing) []Trace {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(x.got)
 }
 
 // close sends err to the callers of Trace that wait: no more ticks come.
@@ -163,11 +159,11 @@ func (t *traces) close(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.mu.closed = err
-	for _, x := range t.mu.waiting {
+	for _, x := range t.mu.all {
 		x.done <- err
 	}
-	t.mu.waiting = nil
-	t.settle()
+	t.mu.all = nil
+	t.wanted.Store(false)
 }
 
 // trace keeps the trace of a tick that is over, if a call asked for it.
@@ -177,27 +173,26 @@ func (s *Scheduler) trace(took time.Duration) {
 	overrun := took > budget
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.mu.waiting) == 0 && !(overrun && len(t.mu.overruns) > 0) {
+	wants := func(y *tracing) bool { return overrun || !y.overruns }
+	if !slices.ContainsFunc(t.mu.all, wants) {
 		return
 	}
 	x := Trace{Tick: s.tick.number, Began: s.start, Duration: took, Between: s.before, Budget: budget, Overrun: overrun, Workers: len(s.tick.workers)}
 	x.Spans, x.Omitted = s.tick.spans(s.began, s.outside.spans)
-	if overrun {
-		for _, o := range t.mu.overruns {
-			if len(o.traces) == o.keep {
-				o.traces = slices.Delete(o.traces, 0, 1)
-			}
-			o.traces = append(o.traces, x)
+	t.mu.all = slices.DeleteFunc(t.mu.all, func(y *tracing) (ended bool) {
+		if !wants(y) {
+			return false
 		}
-	}
-	for _, y := range t.mu.waiting {
+		if len(y.got) == y.most {
+			y.got = slices.Delete(y.got, 0, 1)
+		}
 		y.got = append(y.got, x)
-		if y.left--; y.left == 0 {
+		if ended = !y.overruns && len(y.got) == y.most; ended {
 			y.done <- nil
 		}
-	}
-	t.mu.waiting = slices.DeleteFunc(t.mu.waiting, func(y *tracing) bool { return y.left == 0 })
-	t.settle()
+		return ended
+	})
+	t.wanted.Store(len(t.mu.all) > 0)
 }
 
 // spans makes the spans of the tick that began at began, ordered, and returns how many are left

@@ -40,7 +40,8 @@ type Reader[T any] struct {
 // notices. The check build does, unless it is behind a pointer.
 type Writer[T any] struct{ Reader[T] }
 
-// Read asks for reading a component. It panics if T is not registered.
+// Read asks for reading a component, in a system's constructor, between ticks, or of a Frame. It
+// panics if T is not registered.
 func Read[T any](a Binder) *Reader[T] {
 	x := engine.Ask(a, "world.Read", false, reflect.TypeFor[T]())
 	if r, ok := x.Known.(*Reader[T]); ok {
@@ -52,8 +53,8 @@ func Read[T any](a Binder) *Reader[T] {
 	return r
 }
 
-// Write asks for reading and writing a component. It panics if T is not
-// registered.
+// Write asks for reading and writing a component, in a system's constructor or between ticks. It
+// panics if T is not registered.
 func Write[T any](a Binder) *Writer[T] {
 	x := engine.Ask(a, "world.Write", true, reflect.TypeFor[T]())
 	if w, ok := x.Known.(*Writer[T]); ok {
@@ -65,6 +66,7 @@ func Write[T any](a Binder) *Writer[T] {
 	return w
 }
 
+// set makes the Reader of what package engine returned, before anybody uses it.
 func (r *Reader[T]) set(x *engine.Asking) {
 	r.accessor, r.lookup, r.view = x.Accessor, x.Lookup, x.View
 	r.refs, r.mask, r.runs, r.owner = x.Lookup.Refs, x.Lookup.Mask, r.view.Runs, r.view.Owner

@@ -6,14 +6,15 @@ import (
 )
 
 // Actor is what acts on a world: a *World between ticks, a *Context within a system, an
-// *EntityContext within a function, a *Port from outside at any time.
+// *EntityContext within a function, a *Tx within a transaction, a *Port from outside at any time.
 type Actor interface {
 	engine.Actor
 	Alive(h handle.Handle) bool
 	Status(h handle.Handle) Status
 }
 
-// selfOf returns what an actor is in package engine.
+// selfOf returns what an actor is in package engine. It panics if that is a nil pointer; nil stays
+// nil, for the call that refuses it.
 func selfOf(by Actor) engine.Self {
 	switch by := by.(type) {
 	case *World:
@@ -24,6 +25,8 @@ func selfOf(by Actor) engine.Self {
 		return (*engine.EntityContext)(by)
 	case *Port:
 		return (*engine.Port)(by)
+	case *Tx:
+		return (*engine.Tx)(by)
 	case nil:
 		return nil
 	}

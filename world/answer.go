@@ -19,7 +19,7 @@ import (
 type Answer[T any] struct {
 	Completion
 	value   T     // written by the worker that applies the request; good once the outcome is Applied
-	failure error // a *PanicError, for the outcome Failed, if the refresh kept it
+	failure error // for the outcome Failed a *PanicError, if the refresh kept it; for Refused the error of a transaction
 }
 
 // Value returns the answer, or false if there is none: the outcome is not known yet, or is not
@@ -47,8 +47,13 @@ func (a *Answer[T]) Get(ctx context.Context) (T, error) {
 	if err == nil {
 		err = engine.ErrorOf(engine.Outcome(o))
 	}
-	if o == Failed && a.failure != nil {
-		err = fmt.Errorf("%w: %w", err, a.failure)
+	if err != nil && a.failure != nil {
+		switch o {
+		case Failed:
+			err = fmt.Errorf("%w: %w", err, a.failure)
+		case Refused:
+			err = a.failure
+		}
 	}
 	if err != nil {
 		return *new(T), err

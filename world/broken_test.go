@@ -22,10 +22,10 @@ var breakers = map[string]struct {
 	during string
 	set    func(f *fixture, h handle.Handle, fail func())
 }{
-	"Spare":  {"Spare of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { engine.Of(f.World).Extend(calls{spare: fail}) }},
-	"Spread": {"Spread of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { engine.Of(f.World).Extend(calls{spread: fail}) }},
-	"Settle": {"Settle of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { engine.Of(f.World).Extend(calls{settle: fail}) }},
-	"Begin":  {"Begin of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { engine.Of(f.World).Extend(calls{begin: fail}) }},
+	"Spare":  {"Spare of extension \"calls\"", func(f *fixture, _ handle.Handle, fail func()) { engine.Of(f.World).Extend(calls{spare: fail}) }},
+	"Spread": {"Spread of extension \"calls\"", func(f *fixture, _ handle.Handle, fail func()) { engine.Of(f.World).Extend(calls{spread: fail}) }},
+	"Settle": {"Settle of extension \"calls\"", func(f *fixture, _ handle.Handle, fail func()) { engine.Of(f.World).Extend(calls{settle: fail}) }},
+	"Begin":  {"Begin of extension \"calls\"", func(f *fixture, _ handle.Handle, fail func()) { engine.Of(f.World).Extend(calls{begin: fail}) }},
 	"a request": {`a request of extension "vows"`, func(f *fixture, h handle.Handle, fail func()) {
 		r := engine.NewRequests(engine.Of(f.World), "vows", func(handle.Handle, *int) engine.Outcome { fail(); return engine.Applied })
 		engine.Of(f.World).Extend(calls{})
@@ -186,7 +186,7 @@ func TestBrokenWhileClosed(t *testing.T) {
 	all := f.newUnits(100)
 	engine.Of(f.World).Extend(calls{spread: func() { panic(errCause) }})
 	require.IsType(t, new(world.BrokenError), alone(f.Close))
-	f.mustBeBroken(all, "Spread of extension world_test.calls", true)
+	f.mustBeBroken(all, "Spread of extension \"calls\"", true)
 }
 
 // TestBrokenGivesMemoryBack keeps a broken world.
@@ -202,6 +202,8 @@ func TestBrokenGivesMemoryBack(t *testing.T) {
 
 // lateCalls is an extension that calls a function for each shard.
 type lateCalls struct{ deliver func() }
+
+func (lateCalls) Name() string { return "late" }
 
 func (lateCalls) Due(uint64) int { return 1 << 10 } // so much that workers share it
 func (lateCalls) Collect(int)    {}
@@ -225,7 +227,7 @@ func TestBrokenLate(t *testing.T) {
 		require.NotNil(t, alone(func() { tick.End(parallel) }))
 		var broken *world.BrokenError
 		require.ErrorAs(t, f.Err(), &broken)
-		require.Equal(t, "Deliver of extension world_test.lateCalls", broken.During)
+		require.Equal(t, "Deliver of extension \"late\"", broken.During)
 		for i := range done {
 			require.Equal(t, world.Applied, done[i].Outcome(), "port %d", i)
 		}

@@ -36,8 +36,8 @@ func (b *Build) Shards() int { return (*engine.Build)(b).Shards() }
 // writing their components.
 func (b *Build) Creates(bundles ...ComponentSet) { (*engine.Build)(b).Creates(bundles...) }
 
-// Query selects the shard's entities that match the terms, or for a global system those of all
-// shards; see Term.
+// Query selects the entities of the shard, or for a global system of all shards, that match the
+// terms; see Term.
 func (b *Build) Query(terms ...Term) *Query {
 	return (*Query)((*engine.Build)(b).Query(termsOf(terms)...))
 }

@@ -1,6 +1,9 @@
 package world
 
 import (
+	"fmt"
+	"reflect"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/mem"
@@ -53,7 +56,7 @@ func (b *Bundle[T]) Create(by Actor, v T) (handle.Handle, error) {
 		}
 		return h, err
 	}
-	if b.core.Plain {
+	if _, ok := self.(*engine.Tx); b.core.Plain && !ok {
 		return b.core.CreatePlainBy(self, mem.PointerTo(&v).Address, place)
 	}
 	p, how, err := b.core.Where(self, place)
@@ -85,7 +88,8 @@ func (b *Bundle[T]) AppendN(dst []handle.Handle, by Actor, n int, init func(i in
 	return b.appendN(dst, true, by, n, init)
 }
 
-// appendN is AppendN if the handles are wanted, otherwise CreateN.
+// appendN is AppendN if the handles are wanted, otherwise CreateN. made counts the calls of init,
+// so that after a panic in it the others are stored.
 func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Actor, n int, init func(i int, v *T)) ([]handle.Handle, error) {
 	f, made := engine.Fill{Want: want}, 0
 	if init != nil {
@@ -98,7 +102,34 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Actor, n int, ini
 			}
 		}
 	}
-	return b.core.AppendN(dst, selfOf(by), n, &f)
+	self := selfOf(by)
+	if t, ok := self.(*engine.Tx); ok {
+		return b.appendIn(dst, want, (*Tx)(t), n, init)
+	}
+	return b.core.AppendN(dst, self, n, &f)
+}
+
+// appendIn is appendN by a transaction. An error leaves nothing, as the transaction then fails.
+func (b *Bundle[T]) appendIn(dst []handle.Handle, want bool, tx *Tx, n int, init func(i int, v *T)) ([]handle.Handle, error) {
+	if n < 0 {
+		panic(fmt.Sprintf("world: bundle %v: cannot create %d entities; want 0 or more", reflect.TypeFor[T](), n))
+	}
+	all := dst
+	for i := range n {
+		v := new(T)
+		if init != nil {
+			init(i, v)
+		}
+		h, err := b.Create(tx, *v)
+		if err != nil {
+			(*engine.Tx)(tx).Fail(err)
+			return dst, err
+		}
+		if want {
+			all = append(all, h)
+		}
+	}
+	return all, nil
 }
 
 // CreateRows makes n entities where CreateN would, and calls init with each run of their rows, to
@@ -120,7 +151,12 @@ func (b *Bundle[T]) CreateRows(by Actor, n int, init func(rows Chunk)) error {
 // It returns ErrMissing, and stores nothing, if the entity is known to lack one of them;
 // ErrStale if it is known not to be alive; ErrFull if the request was not accepted.
 func (b *Bundle[T]) Set(by Actor, h handle.Handle, v T) error {
-	x, p, l, err := b.core.Assign(selfOf(by), h)
+	self := selfOf(by)
+	if t, to := b.core.In(self); t != nil {
+		*mem.As[T](to) = v
+		return b.core.SetIn(t, h)
+	}
+	x, p, l, err := b.core.Assign(self, h)
 	if err != nil {
 		return err
 	}
@@ -142,13 +178,17 @@ type change[T any] struct {
 	remove store.Set
 }
 
-// Add gives an entity all of the bundle's components, and takes away those of remove that it has,
-// in one move. An entity that has some of the bundle's components already gets the values; a
-// component that is both in the bundle and in remove is kept. It acts at once or by request, and
+// Add gives an entity all of the bundle's components, and takes away the components of remove that
+// it has, in one move. An entity that has some of the bundle's components already gets the values;
+// a component that is both in the bundle and in remove is kept. It acts at once or by request, and
 // returns errors, as Component.Add does.
 func (b *Bundle[T]) Add(by Actor, h handle.Handle, v T, remove ...ComponentSet) error {
 	self := selfOf(by)
 	gone := b.core.SetOf(self, remove)
+	if t, to := b.core.In(self); t != nil {
+		*mem.As[T](to) = v
+		return b.core.AddIn(t, h, &gone)
+	}
 	x, p, l, err := b.core.Add(self, h)
 	switch {
 	case err != nil:
@@ -193,5 +233,7 @@ func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
 }
 
 // Reserve makes room for n more entities, spread evenly over the shards, so that creating them
-// allocates nothing. A small number is not spread: there is room for all of them in each shard.
+// allocates nothing. A small number is not spread: there is room for all of them in each shard. The
+// world must be idle. It returns ErrIndexes or ErrChunks if there is no room for so many; the
+// shards before the full one then keep theirs.
 func (b *Bundle[T]) Reserve(w *World, n int) error { return b.core.Reserve((*engine.World)(w), n) }

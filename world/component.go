@@ -130,6 +130,25 @@ func (c *Component[T]) Write(self *EntityContext) *T {
 	return (*T)(c.core.AtWrite((*engine.EntityContext)(self)))
 }
 
+// Get returns a copy of an entity's component within a transaction, as the transaction has left it.
+// It returns false if the entity is not alive, or lacks the component. An entity that is marked can
+// be read.
+func (c *Component[T]) Get(tx *Tx, h handle.Handle) (T, bool) {
+	if p := c.core.Get((*engine.Tx)(tx), h); p != nil {
+		return *(*T)(p), true
+	}
+	return *new(T), false
+}
+
+// Edit returns an entity's component for a transaction to write, or nil if the entity is not alive,
+// is marked, or lacks the component. It points to a copy, made by CloneBy or by assignment, that
+// takes the component's place when the transaction has returned without an error. So if the value
+// has a map, slice or pointer, replace that rather than write through it, or give the component a
+// CloneBy. Asked again, Edit returns the same pointer.
+func (c *Component[T]) Edit(tx *Tx, h handle.Handle) *T {
+	return (*T)(c.core.Edit((*engine.Tx)(tx), h))
+}
+
 // CloneBy says how a value of the component is copied out of the world, for frames, Ask and
 // DescribeEntity: it is for a type in which a plain copy would share something with the world. f
 // sets *to, which may hold an old value, to a copy of *from. The copy must share nothing with *from
@@ -156,6 +175,7 @@ func (c *Component[T]) Ask(p *Port, of handle.Handle, answer *Answer[T]) error {
 	}
 	x, err := c.core.Ask((*engine.Port)(p), of, (*engine.Completion)(&answer.Completion))
 	if err == nil {
+		answer.failure = nil
 		answer.value = *new(T) // otherwise a CloneBy might reuse what the sender was given before
 		*mem.As[*Answer[T]](x.To) = answer
 		x.Done()

@@ -55,7 +55,8 @@ func (c *Context) Alive(h handle.Handle) bool { return (*engine.Context)(c).Aliv
 // what they may be given of the slots that they had before is Pending.
 func (c *Context) Status(h handle.Handle) Status { return Status((*engine.Context)(c).Status(h)) }
 
-// Owns reports whether the entity is in the shard the system runs on.
+// Owns reports whether the entity is in the shard the system runs on; for a global system that has
+// all shards, whether it is alive.
 func (c *Context) Owns(h handle.Handle) bool { return (*engine.Context)(c).Owns(h) }
 
 // Locate returns the entity's location, for the accessors' At, or 0 if the entity is not alive.

@@ -21,6 +21,7 @@ type WorldInfo struct {
 	Shards     []shard.Info `json:"shards"`
 }
 
+// describeShard describes a shard of the idle world, with its tables that have rows.
 func describeShard(w *engine.World, s *store.Shard) shard.Info {
 	x := shard.Info{Shard: s.ID(), Entities: s.Alive(), Dying: s.MarkedRows(), Created: s.Created(), Destroyed: s.Destroyed(), Tables: []shard.TableInfo{}}
 	for _, t := range s.Tables() {
@@ -31,6 +32,7 @@ func describeShard(w *engine.World, s *store.Shard) shard.Info {
 	return x
 }
 
+// describeTable describes a table of the idle world.
 func describeTable(w *engine.World, t *store.Table) shard.TableInfo {
 	x := shard.TableInfo{Entities: t.Rows(), Dying: t.Marked(), Components: []string{}, Chunks: []int{}}
 	set := t.Set()
@@ -57,6 +59,7 @@ func (w *World) Describe() WorldInfo {
 	return x
 }
 
+// names returns what things are called, in their order.
 func names(of []extend.Named) []string {
 	all := make([]string, 0, len(of))
 	for _, x := range of {

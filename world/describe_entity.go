@@ -85,9 +85,9 @@ func (e EntityInfo) LogValue() slog.Value {
 	return slog.GroupValue(append(attrs, slog.Attr{Key: "components", Value: slog.GroupValue(components...)})...)
 }
 
-// MarshalJSON writes the entity as an object. Its components are an object by name, in the
-// order in which they were registered, each as encoding/json writes it. A component that
-// encoding/json cannot write becomes a string, formatted by fmt. It implements
+// MarshalJSON writes the entity as an object. Its components are an object by name, in the order in
+// which they were registered, each as encoding/json writes it. A component that encoding/json
+// cannot write becomes a string, formatted by fmt, so there is no error. It implements
 // [json.Marshaler].
 func (e EntityInfo) MarshalJSON() ([]byte, error) {
 	head := struct {

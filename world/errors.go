@@ -48,6 +48,12 @@ var (
 	// ErrVersions is returned by World.Reincarnate when no versions are left for that incarnation:
 	// it would begin above Options.VersionMax.
 	ErrVersions = engine.ErrVersions
+	// ErrTx is returned by the calls of a Tx, and by the transaction, when that has reached one of its
+	// limits, which the error names; see docs/limits.md.
+	ErrTx = engine.ErrTx
+	// ErrNotInTx is returned by a call with a *Tx of an extension that takes no part in transactions.
+	// It has done nothing.
+	ErrNotInTx = engine.ErrNotInTx
 	// ErrFrames is returned when as many frames are held as FramesMax allows, or when one more
 	// would take more memory than FramesBytes.
 	ErrFrames = engine.ErrFrames
@@ -57,7 +63,7 @@ var (
 // that code had written until then stays; the tick or the refresh was completed. A panic that could
 // not be contained is a BrokenError instead.
 type PanicError struct {
-	In    string        // what panicked: "function", "hook", "recorder", "system", "condition of system", "balancer", "function between ticks", "clone function", "place function", "Watchdog.Notify"
+	In    string        // what panicked: "function", "transaction", "hook", "recorder", "system", "condition of system", "balancer", "function between ticks", "clone function", "place function", "Watchdog.Notify"
 	Name  string        // its name; of a clone function the component; of a place function the bundle; of a recorder the method; of what has no name, nothing
 	Shard int           // or AllShards, if it runs once for all of them
 	Tick  uint64        // number of the tick
@@ -74,6 +80,8 @@ func (e *PanicError) Error() string {
 		return fmt.Sprintf("world: function %q panicked on %v, on shard %d, at the end of tick %d: %v", e.Name, e.On, e.Shard, e.Tick, e.Value)
 	case engine.InHook:
 		return fmt.Sprintf("world: hook %q panicked %v, on shard %d, at the end of tick %d: %v", e.Name, e.Event, e.Shard, e.Tick, e.Value)
+	case engine.InTransaction:
+		return fmt.Sprintf("world: transaction %q panicked, at the end of tick %d: %v", e.Name, e.Tick, e.Value)
 	case engine.InRecorder:
 		return fmt.Sprintf("world: the recorder panicked in %s, at the end of tick %d: %v", e.Name, e.Tick, e.Value)
 	case engine.InClone:
@@ -131,6 +139,7 @@ func (e *BrokenError) Unwrap() []error {
 	return []error{ErrBroken}
 }
 
+// init lets package engine make errors of the types that this package has.
 func init() {
 	engine.ShowPanic = func(p *engine.Panic) error {
 		return &PanicError{In: p.In, Name: p.Name, Shard: p.Shard, Tick: p.Tick, On: p.On, Event: Event(p.Event), Value: p.Value, Stack: p.Stack}

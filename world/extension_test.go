@@ -58,6 +58,8 @@ func (p *pact) Spare(d *extend.DyingSet) bool {
 	return some
 }
 
+func (p *pact) Name() string { return "pact" }
+
 func (p *pact) Spread(d *extend.DyingSet, from int) {
 	for n := len(d.All()); from < n; from++ {
 		h := d.All()[from]
@@ -281,7 +283,9 @@ func TestExtensionAllocates(t *testing.T) {
 
 type quietExtension struct{ heard int }
 
-func (q *quietExtension) Begin()                              {}
-func (q *quietExtension) Spare(*extend.DyingSet) bool         { return false }
+func (q *quietExtension) Begin()                      {}
+func (q *quietExtension) Spare(*extend.DyingSet) bool { return false }
+func (q *quietExtension) Name() string                { return "quiet" }
+
 func (q *quietExtension) Spread(d *extend.DyingSet, from int) { q.heard += len(d.All()) - from }
 func (q *quietExtension) Settle()                             {}

@@ -28,8 +28,8 @@ func (v *View) Capture(ctx context.Context) (*Frame, error) {
 	return (*Frame)(x), err
 }
 
-// Now is Capture on the idle world: it returns the world as it is now, including dying entities.
-// It panics within the init of a CreateN or CreateRows.
+// Now is Capture on the idle world: it returns the world as it is now, including dying entities. It
+// returns the errors of Capture. It panics within the init of a CreateN or CreateRows.
 func (v *View) Now() (*Frame, error) {
 	x, err := (*engine.View)(v).Now()
 	return (*Frame)(x), err
@@ -108,10 +108,10 @@ type Diff struct {
 }
 
 // Changed returns the entities that are alive in both frames and have a component in both, with
-// different values, in the order of the later frame. For several components it returns those of
-// each, one after the other. Both views must have the component, otherwise there are none. Values
-// without pointers are compared by their memory, padding included, others by ==. Values that hold
-// pointers and have a CloneBy count as changed if anything in their chunk may have changed.
+// different values, in the order of the later frame. For several components it returns the entities
+// of each, one after the other. Both views must have the component, otherwise there are none.
+// Values without pointers are compared by their memory, padding included, others by ==. Values that
+// hold pointers and have a CloneBy count as changed if anything in their chunk may have changed.
 func (d *Diff) Changed(c ComponentSet) (all []handle.Handle) { return d.of.Changed(c) }
 
 // Viewable is what World.NewView takes: a *Component, a *Bundle, or what another package keeps

@@ -58,7 +58,8 @@ func (f *Func[A]) Call(by Actor, on handle.Handle, arg A) error {
 	return err
 }
 
-// callNow is Call by a *World.
+// callNow is Call by a *World: on this goroutine. It returns ErrStale, or the error of a closed
+// world, without calling the function.
 func (f *Func[A]) callNow(on handle.Handle, arg A) error {
 	var c engine.Call
 	if err := c.Begin(f.w, f.name, on); err != nil {
@@ -77,7 +78,8 @@ func (f *Func[A]) callNow(on handle.Handle, arg A) error {
 // caller applies a request to call at the refresh.
 type caller[A any] struct{ f *Func[A] }
 
-// Apply calls the function on the entity at l.
+// Apply calls the function on the entity at l. The worker of the shard calls it in the step apply.
+// If the function panics, the outcome is Failed, and what it wrote stays.
 func (c caller[A]) Apply(s *store.Shard, h handle.Handle, l slots.Loc, arg mem.Pointer) (o queue.Outcome) {
 	f := c.f
 	self := f.w.BeginCall(s, f.name, h, l)
@@ -133,7 +135,8 @@ func (q *Question[A, R]) Ask(p *Port, of handle.Handle, arg A, answer *Answer[R]
 // replier applies a request to ask at the refresh.
 type replier[A, R any] struct{ q *Question[A, R] }
 
-// Apply calls the function on the entity at l, and stores what it returns in the answer.
+// Apply calls the function on the entity at l, as caller.Apply does, and stores what it returns in
+// the answer, or its failure.
 func (r replier[A, R]) Apply(s *store.Shard, h handle.Handle, l slots.Loc, p mem.Pointer) (o queue.Outcome) {
 	q := r.q
 	self := q.w.BeginCall(s, q.name, h, l)
@@ -150,13 +153,15 @@ func (c caller[A]) Describe() store.Description { return engine.Describe("call o
 // Describe implements store.Handler.
 func (r replier[A, R]) Describe() store.Description { return engine.Describe("question", r.q.name) }
 
-// PartType is the type of the argument. The rest of the payload says where the answer goes.
+// PartType returns the type of the argument, which logs have. The rest of the payload says where
+// the answer goes.
 func (r replier[A, R]) PartType() reflect.Type { return reflect.TypeFor[A]() }
 
-// Part returns the argument in a payload.
+// Part returns the argument in a payload, for logs.
 func (r replier[A, R]) Part(p mem.Pointer) mem.Cells {
 	return mem.CellOf(&mem.As[asked[A, R]](p).arg)
 }
 
-// Complete gives the payload of a request that is sent again an answer, which nobody reads.
+// Complete gives the payload of a request that a replay or a load sends again an answer, which
+// nobody reads.
 func (r replier[A, R]) Complete(p mem.Pointer) { mem.As[asked[A, R]](p).to = new(Answer[R]) }

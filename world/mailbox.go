@@ -33,7 +33,8 @@ type leavingMessage[M any] struct {
 	Envelope[M]
 }
 
-// box returns a shard's box, to put a message in.
+// box returns a shard's box, to put a message in, for the goroutine that has the shard. The next
+// refreshes look at it.
 func (m *Message[M]) box(shard int) *messageBox[M] {
 	box := &m.boxes[shard]
 	if !box.listed {
@@ -61,7 +62,8 @@ func (b *messageBox[M]) Swap(s *store.Shard) bool {
 	return b.listed
 }
 
-// CollectOutgoing takes the messages of entities that migrate out of next.
+// CollectOutgoing takes the messages of entities that migrate out of next. The worker of shard s,
+// whose box this is, calls it in the step collect outgoing.
 func (b *messageBox[M]) CollectOutgoing(s *store.Shard) {
 	kept := 0
 	for i, e := range b.next {
@@ -76,14 +78,16 @@ func (b *messageBox[M]) CollectOutgoing(s *store.Shard) {
 	b.next, b.order = b.next[:kept], b.order[:kept]
 }
 
-// CountLeaving counts the messages that leave, by shard.
+// CountLeaving counts the messages that leave, by shard. Coordinator only, between the steps
+// collect outgoing and copy incoming.
 func (b *messageBox[M]) CountLeaving() {
 	for i := range b.leaving {
 		b.of.came.Count(b.leaving[i].to)
 	}
 }
 
-// AddLeaving hands them over to the shards that they go to.
+// AddLeaving hands the messages that leave over to the shards that they go to. Coordinator only,
+// when all are counted.
 func (b *messageBox[M]) AddLeaving() {
 	for i := range b.leaving {
 		b.of.came.Add(b.leaving[i].to, b.leaving[i])
@@ -99,14 +103,14 @@ func (m *messages[M]) Type() reflect.Type { return reflect.TypeFor[M]() }
 // Name returns the name of the messages.
 func (m *messages[M]) Name() string { return m.name }
 
-// Drop forgets all messages.
+// Drop forgets all messages, when the world is closed or broken, or a load is undone.
 func (m *messages[M]) Drop() {
 	for i := range m.boxes {
 		m.boxes[i] = messageBox[M]{of: (*Message[M])(m)}
 	}
 }
 
-// Mail returns the messages of a box that are for the next tick.
+// Mail returns the messages of a box that the next tick receives. The world is idle.
 func (m *messages[M]) Mail(box int) (to []handle.Handle, bodies mem.Cells) {
 	var all []M
 	for _, e := range m.boxes[box].now {
@@ -115,7 +119,7 @@ func (m *messages[M]) Mail(box int) (to []handle.Handle, bodies mem.Cells) {
 	return to, mem.CellsOf(all)
 }
 
-// Load returns where to store messages for a box; put delivers them.
+// Load returns where a load stores messages for a box; put delivers them, and nothing before.
 func (m *messages[M]) Load(box int, to []handle.Handle) (bodies mem.Cells, put func()) {
 	all := make([]M, len(to))
 	return mem.CellsOf(all), func() {
@@ -125,13 +129,14 @@ func (m *messages[M]) Load(box int, to []handle.Handle) (bodies mem.Cells, put f
 	}
 }
 
-// Reset begins to count messages that change boxes.
+// Reset begins to count messages that change boxes. Coordinator only.
 func (m *messages[M]) Reset() { m.came.Reset(len(m.boxes)) }
 
-// Counted ends the counting.
+// Counted ends the counting, before AddLeaving. Coordinator only.
 func (m *messages[M]) Counted() { m.came.Counted() }
 
-// CopyIncoming puts the messages that have come to a shard into its box, in order.
+// CopyIncoming puts the messages that have come to a shard into its box, in order. The worker of
+// the shard calls it in the step copy incoming.
 func (m *messages[M]) CopyIncoming(shard int) {
 	came := m.came.Of(shard)
 	if len(came) == 0 {
@@ -142,7 +147,8 @@ func (m *messages[M]) CopyIncoming(shard int) {
 	clear(came)
 }
 
-// merge puts the messages in came among those of the next tick, in order, beginning with the last.
+// merge puts the messages in came among the messages of the next tick, in order, beginning with the
+// last.
 func (b *messageBox[M]) merge(came []leavingMessage[M]) {
 	i, k := len(b.next), len(came)
 	b.next, b.order = slices.Grow(b.next, k)[:i+k], slices.Grow(b.order, k)[:i+k]
@@ -157,7 +163,8 @@ func (b *messageBox[M]) merge(came []leavingMessage[M]) {
 	}
 }
 
-// Forward puts messages into the boxes of the shards that their entities are in now.
+// Forward puts messages into the boxes of the shards that their entities are in now. The goroutine
+// that begins a tick calls it, before a shard runs.
 func (b *messageBox[M]) Forward(shard int) {
 	kept := b.now[:0]
 	for _, e := range b.now {

@@ -25,6 +25,7 @@ type Message[M any] struct {
 	wakes   engine.Flags                    // flags that a delivered message takes from its receiver
 	boxes   []messageBox[M]                 // by shard
 	came    store.Groups[leavingMessage[M]] // in a refresh: messages of atoms that migrate
+	drafts  []draftMessage[M]               // of the transaction that runs
 }
 
 // Envelope is a delivered message.
@@ -93,6 +94,13 @@ func (m *Message[M]) Send(by Actor, to handle.Handle, body M) error {
 		}
 		return err
 	}
+	if t, ok := self.(*engine.Tx); ok {
+		shard, err := t.Target("Message.Send", to)
+		if err == nil {
+			err = m.draft(t, "Message.Send", shard, to, body)
+		}
+		return err
+	}
 	x, err := engine.Request(self, "Message.Send", &m.sending, to)
 	if err == nil {
 		*mem.As[M](x.To) = body
@@ -112,8 +120,8 @@ func (m *Message[M]) SendShard(by Actor, to int, body M) error {
 	return m.direct(self, call, to, to+1, body)
 }
 
-// Broadcast is SendShard to every shard: all get the message or none. It counts as one request
-// for each shard.
+// Broadcast is SendShard to every shard: all get the message or none. It counts as one request for
+// each shard.
 func (m *Message[M]) Broadcast(by Actor, body M) error {
 	const call = "Message.Broadcast"
 	self := selfOf(by)
@@ -121,7 +129,7 @@ func (m *Message[M]) Broadcast(by Actor, body M) error {
 	return m.direct(self, call, 0, len(m.boxes), body)
 }
 
-// direct sends a message to each of a run of shards; call is the name for panics.
+// direct sends a message to each of a run of shards, to all or none; call is the name for panics.
 func (m *Message[M]) direct(by engine.Self, call string, from, to int, body M) error {
 	if w, ok := by.(*engine.World); ok {
 		if err := w.Changes(call); err != nil {
@@ -129,6 +137,14 @@ func (m *Message[M]) direct(by engine.Self, call string, from, to int, body M) e
 		}
 		for i := from; i < to; i++ {
 			m.put(i, handle.None, body)
+		}
+		return nil
+	}
+	if t, ok := by.(*engine.Tx); ok {
+		for i := from; i < to; i++ {
+			if err := m.draft(t, call, i, handle.None, body); err != nil {
+				return err // the transaction fails
+			}
 		}
 		return nil
 	}
@@ -143,7 +159,8 @@ func (m *Message[M]) direct(by engine.Self, call string, from, to int, body M) e
 	return nil
 }
 
-// put delivers a message for the next tick, on the idle world or after the swap of the boxes.
+// put delivers a message for the next tick, on the idle world or, by the worker of the shard, after
+// the swap of the boxes.
 func (m *Message[M]) put(shard int, to handle.Handle, body M) {
 	m.add(shard, to, body)
 	if s := m.w.Shard(shard); m.wakes != 0 && m.w.Wake(s, to, m.wakes) {
@@ -151,7 +168,8 @@ func (m *Message[M]) put(shard int, to handle.Handle, body M) {
 	}
 }
 
-// add puts a message in a box. It wakes nobody: a load restores flags as they were.
+// add puts a message in a box, as put does, or a load. It wakes nobody: a load restores flags as
+// they were.
 func (m *Message[M]) add(shard int, to handle.Handle, body M) {
 	box := m.box(shard)
 	box.now = append(box.now, Envelope[M]{to, body})
@@ -160,7 +178,7 @@ func (m *Message[M]) add(shard int, to handle.Handle, body M) {
 	}
 }
 
-// deliver is an extend.Deliver.
+// deliver is an extend.Deliver: the worker of the shard calls it in the step deliver.
 func (m *Message[M]) deliver(shard int, to handle.Handle, body mem.Pointer) {
 	m.put(shard, to, *mem.As[M](body))
 }
@@ -168,7 +186,8 @@ func (m *Message[M]) deliver(shard int, to handle.Handle, body mem.Pointer) {
 // deliverer applies a request to send at the refresh.
 type deliverer[M any] struct{ m *Message[M] }
 
-// Apply puts a message in the box of the shard, for the next tick.
+// Apply puts a message in the box of the shard, for the next tick. The worker of the shard calls it
+// in the step apply.
 func (d deliverer[M]) Apply(s *store.Shard, h handle.Handle, _ slots.Loc, body mem.Pointer) queue.Outcome {
 	box := d.m.box(s.ID())
 	box.next = append(box.next, Envelope[M]{h, *mem.As[M](body)})

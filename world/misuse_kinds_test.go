@@ -15,7 +15,7 @@ func TestMisuseNil(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
 	h := f.newUnit(1)
 	health := world.Read[Health](f.World)
-	holder := []string{"by a nil Actor", "pass a *World, *Context, *EntityContext or *Port"}
+	holder := []string{"by a nil Actor", "pass a *World, *Context, *EntityContext, *Tx or *Port"}
 	build := func(use func(b *world.Build)) func() {
 		return func() { use((*world.Build)(engine.Of(f.World).NewBuild(0, "careless"))) }
 	}

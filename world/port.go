@@ -36,7 +36,7 @@ type Port engine.Port
 // Number returns the port's number, by which refreshes order the ports.
 func (p *Port) Number() int { return (*engine.Port)(p).Number() }
 
-// Alive reports whether the entity is alive.
+// Alive reports whether the entity is alive, at once. A dying one is alive until the refresh.
 func (p *Port) Alive(h handle.Handle) bool { return (*engine.Port)(p).Alive(h) }
 
 // Status returns what a handle stands for. It never returns Dying: only the entity's owner
@@ -58,11 +58,12 @@ func (p *Port) Notify(c *Completion) *Port {
 // that is too large for any queue returns ErrTooLarge at once.
 func (p *Port) Within(ctx context.Context) *Port { return (*Port)((*engine.Port)(p).Within(ctx)) }
 
-// Waiting returns how many requests were sent and are not applied yet.
+// Waiting returns how many requests were sent and are not applied yet. Safe from any goroutine.
 func (p *Port) Waiting() int { return (*engine.Port)(p).Waiting() }
 
 // Rejected returns how many requests were not accepted: the queue was full (ErrFull), or ports may
-// not send them now (ErrRefused). Those that come before such a request in its batch count, too.
+// not send them now (ErrRefused). Requests that come before such a request in its batch count, too.
+// Safe from any goroutine.
 func (p *Port) Rejected() uint64 { return (*engine.Port)(p).Rejected() }
 
 // Destroy requests that an entity be destroyed. It returns ErrFull if the request was not

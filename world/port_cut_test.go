@@ -192,6 +192,8 @@ func TestFirstPortInRefresh(t *testing.T) {
 // opener is an extension that opens ports when it settles.
 type opener struct{ p *firstPorts }
 
+func (opener) Name() string { return "opener" }
+
 func (o opener) Begin()                       {}
 func (o opener) Spare(*extend.DyingSet) bool  { return false }
 func (o opener) Spread(*extend.DyingSet, int) {}

@@ -108,6 +108,8 @@ func run(f func()) {
 
 func (c calls) Begin()                      { run(c.begin) }
 func (c calls) Spare(*extend.DyingSet) bool { run(c.spare); return false }
+func (c calls) Name() string                { return "calls" }
+
 func (c calls) Spread(d *extend.DyingSet, _ int) {
 	run(c.spread)
 }

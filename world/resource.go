@@ -24,6 +24,8 @@ type Resource[T any] struct {
 	value T
 	parts []*resourcePart[T] // by shard; nil if it is no accumulator
 	merge func(total, part *T)
+	draft *T   // of the transaction that runs
+	own   bool // it has asked for it
 }
 
 // resourcePart is what one shard has added in this tick.
@@ -65,27 +67,48 @@ func RegisterAccumulator[T any](w *World, name string, merge func(total, part *T
 	return r
 }
 
-// newResource makes a resource known to the world; call is the name for messages.
+// newResource makes a resource known to the idle world; call is the name for messages. If it
+// panics, there is none.
 func newResource[T any](w *World, call, name string) *Resource[T] {
 	r := &Resource[T]{w: (*engine.World)(w), name: name, of: mem.TypeOf[T]()}
 	r.w.AddResource(r.of.Of, call, name, (*resource[T])(r))
 	return r
 }
 
-// Get returns a copy of the value, between ticks.
+// Get returns a copy of the value, between ticks; while a tick runs it panics.
 func (r *Resource[T]) Get() T {
 	r.w.MustIdle("Resource.Get")
 	return r.value
 }
 
-// Set stores a value, between ticks. The next merge of an accumulator replaces it.
+// Set stores a value, between ticks; while a tick runs it panics. The next merge of an accumulator
+// replaces it.
 func (r *Resource[T]) Set(v T) {
 	r.w.MustIdle("Resource.Set")
 	r.w.Touched()
 	r.put(v)
 }
 
-// put stores a value, whose times lose their reading of the monotonic clock.
+// Edit returns the value for a transaction to read and write. It is a copy by assignment, which takes
+// the value's place when the transaction has returned without an error: replace what a map, slice or
+// pointer in it points to, rather than write through it. It panics for a T that must not be moved.
+func (r *Resource[T]) Edit(tx *Tx) *T {
+	t := (*engine.Tx)(tx)
+	r.w.Check(t, "Resource.Edit", "resource", r.name)
+	if r.draft == nil {
+		engine.MustMove(r.of.Of, "Resource.Edit of %q", r.name)
+		r.draft = new(T)
+	}
+	if !r.own {
+		*r.draft = r.value
+		if r.own = t.Write("Resource.Edit", (*draftResource[T])(r)) == nil; r.own {
+			_ = t.Charge(r.of.Size)
+		}
+	}
+	return r.draft
+}
+
+// put stores a value, whose times lose their reading of the monotonic clock. The world is idle.
 func (r *Resource[T]) put(v T) {
 	r.value = v
 	if r.of.HasTimes() {
@@ -131,7 +154,8 @@ func (r *resource[T]) Type() reflect.Type { return r.of.Of }
 // Name returns the name of the resource.
 func (r *resource[T]) Name() string { return r.name }
 
-// Merge makes the value the sum of the parts, which become zero.
+// Merge makes the value the sum of the parts, which become zero, also if merge panics. A worker
+// calls it for the scheduler, when no system uses the resource.
 func (r *resource[T]) Merge() {
 	r.value = *new(T)
 	defer func() { // also if merge panics
@@ -144,17 +168,18 @@ func (r *resource[T]) Merge() {
 	}
 }
 
-// Cells returns the value, and how many parts there are.
+// Cells returns the value in place, and how many parts there are.
 func (r *resource[T]) Cells() (value mem.Cells, parts int) {
 	return r.of.Run(mem.PointerTo(&r.value).Address, 1), len(r.parts)
 }
 
-// PartCells returns the part of a shard.
+// PartCells returns the part of a shard, in place. The world is idle.
 func (r *resource[T]) PartCells(shard int) mem.Cells {
 	return r.of.Run(mem.PointerTo(&r.parts[shard].value).Address, 1)
 }
 
-// Keep returns a function that gives the resource the value and parts that it has now.
+// Keep returns a function that gives the resource the value and parts that it has now, if a load is
+// undone.
 func (r *resource[T]) Keep() (restore func()) {
 	value, parts := r.value, make([]T, len(r.parts))
 	for i, p := range r.parts {
@@ -168,7 +193,7 @@ func (r *resource[T]) Keep() (restore func()) {
 	}
 }
 
-// Load returns where to store the value and the parts; put sets them.
+// Load returns where a load stores the value and the parts; put sets them, and nothing before.
 func (r *resource[T]) Load() (value, parts mem.Cells, put func()) {
 	v, all := make([]T, 1), make([]T, len(r.parts))
 	return mem.CellsOf(v), mem.CellsOf(all), func() {

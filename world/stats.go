@@ -103,6 +103,7 @@ func (w *World) Stats(dst *Stats) {
 	}
 }
 
+// count adds outcomes of requests.
 func (s *Stats) count(b *queue.Outcomes) {
 	s.Applied += b.Count(queue.Applied)
 	s.Gone += b.Count(queue.Gone)
@@ -111,6 +112,7 @@ func (s *Stats) count(b *queue.Outcomes) {
 	s.Failed += b.Count(queue.Failed)
 }
 
+// measure adds the size of a shard, or of the slots of ports.
 func (s *Stats) measure(size store.Size) {
 	s.Tables += size.Tables
 	s.Indexes += size.Taken

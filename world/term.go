@@ -33,12 +33,12 @@ func With[T any](a Binder) Term { return engine.With(a, reflect.TypeFor[T]()) }
 func Without[T any](a Binder) Term { return engine.Without(a, reflect.TypeFor[T]()) }
 
 // Optional makes an accessor usable in the query without a condition: its Slice is nil where a
-// chunk lacks the component.
+// chunk lacks the component. It panics about another term.
 func Optional(accessor Term) Term { return engine.Optional(accessor) }
 
-// AnyOf is the condition that the entity has at least one of the components that
-// the terms, each a *Reader, *Writer or With, name. Their Slice is nil where a
-// chunk lacks them.
+// AnyOf is the condition that the entity has at least one of the components that the terms, each a
+// *Reader, *Writer or With, name. Their Slice is nil where a chunk lacks them. It panics about
+// other terms.
 func AnyOf(terms ...Term) Term { return engine.AnyOf(termsOf(terms)...) }
 
 // WithFlags is the condition that the entity has all of the flags. A query with it skips rows

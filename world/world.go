@@ -72,11 +72,12 @@ func (w *World) Incarnation() uint32 { return (*engine.World)(w).Incarnation() }
 // that was ever used. The world must be idle.
 func (w *World) Reincarnate(n uint32) error { return (*engine.World)(w).Reincarnate(n) }
 
-// Owner returns the shard that holds the entity, and whether the entity is alive.
+// Owner returns the shard that holds the entity, and whether the entity is alive. The world must be
+// idle.
 func (w *World) Owner(h handle.Handle) (shard int, ok bool) { return (*engine.World)(w).Owner(h) }
 
 // Failure returns the panics of the last refresh, joined, or nil if there was none: a *PanicError
-// for each function, by shard, and in each shard in the order of the requests; then one for each
+// for each function and transaction, by shard, and in each shard in the order of the requests; then one for each
 // hook, and one for the recorder of an input log. Each shard keeps the errors of 64 functions
 // divided by the number of shards, but at least one; if there were more, a last error says how
 // many. The world must be idle.
@@ -139,7 +140,7 @@ func (w *World) Status(h handle.Handle) Status { return Status((*engine.World)(w
 // release build does not check that no tick is running.
 func (w *World) Locate(h handle.Handle) shard.Loc { return (*engine.World)(w).Locate(h) }
 
-// Has reports whether the entity is alive and has all of the components.
+// Has reports whether the entity is alive and has all of the components. The world must be idle.
 func (w *World) Has(h handle.Handle, c ComponentSet) bool { return (*engine.World)(w).Has(h, c) }
 
 // Destroy marks the entity: it stays alive until the refresh, which removes it. Destroy reports
@@ -147,7 +148,7 @@ func (w *World) Has(h handle.Handle, c ComponentSet) bool { return (*engine.Worl
 // an entity that was marked before. Destroying within a query loop is allowed.
 func (w *World) Destroy(h handle.Handle) bool { return (*engine.World)(w).Destroy(h) }
 
-// Count returns the number of entities, dying ones included.
+// Count returns the number of entities, dying ones included. The world must be idle.
 func (w *World) Count() int { return (*engine.World)(w).Count() }
 
 // Clear is a Refresh that destroys every entity. It also gives back the memory of their components,
@@ -156,7 +157,8 @@ func (w *World) Count() int { return (*engine.World)(w).Count() }
 // that an extension spares.
 func (w *World) Clear() { (*engine.World)(w).Clear() }
 
-// New makes a world.
+// New makes a world, which is idle. If options exceed a limit, it returns an error that names each
+// of them, and no world.
 func New(o Options) (*World, error) {
 	w, err := engine.New(engine.Options(o))
 	return (*World)(w), err
@@ -174,6 +176,6 @@ func MustNew(o Options) *World {
 // AllShards is the shard number that stands for a global system.
 const AllShards = engine.AllShards
 
-// Refusable is a request that may be refused to ports while a server is late: a *Message, *Func or
-// *Question. See scheduler.Refuse.
+// Refusable is a request that may be refused to ports while a server is late: a *Message, *Func,
+// *Question or *Transaction. See scheduler.Refuse.
 type Refusable interface{ refusable }

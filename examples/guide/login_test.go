@@ -31,72 +31,39 @@ type (
 type lobby struct {
 	w       *world.World
 	s       *scheduler.Scheduler
-	session *world.Component[Session]
-	players *world.Bundle[Player]
 	called  *names.Names[string]
-	enter   *world.Question[bool, bool]
+	login   *world.Transaction[string, handle.Handle]
+	logout  *world.Transaction[handle.Handle, bool]
 }
 
 func newLobby() *lobby {
 	w := world.MustNew(world.Options{VersionsEach: 10_000, TickInterval: time.Millisecond})
 	world.Register[Wallet](w, "wallet")
 	session := world.Register[Session](w, "session")
+	players := world.NewBundle[Player](w)
 	called := names.New[string](w, "players", names.Options{LengthMax: 32})
-	enter := world.RegisterQuestion(w, "enter", func(self *world.EntityContext, on bool) bool {
-		s := session.Write(self)
-		changed := s.On != on
-		s.On = on
-		return changed
+	login := world.RegisterTransaction(w, "login", func(tx *world.Tx, name string) (me handle.Handle, err error) {
+		me, known := called.Read(tx).Lookup(name)
+		if !known {
+			me, err = players.Create(tx, Player{})
+			if err = errors.Join(err, called.Bind(tx, me, name)); err != nil {
+				return handle.None, err
+			}
+		}
+		s := session.Edit(tx, me)
+		if s.On {
+			return handle.None, errPlaying
+		}
+		s.On = true
+		return me, nil
 	})
-	return &lobby{w, scheduler.New(w, scheduler.Options{}), session, world.NewBundle[Player](w), called, enter}
+	logout := world.RegisterTransaction(w, "logout", func(tx *world.Tx, me handle.Handle) (bool, error) {
+		return true, session.Set(tx, me, Session{})
+	})
+	return &lobby{w, scheduler.New(w, scheduler.Options{}), called, login, logout}
 }
 
 var errPlaying = errors.New("somebody plays under this name")
-
-// login finds the player with a name, or makes one, and enters. It must not be given up halfway, so
-// its waits end with the world.
-func (x *lobby) login(port *world.Port, name string) (handle.Handle, error) {
-	ctx := context.Background()
-	for {
-		me, known := x.called.Lookup(name)
-		if !known {
-			var named world.Completion
-			if err := port.Within(ctx).Batch(func() error {
-				me, _ = x.players.Create(port, Player{})
-				return x.called.Bind(port.Notify(&named), me, name)
-			}); err != nil {
-				return handle.None, err
-			}
-			if outcome, err := named.Wait(ctx); outcome == world.Refused {
-				_ = port.Within(ctx).Destroy(me)
-				continue // another client was first, and Lookup finds its player
-			} else if outcome != world.Applied {
-				return handle.None, errors.Join(err, fmt.Errorf("no name: %v", outcome))
-			}
-		}
-		var entered world.Answer[bool]
-		if err := x.enter.Ask(port.Within(ctx), me, true, &entered); err != nil {
-			return handle.None, err
-		}
-		switch changed, err := entered.Get(ctx); {
-		case errors.Is(err, world.ErrStale):
-			continue // the player died meanwhile
-		case err != nil:
-			return handle.None, err
-		case !changed:
-			return handle.None, errPlaying
-		}
-		return me, nil
-	}
-}
-
-// logout ends what login has begun. When it has returned, the next login succeeds.
-func (x *lobby) logout(port *world.Port, me handle.Handle) {
-	var left world.Answer[bool]
-	if err := x.enter.Ask(port.Within(context.Background()), me, false, &left); err == nil {
-		_, _ = left.Get(context.Background())
-	}
-}
 
 // nobody is the Options.Upgrade of a lobby: at each start but the first, no client is there yet.
 func (x *lobby) nobody(w *world.World) error {
@@ -127,7 +94,7 @@ func Example_login() {
 			clients.Go(func() {
 				port, _ := x.w.OpenPort()
 				defer port.Close()
-				if me, err := x.login(port, "ada"); err == nil {
+				if me, err := x.login.Ask(context.Background(), port, "ada"); err == nil {
 					fmt.Println("in, as before:", me == ada)
 					ada = me
 				}
@@ -148,8 +115,8 @@ func Example_login() {
 	// players: 1 1 <nil>
 }
 
-// Two clients ask for one name in the same tick: one gets in, the other's player goes, and it is
-// refused until the first has left.
+// Two clients ask for one name in the same tick: one gets in, the other is refused until the first has
+// left.
 func TestLoginTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newLobby()
@@ -160,7 +127,7 @@ func TestLoginTwice(t *testing.T) {
 		var clients sync.WaitGroup
 		for i := range ports {
 			ports[i], _ = x.w.OpenPort()
-			clients.Go(func() { hs[i], errs[i] = x.login(ports[i], "ada") })
+			clients.Go(func() { hs[i], errs[i] = x.login.Ask(t.Context(), ports[i], "ada") })
 		}
 		step := func(count int) {
 			t.Helper()
@@ -169,16 +136,14 @@ func TestLoginTwice(t *testing.T) {
 				t.Fatalf("%v, and %d players", err, x.w.Count())
 			}
 		}
-		step(2) // both were made, and one has the name
-		step(1) // it has entered; the other player is destroyed
-		step(1)
+		step(1) // one is in, and has made the player
 		clients.Wait()
 		if hs[0] == handle.None || errs[0] != nil || errs[1] != errPlaying {
 			t.Fatal(hs, errs)
 		}
 		clients.Go(func() {
-			x.logout(ports[0], hs[0])
-			hs[1], errs[1] = x.login(ports[1], "ada")
+			_, _ = x.logout.Ask(t.Context(), ports[0], hs[0])
+			hs[1], errs[1] = x.login.Ask(t.Context(), ports[1], "ada")
 		})
 		step(1)
 		step(1)
@@ -186,9 +151,11 @@ func TestLoginTwice(t *testing.T) {
 		if hs[1] != hs[0] || errs[1] != nil {
 			t.Error(hs, errs)
 		}
-		if _, err := x.login(ports[0], strings.Repeat("a", 33)); !errors.Is(err, names.ErrLength) {
-			t.Error(err)
-		}
+		clients.Go(func() { _, errs[0] = x.login.Ask(t.Context(), ports[0], strings.Repeat("a", 33)) })
 		step(1) // nothing was made
+		clients.Wait()
+		if !errors.Is(errs[0], names.ErrLength) {
+			t.Error(errs[0])
+		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/ext/near"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/scheduler"
@@ -15,32 +16,13 @@ import (
 type (
 	Purse    struct{ Gold, Crates int }
 	Merchant struct{ Purse }
-
-	Exchange = world.Question[Purse, bool]
+	Deal     struct {
+		Buyer, Seller handle.Handle
+		Crates, Gold  int
+	}
 )
 
-// buy buys crates for gold.
-func buy(port *world.Port, exchange *Exchange, buyer, seller handle.Handle, crates, gold int) (bool, error) {
-	if paid, err := ask(port, exchange, buyer, Purse{Gold: -gold}); !paid {
-		return false, err // nothing has happened
-	}
-	sold, err := ask(port, exchange, seller, Purse{Gold: gold, Crates: -crates})
-	due := Purse{Gold: gold} // back
-	if sold {
-		due = Purse{Crates: crates}
-	}
-	_, lost := ask(port, exchange, buyer, due)
-	return sold, errors.Join(err, lost)
-}
-
-func ask(port *world.Port, exchange *Exchange, of handle.Handle, by Purse) (bool, error) {
-	ctx := context.Background() // one that ends would leave open what has happened
-	var done world.Answer[bool]
-	if err := exchange.Ask(port.Within(ctx), of, by, &done); err != nil {
-		return false, err
-	}
-	return done.Get(ctx)
-}
+var errNoDeal = errors.New("they have less than that")
 
 func Example_together() {
 	w := world.MustNew(world.Options{TickInterval: time.Millisecond})
@@ -50,30 +32,98 @@ func Example_together() {
 	bob, _ := merchants.Create(w, Merchant{Purse{Crates: 5}})
 	s := scheduler.New(w, scheduler.Options{})
 
-	exchange := world.RegisterQuestion(w, "exchange", func(self *world.EntityContext, by Purse) bool {
-		p := purse.Write(self)
-		if p == nil || p.Gold+by.Gold < 0 || p.Crates+by.Crates < 0 {
-			return false
+	trade := world.RegisterTransaction(w, "trade", func(tx *world.Tx, d Deal) (left Purse, err error) {
+		buyer, seller := purse.Edit(tx, d.Buyer), purse.Edit(tx, d.Seller)
+		if buyer == nil || seller == nil {
+			return left, world.ErrStale
 		}
-		p.Gold += by.Gold
-		p.Crates += by.Crates
-		return true
+		buyer.Gold, seller.Gold = buyer.Gold-d.Gold, seller.Gold+d.Gold
+		seller.Crates, buyer.Crates = seller.Crates-d.Crates, buyer.Crates+d.Crates
+		if buyer.Gold < 0 || seller.Crates < 0 {
+			return left, errNoDeal // and nothing has happened
+		}
+		return *buyer, nil
 	})
 
+	ctx := context.Background()
 	go func() {
 		defer s.Stop()
 		port, _ := w.OpenPort()
 		defer port.Close()
-		fmt.Println(buy(port, exchange, ann, bob, 3, 30))
-		fmt.Println(buy(port, exchange, ann, bob, 3, 30)) // bob has two left
+		fmt.Println(trade.Ask(ctx, port, Deal{ann, bob, 3, 30}))
+		fmt.Println(trade.Ask(ctx, port, Deal{ann, bob, 3, 30})) // bob has two left
 	}()
-	_ = s.Run(context.Background())
+	_ = s.Run(ctx)
 	of := world.Read[Purse](w)
 	fmt.Println(*of.Get(ann), *of.Get(bob))
 	// Output:
-	// true <nil>
-	// false <nil>
+	// {70 3} <nil>
+	// {0 0} they have less than that
 	// {70 3} {30 2}
+}
+
+type (
+	// Stock is how much of something there is in one place.
+	Stock struct{ Iron, Coal, Swords int }
+	Store struct{ Stock }
+	// Order is who asks for how much.
+	Order struct {
+		Member handle.Handle
+		N      int
+	}
+)
+
+var errNotYours = errors.New("only a member may")
+
+func Example_guild() {
+	w := world.MustNew(world.Options{})
+	stock := world.Register[Stock](w, "stock")
+	stores := world.NewBundle[Store](w)
+	guilds := hierarchy.New(w, "guilds", hierarchy.Options{})
+	guild, _ := stores.Create(w, Store{Stock{Iron: 10}})
+	ada, _ := stores.Create(w, Store{Stock{Coal: 3}})
+	eve, _ := stores.Create(w, Store{})
+	_ = guilds.AddChild(w, guild, ada)
+
+	withdraw := world.RegisterTransaction(w, "withdraw", func(tx *world.Tx, o Order) (left int, err error) {
+		member := stock.Edit(tx, o.Member)
+		bank := stock.Edit(tx, guilds.Read(tx).Parent(o.Member))
+		switch {
+		case member == nil || bank == nil:
+			return 0, errNotYours
+		case o.N < 0 || bank.Iron < o.N:
+			return 0, errNoDeal
+		}
+		bank.Iron, member.Iron = bank.Iron-o.N, member.Iron+o.N
+		return bank.Iron, nil
+	})
+	craft := world.RegisterTransaction(w, "craft", func(tx *world.Tx, who handle.Handle) (Stock, error) {
+		if _, err := withdraw.Run(tx, Order{who, 4}); err != nil { // a part of this one
+			return Stock{}, err
+		}
+		s := stock.Edit(tx, who)
+		s.Iron, s.Coal, s.Swords = s.Iron-4, s.Coal-2, s.Swords+1
+		if s.Coal < 0 {
+			return Stock{}, errNoDeal // and the iron is in the bank again
+		}
+		return *s, nil
+	})
+
+	port, _ := w.OpenPort()
+	var first, second, third world.Answer[Stock]
+	_ = craft.Send(port, ada, &first)
+	_ = craft.Send(port, ada, &second)
+	_ = craft.Send(port, eve, &third)
+	w.Refresh()
+	for _, answer := range []*world.Answer[Stock]{&first, &second, &third} {
+		fmt.Println(answer.Get(context.Background()))
+	}
+	fmt.Println(*world.Read[Stock](w).Get(guild))
+	// Output:
+	// {0 1 1} <nil>
+	// {0 0 0} they have less than that
+	// {0 0 0} only a member may
+	// {6 0 0}
 }
 
 type (

@@ -21,12 +21,11 @@ import (
 //
 // Ownership: as for the Wheel.
 type home[A, R any] struct {
-	wheel.Wheel
-	args  wheel.Bodies[A]
-	fresh []wheel.ID // asked since the last refresh
-	dead  []wheel.ID // those of fresh whose entity is dead: scratch
-	tasks []*task    // by index: what the Pool has of the asks
-	ended []*task    // of asks that have ended in this refresh
+	wheel.Of[A]            // with the args
+	fresh       []wheel.ID // asked since the last refresh
+	dead        []wheel.ID // those of fresh whose entity is dead: scratch
+	tasks       []*task    // by index: what the Pool has of the asks
+	ended       []*task    // of asks that have ended in this refresh
 
 	came    []result[R] // in this refresh
 	results []result[R] // to be delivered, by owner
@@ -50,7 +49,7 @@ type answer[R any] struct {
 
 // end forgets an ask that is not in the wheel any more.
 func (h *home[A, R]) end(index int) {
-	*h.args.At(index) = *new(A)
+	*h.Body(index) = *new(A)
 	if index < len(h.tasks) && h.tasks[index] != nil {
 		h.ended = append(h.ended, h.tasks[index])
 		h.tasks[index] = nil
@@ -172,71 +171,44 @@ func (a adapter[A, R]) Measure(add func(extend.Measured)) {
 	add(extend.Measured{Name: "atoll_async_pending", Help: "Asks of work outside that have no result yet.", Of: a.name, Value: float64(a.Len())})
 }
 
-// coded shows the state of a Call.
+// coded shows the state of a Call: all asks that are under way, and what decides the next IDs.
 type coded[A, R any] struct {
-	*Call[A, R]
-	form form.Form // of the arguments
+	wheel.Saved[A]
+	call *Call[A, R]
 }
 
 // Coded returns what shows the state, with the arguments by codecs.
 func (a adapter[A, R]) Coded(codecs *form.Codecs, toRead bool) (any, error) {
 	form, err := codecs.Form(reflect.TypeFor[A](), toRead)
-	return coded[A, R]{a.Call, form}, err
-}
-
-// SavedOptions describes the limits, and the arguments, which must be the same.
-func (c coded[A, R]) SavedOptions() (all, same string) {
-	same = "asks with " + c.form.Shape()
-	return fmt.Sprintf("%s, Pending %d, Ticks %d", same, c.options.Pending, c.options.Ticks), same
-}
-
-// AppendState appends all asks that are under way, and what decides the next IDs.
-func (c coded[A, R]) AppendState(dst []byte) []byte {
-	dst = extend.AppendNumber(dst, len(c.homes))
-	for i := range c.homes {
-		h := &c.homes[i]
-		dst = h.AppendState(dst, func(dst []byte, index int) []byte {
-			return c.form.Append(dst, mem.CellOf(h.args.At(index)))
-		})
-	}
-	return dst
-}
-
-// AppendSaved appends the state for LoadSaved, after the shape of the arguments.
-func (c coded[A, R]) AppendSaved(dst []byte) []byte {
-	return c.AppendState(extend.AppendText(dst, c.form.Shape()))
+	return coded[A, R]{wheel.Saved[A]{
+		Package: "async", Extension: a.name, What: "asks with", Bodies: "arguments", Form: form,
+		Limits: fmt.Sprintf("Pending %d, Ticks %d", a.options.Pending, a.options.Ticks), Homes: len(a.homes), Tick: a.w.Tick,
+		Of: func(home int) *wheel.Of[A] { return &a.homes[home].Of },
+	}, a.Call}, err
 }
 
 // LoadSaved gives a new world's Call what AppendSaved wrote. The world must have no Pool, which
 // would not know of it.
 func (c coded[A, R]) LoadSaved(src []byte) error {
-	if c.pool != nil && !c.pool.isClosed() {
-		return fmt.Errorf("async: %q has a Pool already; close the Pool, and attach one after the load", c.name)
+	if pool := c.call.pool; pool != nil && !pool.isClosed() {
+		return fmt.Errorf("async: %q has a Pool already; close the Pool, and attach one after the load", c.call.name)
 	}
-	x := extend.Cursor{Rest: src}
-	if shape := x.Text(); x.Err == nil && shape != c.form.Shape() {
-		return fmt.Errorf("async: the arguments of %q were saved as %s, and are %s now; keep their type as it was", c.name, shape, c.form.Shape())
+	if err := c.Saved.LoadSaved(src); err != nil {
+		return err
 	}
-	if homes := x.Int(); x.Err == nil && homes != len(c.homes) {
-		return fmt.Errorf("async: %q has %d wheels, and was saved with %d (%w)", c.name, len(c.homes), homes, extend.ErrImage)
-	}
-	for i := range c.homes {
-		h := &c.homes[i]
-		err := h.Load(&x, c.w.Tick(), func(src []byte, index int) ([]byte, error) {
-			return c.form.Read(src, mem.CellOf(h.args.At(index)))
-		})
-		if err != nil {
-			return fmt.Errorf("async: %q, wheel %d: %w", c.name, i, err)
-		}
+	repeats := false
+	for i := range c.call.homes {
+		h := &c.call.homes[i]
 		h.fresh = h.fresh[:0]
 		h.Each(i, func(index int, id wheel.ID) {
-			if h.At(index).Armed() == c.w.Tick() { // asked by the idle world
+			if h.At(index).Armed() == c.call.w.Tick() { // asked by the idle world
 				h.fresh = append(h.fresh, id)
 			}
-			if h.At(index).Period != 0 {
-				x.Err = fmt.Errorf("async: %q, wheel %d: an ask is there that repeats (%w)", c.name, i, extend.ErrImage)
-			}
+			repeats = repeats || h.At(index).Period != 0
 		})
 	}
-	return x.End()
+	if repeats {
+		return fmt.Errorf("async: %q: an ask is there that repeats (%w)", c.call.name, extend.ErrImage)
+	}
+	return nil
 }

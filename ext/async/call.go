@@ -144,16 +144,10 @@ func New[A, R any](w *world.World, name string, m *world.Message[Result[R]], run
 		}
 	}
 	for i := range c.homes {
-		c.homes[i].Wheel, c.homes[i].args = wheel.New(), wheel.NewBodies[A]()
+		c.homes[i].Of = wheel.New[A]()
 	}
 	c.deliver = d.Delivers(m)
-	space := d.Space()
-	c.owner = func(h handle.Handle) int32 {
-		if l := space.Locate(h); l != 0 {
-			return int32(space.Owner(l))
-		}
-		return wheel.Gone
-	}
+	c.owner = wheel.Owner(d.Space())
 	c.answers = engine.NewDirect(d, name, c.answer)
 	if n, most := c.answers.Bytes(), w.Options().QueueBytes; n > uint64(most) {
 		panic(fmt.Sprintf("async: a result of %q takes %d bytes, and no port sends more than world.Options.QueueBytes = %d; raise that, or return a pointer", name, n, most))
@@ -195,7 +189,7 @@ func (c *Call[A, R]) Go(by world.Actor, to handle.Handle, args A) (ID, error) {
 	}
 	now := c.w.Tick()
 	index, id := h.Add(at, to, now+uint64(c.options.Ticks), now, 0)
-	own := h.args.At(index)
+	own := h.Body(index)
 	if *own = args; c.of.HasTimes() {
 		c.of.DropClocks(mem.PointerTo(own).Address, 1)
 	}
@@ -215,7 +209,7 @@ func (c *Call[A, R]) push(h *home[A, R], id wheel.ID, lost bool) {
 		j = new(job[A, R])
 	}
 	index := id.Index()
-	*j = job[A, R]{task: task{id: id, job: j}, call: c, args: *h.args.At(index), lost: lost}
+	*j = job[A, R]{task: task{id: id, job: j}, call: c, args: *h.Body(index), lost: lost}
 	for index >= len(h.tasks) {
 		h.tasks = append(h.tasks, nil)
 	}

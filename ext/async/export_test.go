@@ -27,4 +27,4 @@ func (p *Pool) Waits() (n int) {
 func (c *Call[A, R]) Repeat(id ID) { c.homes[id.Home()].At(wheel.ID(id).Index()).Period = 1 }
 
 // Args returns what is kept as the arguments of an ask.
-func (c *Call[A, R]) Args(id ID) A { return *c.homes[id.Home()].args.At(wheel.ID(id).Index()) }
+func (c *Call[A, R]) Args(id ID) A { return *c.homes[id.Home()].Body(wheel.ID(id).Index()) }

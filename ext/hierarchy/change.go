@@ -163,11 +163,13 @@ type change struct {
 	to    handle.Handle // the parent, the sibling or the partner
 	from  handle.Handle // the parent that the entity must have
 	place int32
-	op    op
 	gap   Gap // what becomes of the place that the entity leaves
+	op    op
 }
 
-// op says what a change does.
+// op says what a change does. Logs of inputs have these numbers, and so have snapshots of requests
+// under way. Who gives an op another number also moves a field of change: then what was written
+// before is refused and not taken for other changes.
 type op uint8
 
 const (

@@ -1,11 +1,13 @@
 package hierarchy
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/world"
 )
 
 // Verify checks a tree's invariants.
@@ -223,3 +225,21 @@ func (t *tree) do(h handle.Handle, c change) error { return t.named(t.change(h, 
 // Read returns the tree's own reader. Reading closes gaps that were put off, so it
 // counts as using the tree.
 func (t *tree) Read() *Reader { return &Reader{tree: t} }
+
+// Written describes what logs and snapshots have of a request: the fields, and the numbers of the
+// ops by their names.
+func Written() (fields, ops []string) {
+	t := reflect.TypeFor[change]()
+	for i := range t.NumField() {
+		fields = append(fields, t.Field(i).Name)
+	}
+	for o := range opAdopt {
+		ops = append(ops, o.String())
+	}
+	return fields, ops
+}
+
+// Forge sends a request as a forged log may have it.
+func (r *Relation) Forge(by world.Actor, child, parent handle.Handle, number uint8) error {
+	return r.requests.Send(by, child, change{op: op(number), to: parent})
+}

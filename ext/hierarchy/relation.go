@@ -81,6 +81,8 @@ type Relation struct {
 	dying     []handle.Handle   // parents that die by this relation
 	bequests  []bequest         // children to be given to a grandparent
 	comparing bool              // the idle world is in a Sort
+	undo      undo              // of the transaction under way
+	inTx      Reader            // of transactions
 	sorting   [][]handle.Handle // scratch of Sort: of global systems, then by shard
 }
 
@@ -131,6 +133,8 @@ func New(w *world.World, name string, o Options) *Relation {
 		w: w, engine: d, name: name, options: o, tree: newTree(o.Memory), sorting: make([][]handle.Handle, 1+w.Shards()),
 	}
 	r.idle = Reader{tree: r.tree, relation: r, conflicts: &r.conflicts}
+	r.undo.r = r
+	r.inTx = Reader{tree: r.tree, relation: r, conflicts: &r.conflicts}
 	r.requests = engine.NewRequests(d, name, r.apply)
 	r.part = d.Extend(adapter{r})
 	return r
@@ -143,10 +147,14 @@ func (r *Relation) Name() string { return r.name }
 func (r *Relation) Options() Options { return r.options }
 
 // Read returns a Reader: given a Build, for the system and shard
-// that it is built for; given a World, for use between ticks; given a Frame, of the relation as it
+// that it is built for; given a World, for use between ticks; given a Tx, as the transaction leaves the
+// relation; given a Frame, of the relation as it
 // was then. Systems may read any entity, whatever its shard, because no relation
 // changes while they run. It panics if the frame's view does not have the relation.
 func (r *Relation) Read(a world.Binder) *Reader {
+	if r.engine.BindsTx(a, "Relation.Read") != nil {
+		return &r.inTx
+	}
 	of, idle, c := r.engine.Binds(a, r.part, "Relation.Read")
 	if !of {
 		panic(fmt.Sprintf("hierarchy: relation %q belongs to another world than the reader; use that world's own", r.name))

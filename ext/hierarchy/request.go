@@ -43,7 +43,11 @@ func (r *Relation) AddChildAt(by world.Actor, parent, child handle.Handle, place
 // Other actors send a request for each child: all are sent or, with an error, none. The refresh then
 // applies or refuses each on its own. A Completion of Port.Notify gets the outcome of the first.
 func (r *Relation) AddChildren(by world.Actor, parent handle.Handle, children ...handle.Handle) error {
-	w, ok := r.requests.Check(by).(*engine.World)
+	self := r.requests.Check(by)
+	if t, ok := self.(*engine.Tx); ok {
+		return r.addAll(t, parent, children)
+	}
+	w, ok := self.(*engine.World)
 	if !ok {
 		return r.requests.SendN(by, children, change{op: opAddChild, to: parent})
 	}
@@ -133,6 +137,8 @@ func (r *Relation) Sort(by world.Actor, parent handle.Handle, compare func(a, b 
 		r.engine.Touched()
 		defer func() { r.comparing = outer }()
 		return r.tree.Sort(parent, compare)
+	case *engine.Tx:
+		return r.sortIn(by, parent, compare)
 	case *engine.Context:
 		buffer := &r.sorting[by.Shard()+1] // global systems use the first
 		sorted := (*buffer)[:0]
@@ -185,9 +191,13 @@ func (r *Relation) mayAtOnce(by world.Actor) bool {
 	return ok && w == r.w && r.engine.Idle() && !r.comparing
 }
 
-// do makes a change: at once with an idle world, otherwise by a request.
+// do makes a change: at once with an idle world or a transaction, otherwise by a request.
 func (r *Relation) do(by engine.Actor, h handle.Handle, c change) error {
-	w, ok := r.requests.Check(by).(*engine.World)
+	self := r.requests.Check(by)
+	if t, ok := self.(*engine.Tx); ok {
+		return r.doIn(t, h, &c)
+	}
+	w, ok := self.(*engine.World)
 	if !ok {
 		return r.requests.Send(by, h, c)
 	}
@@ -224,6 +234,9 @@ func (r *Relation) alive(h handle.Handle) bool {
 // apply applies a request at the refresh. Its entity is alive and not dying.
 func (r *Relation) apply(h handle.Handle, c *change) engine.Outcome {
 	r.forget()
+	if c.op >= opAdopt { // in a forged log: an op that nobody sends
+		return engine.Refused
+	}
 	if c.to != handle.None && r.engine.Space().LocateStaged(c.to) == 0 { // one that dies with this refresh is still found
 		return engine.Gone
 	}

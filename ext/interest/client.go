@@ -129,21 +129,19 @@ func (c *Client) Close() { c.closed.Store(true) }
 // acknowledged count as lost, and their news is sent again. Call Ack for each packet that the
 // client acknowledges, the earliest first. It does nothing for other numbers, and if
 // ClientOptions.Unacked is 0.
-func (c *Client) Ack(number uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.mu.unacked.resolve(number, true)
-	c.called.Store(true)
-}
+func (c *Client) Ack(number uint64) { c.resolve(number, true) }
 
 // Lost says that a packet, and earlier ones that were not acknowledged, count as lost: their news
 // is sent again. If they arrive later after all, no harm is done. If all packets under way are
 // lost, a client waits forever without it: call it with the number of the last packet when there is
 // no Ack for some time.
-func (c *Client) Lost(number uint64) {
+func (c *Client) Lost(number uint64) { c.resolve(number, false) }
+
+// resolve notes that a packet was received or lost.
+func (c *Client) resolve(number uint64, acked bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.mu.unacked.resolve(number, false)
+	c.mu.unacked.resolve(number, acked)
 	c.called.Store(true)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/near"
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/nearby"
@@ -73,7 +74,7 @@ type Clients struct {
 	use     int // how many of the workers the Update has
 	next    atomic.Int64
 	group   sync.WaitGroup
-	failure atomic.Pointer[failure]
+	failure atomic.Pointer[aside.Error]
 
 	tick    uint64 // of the last frame
 	frame   *world.Frame
@@ -127,7 +128,7 @@ func New(w *world.World, x *near.Index, o Options, columns ...Column) *Clients {
 func (c *Clients) Open(o ClientOptions) *Client {
 	o.check("Clients.Open")
 	x := &Client{user: o.User, options: o}
-	x.mu.unacked.init(o.Unacked)
+	x.mu.unacked.most = o.Unacked
 	if o.Write != nil {
 		x.writer = newWriter(x, o.Write)
 	}
@@ -351,7 +352,7 @@ func (c *Clients) parallel() {
 	c.workers[0].work()
 	c.group.Wait()
 	if f := c.failure.Load(); f != nil {
-		panic(f)
+		panic(fmt.Errorf("interest: %w; some clients have got no packet\n\n%s", f, f.Stack))
 	}
 }
 

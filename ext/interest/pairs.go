@@ -1,6 +1,10 @@
 package interest
 
-import "github.com/atoll-sim/atoll/handle"
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+)
 
 // pair is an entity that is seen in a client, or was. Its place is the client's slot.
 type pair struct {
@@ -59,10 +63,10 @@ func (p *pairs) trim() {
 
 // unacked are the packets of which neither Ack nor Lost was called yet.
 type unacked struct {
-	most        int
-	ring        []sent // has room for one more, unless it is full
-	first, n    int
-	firstNumber uint64
+	most   int
+	sent   []*sent // the oldest first
+	first  uint64  // the number of the oldest
+	spares []*sent // memory for others
 }
 
 // sent is what a packet contained.
@@ -78,54 +82,44 @@ type sentRow struct {
 	told        bool
 }
 
-func (u *unacked) at(i int) *sent { return &u.ring[(u.first+i)%len(u.ring)] }
-
-// init makes room for the first of so many packets.
-func (u *unacked) init(most int) { u.most, u.ring = most, make([]sent, min(1, most)) }
-
-func (u *unacked) full() bool { return u.most > 0 && u.n == u.most }
+func (u *unacked) full() bool { return u.most > 0 && len(u.sent) == u.most }
 
 // spare returns where to note what the next packet contains.
 func (u *unacked) spare() *sent {
-	x := u.at(u.n)
+	if len(u.spares) == 0 {
+		u.spares = append(u.spares, new(sent))
+	}
+	x := u.spares[len(u.spares)-1]
 	x.acked, x.lost, x.leaves, x.rows = false, false, x.leaves[:0], x.rows[:0]
 	return x
 }
 
 // add adds the packet that spare was filled for.
 func (u *unacked) add(number uint64) {
-	if u.n == 0 {
-		u.firstNumber = number
+	if len(u.sent) == 0 {
+		u.first = number
 	}
-	if u.n++; u.n == len(u.ring) && u.n < u.most {
-		more := make([]sent, min(2*u.n, u.most))
-		for i := range u.n {
-			more[i] = *u.at(i)
-		}
-		u.ring, u.first = more, 0
-	}
+	last := len(u.spares) - 1
+	u.sent, u.spares = append(u.sent, u.spares[last]), u.spares[:last]
 }
 
 // resolve notes that a packet was received or lost. Those before it are lost.
 func (u *unacked) resolve(number uint64, acked bool) {
-	if u.n == 0 || number < u.firstNumber || number-u.firstNumber >= uint64(u.n) {
+	if number < u.first || number-u.first >= uint64(len(u.sent)) {
 		return
 	}
-	last := int(number - u.firstNumber)
-	for i := range last + 1 {
-		if x := u.at(i); !x.acked {
-			x.lost = true
-		}
+	all := u.sent[:number-u.first+1]
+	for _, x := range all {
+		x.lost = x.lost || !x.acked
 	}
-	if acked {
-		u.at(last).acked = true
-	}
+	last := all[len(all)-1]
+	last.acked = last.acked || acked
 }
 
 // apply brings the pairs up to date with what was received and lost. looked is the last Update.
 func (u *unacked) apply(p *pairs, looked uint32) {
-	for u.n > 0 {
-		x := u.at(0)
+	for len(u.sent) > 0 {
+		x := u.sent[0]
 		switch {
 		case x.acked:
 			for _, slot := range x.leaves {
@@ -145,7 +139,7 @@ func (u *unacked) apply(p *pairs, looked uint32) {
 		default:
 			return
 		}
-		u.first, u.n, u.firstNumber = (u.first+1)%len(u.ring), u.n-1, u.firstNumber+1
+		u.sent, u.spares, u.first = slices.Delete(u.sent, 0, 1), append(u.spares, x), u.first+1
 	}
 }
 

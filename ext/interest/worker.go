@@ -2,14 +2,13 @@ package interest
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/nearby"
 )
 
@@ -52,29 +51,11 @@ func (w *worker) work() {
 	done := false
 	defer func() {
 		if !done {
-			w.failure.CompareAndSwap(nil, &failure{recover(), debug.Stack()})
+			w.failure.CompareAndSwap(nil, aside.Recovered("a function that Clients.Update calls", recover()))
 		}
 	}()
 	w.update()
 	done = true
-}
-
-// failure is a worker's panic.
-type failure struct {
-	value any
-	stack []byte
-}
-
-func (f *failure) Error() string {
-	if f.value == nil {
-		return "interest: a function that Clients.Update calls has called runtime.Goexit, as a test that fails does; it must return"
-	}
-	return fmt.Sprintf("interest: a function that Clients.Update calls panicked: %v; some clients have got no packet\n\n%s", f.value, f.stack)
-}
-
-func (f *failure) Unwrap() error {
-	err, _ := f.value.(error)
-	return err
 }
 
 // viewsEach is how many clients a worker takes at a time.

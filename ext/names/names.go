@@ -1,6 +1,7 @@
 package names
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -87,8 +88,9 @@ type Names[K Name] struct {
 	count     atomic.Int64
 	requests  *engine.Requests[change[K]]
 	conflicts []Conflict[K]
-	stale     bool   // conflicts are of an earlier refresh
-	encoded   []byte // what bindings returned
+	drafts    []draft[K] // of the transaction under way
+	stale     bool       // conflicts are of an earlier refresh
+	encoded   []byte     // what bindings returned
 }
 
 // part makes Names something that a view can have.
@@ -102,12 +104,8 @@ func New[K Name](w *world.World, name string, o Options) *Names[K] {
 	if o.LengthMax < 0 || o.ConflictsMax < 0 {
 		panic(fmt.Sprintf("names: options of %q have a negative number: %+v", name, o))
 	}
-	if o.LengthMax == 0 {
-		o.LengthMax = defaultLengthMax
-	}
-	if o.ConflictsMax == 0 {
-		o.ConflictsMax = defaultConflicts
-	}
+	o.LengthMax = cmp.Or(o.LengthMax, defaultLengthMax)
+	o.ConflictsMax = cmp.Or(o.ConflictsMax, defaultConflicts)
 	n := &Names[K]{
 		w: w, engine: d, name: name, options: o, seed: maphash.MakeSeed(),
 		byName:   newIndex(func(b *binding[K]) uint64 { return b.hash }),
@@ -142,8 +140,12 @@ func (n *Names[K]) NameOf(h handle.Handle) (K, bool) {
 func (n *Names[K]) Len() int { return int(n.count.Load()) }
 
 // Read returns a Reader: given a World or a Build, of the names now, by the calls of Names; given a
+// Tx, of the names as the transaction leaves them, by which dying entities have none; given a
 // Frame, of the names as they were then. It panics if the frame's view does not have the names.
 func (n *Names[K]) Read(a world.Binder) *Reader[K] {
+	if t := n.engine.BindsTx(a, "Names.Read"); t != nil {
+		return &Reader[K]{names: n, tx: t}
+	}
 	of, _, c := n.engine.Binds(a, n.part, "Names.Read")
 	if !of {
 		panic(fmt.Sprintf("names: Names.Read of %q, which belong to another world than the reader; use that world's own", n.name))
@@ -156,7 +158,7 @@ func (n *Names[K]) Read(a world.Binder) *Reader[K] {
 
 // Bind gives an entity a name, and removes the one that it had. If the new name is refused, the
 // entity keeps the old one. It returns world.ErrStale if the entity is known not to be alive, and
-// ErrLength. An idle *World also gets ErrTaken if another entity has the name; other actors get
+// ErrLength. An idle *World and a *Tx also get ErrTaken if another entity has the name; other actors get
 // world.ErrFull if the request was not accepted.
 func (n *Names[K]) Bind(by world.Actor, h handle.Handle, name K) error {
 	if length(&name) > n.options.LengthMax {
@@ -166,7 +168,7 @@ func (n *Names[K]) Bind(by world.Actor, h handle.Handle, name K) error {
 }
 
 // Unbind removes the name of an entity. It returns world.ErrStale if the entity is known not to be
-// alive. An idle *World also gets ErrUnnamed if the entity has no name; other actors get
+// alive. An idle *World and a *Tx also get ErrUnnamed if the entity has no name; other actors get
 // world.ErrFull if the request was not accepted.
 func (n *Names[K]) Unbind(by world.Actor, h handle.Handle) error {
 	return n.do(by, h, change[K]{})
@@ -210,9 +212,14 @@ type change[K Name] struct {
 	bind bool
 }
 
-// do makes a change: at once with an idle world, otherwise by a request.
+// do makes a change: at once with an idle world, with a transaction when that is done, otherwise by a
+// request.
 func (n *Names[K]) do(by world.Actor, h handle.Handle, c change[K]) error {
-	w, ok := n.requests.Check(by).(*engine.World)
+	self := n.requests.Check(by)
+	if t, ok := self.(*engine.Tx); ok {
+		return n.doIn(t, h, c)
+	}
+	w, ok := self.(*engine.World)
 	if !ok {
 		return n.requests.Send(by, h, c)
 	}

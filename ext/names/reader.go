@@ -8,6 +8,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -18,6 +19,7 @@ type Reader[K Name] struct {
 	names  *Names[K]
 	frozen *frozen[K]   // nil but for a frame
 	frame  world.Binder // nil but for a frame
+	tx     *engine.Tx   // nil but for a transaction
 }
 
 // guard panics if the frame is released.
@@ -30,6 +32,9 @@ func (r *Reader[K]) guard() {
 // Lookup returns the entity that has a name, and whether there is one.
 func (r *Reader[K]) Lookup(name K) (handle.Handle, bool) {
 	r.guard()
+	if r.tx != nil {
+		return r.names.lookupIn(r.tx, name)
+	}
 	if r.frozen == nil {
 		return r.names.Lookup(name)
 	}
@@ -39,13 +44,16 @@ func (r *Reader[K]) Lookup(name K) (handle.Handle, bool) {
 // NameOf returns the name of an entity, and whether it has one.
 func (r *Reader[K]) NameOf(h handle.Handle) (K, bool) {
 	r.guard()
+	if r.tx != nil {
+		return r.names.nameIn(h)
+	}
 	if r.frozen == nil {
 		return r.names.NameOf(h)
 	}
 	return r.frozen.byHandle.nameOf(h)
 }
 
-// Len returns the number of names.
+// Len returns the number of names; given a Tx, without what the transaction has changed.
 func (r *Reader[K]) Len() int {
 	r.guard()
 	if r.frozen == nil {

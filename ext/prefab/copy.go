@@ -183,14 +183,8 @@ func (c *copier) complete(by world.Actor) (err error) {
 		for _, h := range c.Made {
 			space.Mark(space.Locate(h))
 		}
-		switch v := recover(); v {
-		case nil:
-		case remap.ErrDeep, remap.ErrOwner:
-			err = fmt.Errorf("prefab: Copy of %v: %w", c.Of[0], v.(error))
-		default:
-			panic(v)
-		}
 	}()
+	defer remap.Catch(func(e error) { err = fmt.Errorf("prefab: Copy of %v: %w", c.Of[0], e) })
 	for _, h := range c.Made {
 		l := space.Locate(h)
 		for id := range space.Set(l).All {

@@ -77,27 +77,6 @@ func (i *Instance) set(entity int, part *Part) {
 	}
 }
 
-// setAll gives the root values.
-func (i *Instance) setAll(by world.Actor, with []Part) {
-	if len(with) == 0 {
-		return
-	}
-	done := false
-	defer i.of.refuseUnless(&done, by)
-	for k := range with {
-		i.set(0, &with[k])
-	}
-	done = true
-}
-
-// callEach calls the each of CreateN.
-func (i *Instance) callEach(by world.Actor, each func(n int, i *Instance), n int) {
-	done := false
-	defer i.of.refuseUnless(&done, by)
-	each(n, i)
-	done = true
-}
-
 // at returns where an entity has a component.
 func (i *Instance) at(entity int, of world.ComponentSet) mem.Pointer {
 	p := i.of
@@ -210,15 +189,9 @@ func (i *Instance) link() (err error) {
 // complete replaces handles of Local by those of the instance.
 func (i *Instance) complete() {
 	component := 0
-	defer func() {
-		switch v := recover(); v {
-		case nil:
-		case remap.ErrDeep, remap.ErrOwner:
-			panic(fmt.Sprintf("prefab: %s of %q: component %q: %v", i.call, i.of.name, i.of.engine.ComponentName(component), v))
-		default:
-			panic(v)
-		}
-	}()
+	defer remap.Catch(func(err error) {
+		panic(fmt.Sprintf("prefab: %s of %q: component %q: %v", i.call, i.of.name, i.of.engine.ComponentName(component), err))
+	})
 	for entity := range i.of.nodes {
 		n := &i.of.nodes[entity]
 		if !i.used[entity] && !n.local {
@@ -236,14 +209,13 @@ func (i *Instance) complete() {
 
 // cloneAll calls the CloneBy of each value that was not set.
 func (i *Instance) cloneAll(by world.Actor) {
-	done := false
-	defer i.of.refuseUnless(&done, by)
-	for entity := range i.of.nodes {
-		if n := &i.of.nodes[entity]; n.copied && i.of.clones(n) {
-			i.own(entity)
+	i.of.guard(by, func() {
+		for entity := range i.of.nodes {
+			if n := &i.of.nodes[entity]; n.copied && i.of.clones(n) {
+				i.own(entity)
+			}
 		}
-	}
-	done = true
+	})
 }
 
 // mapOf returns what maps the handles in a field.

@@ -170,8 +170,8 @@ func (l *loading) build(f *definition) error {
 	}
 	if err != nil {
 		at := b.places[0]
-		if one, ok := errors.AsType[*entityError](err); ok && one.entity < len(b.places) && b.places[one.entity].path != nil {
-			at = b.places[one.entity]
+		if i := b.draft.wrong; i < len(b.places) && b.places[i].path != nil {
+			at = b.places[i]
 		}
 		return f.in.errorf(at.offset, at.path, "%w", err)
 	}
@@ -399,31 +399,21 @@ const depthMost = 100
 
 // parse reads the whole file.
 func (f *file) parse() (value, error) {
-	if at := invalidAt(f.data); at >= 0 {
-		return value{}, f.errorf(at, nil, "it is not UTF-8")
+	for at, r := range string(f.data) {
+		if r == utf8.RuneError && !bytes.HasPrefix(f.data[at:], []byte("\uFFFD")) {
+			return value{}, f.errorf(at, nil, "it is not UTF-8")
+		}
 	}
-	var raw json.RawMessage
-	var syntax *json.SyntaxError
-	if err := json.Unmarshal(f.data, &raw); errors.As(err, &syntax) {
-		return value{}, f.errorf(int(syntax.Offset)-1, nil, "%w", err)
-	} else if err != nil {
-		return value{}, f.errorf(0, nil, "%w", err)
+	if err := json.Unmarshal(f.data, new(json.RawMessage)); err != nil {
+		at := 0
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+			at = int(syntax.Offset) - 1
+		}
+		return value{}, f.errorf(at, nil, "%w", err)
 	}
 	d := json.NewDecoder(bytes.NewReader(f.data))
 	d.UseNumber()
 	return f.value(d, nil, depthMost)
-}
-
-// invalidAt returns where data stops being UTF-8, or -1.
-func invalidAt(data []byte) int {
-	for at := 0; at < len(data); {
-		r, n := utf8.DecodeRune(data[at:])
-		if r == utf8.RuneError && n == 1 {
-			return at
-		}
-		at += n
-	}
-	return -1
 }
 
 // next returns the next token, and where it is. The data is valid JSON.

@@ -25,8 +25,8 @@ type Prefab struct {
 	nodes  []node
 	names  map[string]int
 	group  *engine.Group
-	kept   []kept // by home
-	free   pool   // of ports
+	kept   []kept    // by home
+	free   sync.Pool // of *Instance, for ports
 }
 
 // part makes a Prefab something that Build.Creates takes.
@@ -61,29 +61,6 @@ type field struct {
 type kept struct {
 	instance *Instance
 	_        [56]byte
-}
-
-// pool keeps instances for ports.
-//
-// Ownership: shared, by mu.
-type pool struct {
-	mu  sync.Mutex
-	all []*Instance
-}
-
-func (p *pool) take() (x *Instance) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if n := len(p.all) - 1; n >= 0 {
-		x, p.all = p.all[n], p.all[:n]
-	}
-	return x
-}
-
-func (p *pool) put(x *Instance) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.all = append(p.all, x)
 }
 
 // Part is a part of a prefab, or a change to it in one call: With, Child, Extends or In.
@@ -212,28 +189,34 @@ func (p *Prefab) Entity(name string) (entity int, ok bool) {
 // outcome of the root. An instance costs as much as creating its entities by Bundle.Create, and a
 // Relation.AddChild for each child.
 func (p *Prefab) Create(by world.Actor, with ...Part) (handle.Handle, error) {
-	x := p.take(by, "Prefab.Create")
-	x.setAll(by, with)
-	err := x.create(by)
-	h := handle.None
-	if err == nil {
-		h = x.handles[0]
+	x, err := p.one(by, "Prefab.Create", with)
+	defer p.put(x)
+	if err != nil {
+		return handle.None, err
 	}
-	p.put(x)
-	return h, err
+	return x.handles[0], nil
 }
 
 // Append is Create that appends the handles of all entities of the instance to dst, by their
 // numbers.
 func (p *Prefab) Append(dst []handle.Handle, by world.Actor, with ...Part) ([]handle.Handle, error) {
-	x := p.take(by, "Prefab.Append")
-	x.setAll(by, with)
-	err := x.create(by)
-	if err == nil {
-		dst = append(dst, x.handles...)
+	x, err := p.one(by, "Prefab.Append", with)
+	defer p.put(x)
+	if err != nil {
+		return dst, err
 	}
-	p.put(x)
-	return dst, err
+	return append(dst, x.handles...), nil
+}
+
+// one makes an instance whose root has with.
+func (p *Prefab) one(by world.Actor, call string, with []Part) (*Instance, error) {
+	x := p.take(by, call)
+	p.guard(by, func() {
+		for k := range with {
+			x.set(0, &with[k])
+		}
+	})
+	return x, x.create(by)
 }
 
 // CreateN makes n instances, each as Create does, and returns how many it made before an error.
@@ -255,7 +238,7 @@ func (p *Prefab) CreateN(by world.Actor, n int, each func(i int, x *Instance)) (
 	for ; made < n; made++ {
 		x := p.take(by, call)
 		if each != nil {
-			x.callEach(by, each, made)
+			p.guard(by, func() { each(made, x) })
 		}
 		if ctx != nil && made > 0 {
 			engine.Is(by).(*engine.Port).Within(ctx)
@@ -299,12 +282,17 @@ func (p *Prefab) undo(by world.Actor, made []handle.Handle) {
 	}
 }
 
-// refuseUnless refuses the batch if a call has not returned, because of a panic or Goexit in the
-// caller's code.
-func (p *Prefab) refuseUnless(done *bool, by world.Actor) {
-	if !*done {
-		p.refuse(by)
-	}
+// guard calls f. If it does not return, because of a panic or Goexit in the caller's code, guard
+// refuses the batch.
+func (p *Prefab) guard(by world.Actor, f func()) {
+	done := false
+	defer func() {
+		if !done {
+			p.refuse(by)
+		}
+	}()
+	f()
+	done = true
 }
 
 // refuse ends a port's call that is about to panic, and refuses the batch that the call is in.
@@ -324,7 +312,7 @@ func (p *Prefab) take(by world.Actor, call string) (x *Instance) {
 	if home >= 0 {
 		x, p.kept[home].instance = p.kept[home].instance, nil
 	} else {
-		x = p.free.take()
+		x, _ = p.free.Get().(*Instance)
 	}
 	if x == nil {
 		n := len(p.nodes)
@@ -346,7 +334,7 @@ func (p *Prefab) put(x *Instance) {
 	if x.home >= 0 {
 		p.kept[x.home].instance = x
 	} else {
-		p.free.put(x)
+		p.free.Put(x)
 	}
 }
 

@@ -24,14 +24,8 @@ func (a adapter[M]) Name() string { return a.name }
 //
 // Ownership: the shard's owner, in a refresh.
 type merged struct {
-	all []of
+	all []wheel.Fired
 	_   [64]byte
-}
-
-// of is a timer that is due, and its wheel.
-type of struct {
-	wheel.Fired
-	home int32
 }
 
 // Due returns how many timers are in the slots of a tick, and how many changes are to be made. It
@@ -63,15 +57,17 @@ func (a adapter[M]) Collect(home int) {
 	for i := range w.Fired {
 		if x := &w.Fired[i]; x.Owner != int32(home) {
 			if away = true; x.Owner == wheel.Gone {
-				*a.bodies[home].At(x.ID.Index()) = *new(M)
+				*w.Body(x.ID.Index()) = *new(M)
 			}
 		}
 	}
 	a.away[home] = away
 	if away {
-		slices.SortStableFunc(w.Fired, func(x, y wheel.Fired) int { return cmp.Compare(x.Owner, y.Owner) })
+		slices.SortStableFunc(w.Fired, func(x, y wheel.Fired) int { return byOwner(x, y.Owner) })
 	}
 }
+
+func byOwner(x wheel.Fired, owner int32) int { return cmp.Compare(x.Owner, owner) }
 
 // Deliver delivers the due timers of a shard's entities.
 func (a adapter[M]) Deliver(shard int) {
@@ -82,23 +78,17 @@ func (a adapter[M]) Deliver(shard int) {
 			continue
 		}
 		all := a.wheels[i].Fired
-		from, _ := slices.BinarySearchFunc(all, int32(shard), func(x wheel.Fired, owner int32) int { return cmp.Compare(x.Owner, owner) })
-		before := len(m.all)
-		for _, x := range all[from:] {
-			if x.Owner != int32(shard) {
-				break
-			}
-			m.all = append(m.all, of{x, int32(i)})
-		}
-		if len(m.all) > before {
+		from, _ := slices.BinarySearchFunc(all, int32(shard), byOwner)
+		to, _ := slices.BinarySearchFunc(all, int32(shard)+1, byOwner)
+		if m.all = append(m.all, all[from:to]...); from < to {
 			wheels++
 		}
 	}
 	if wheels > 1 {
-		slices.SortStableFunc(m.all, func(x, y of) int { return cmp.Compare(x.Armed, y.Armed) })
+		slices.SortStableFunc(m.all, func(x, y wheel.Fired) int { return cmp.Compare(x.Armed, y.Armed) })
 	}
 	for _, x := range m.all {
-		body := a.bodies[x.home].At(x.ID.Index())
+		body := a.wheels[x.ID.Home()].Body(x.ID.Index())
 		a.deliver(shard, x.To, mem.PointerTo(body))
 		if x.Last {
 			*body = *new(M)
@@ -112,58 +102,12 @@ func (a adapter[M]) Measure(add func(extend.Measured)) {
 	add(extend.Measured{Name: "atoll_timers", Help: "Timers that are set.", Of: a.name, Value: float64(a.Len())})
 }
 
-// coded shows the state of Timers.
-type coded[M any] struct {
-	*Timers[M]
-	form form.Form // of the messages
-}
-
 // Coded returns what shows the state, with the messages by codecs.
 func (a adapter[M]) Coded(codecs *form.Codecs, toRead bool) (any, error) {
 	form, err := codecs.Form(reflect.TypeFor[M](), toRead)
-	return coded[M]{a.Timers, form}, err
-}
-
-// SavedOptions describes the limit, and the messages, which must be the same.
-func (c coded[M]) SavedOptions() (all, same string) {
-	same = "timers of " + c.form.Shape()
-	return fmt.Sprintf("%s, Max %d", same, c.options.Max), same
-}
-
-// AppendState appends all that decides what the timers do next: of each wheel its generations, the
-// order of free places, and the timers that are set.
-func (c coded[M]) AppendState(dst []byte) []byte {
-	dst = extend.AppendNumber(dst, len(c.wheels))
-	for i := range c.wheels {
-		dst = c.wheels[i].AppendState(dst, func(dst []byte, index int) []byte {
-			return c.form.Append(dst, mem.CellOf(c.bodies[i].At(index)))
-		})
-	}
-	return dst
-}
-
-// AppendSaved appends the state for LoadSaved, after the shape of the messages.
-func (c coded[M]) AppendSaved(dst []byte) []byte {
-	shape := c.form.Shape()
-	return c.AppendState(append(extend.AppendNumber(dst, len(shape)), shape...))
-}
-
-// LoadSaved gives a new world's timers what AppendSaved wrote.
-func (c coded[M]) LoadSaved(src []byte) error {
-	from := extend.Cursor{Rest: src}
-	if shape := from.Text(); from.Err == nil && shape != c.form.Shape() {
-		return fmt.Errorf("timer: the messages of %q were saved as %s, and are %s now; keep their type as it was", c.name, shape, c.form.Shape())
-	}
-	if homes := from.Int(); from.Err == nil && homes != len(c.wheels) {
-		return fmt.Errorf("timer: %q has %d wheels, and was saved with %d (%w)", c.name, len(c.wheels), homes, extend.ErrImage)
-	}
-	for i := range c.wheels {
-		err := c.wheels[i].Load(&from, c.w.Tick(), func(src []byte, index int) ([]byte, error) {
-			return c.form.Read(src, mem.CellOf(c.bodies[i].At(index)))
-		})
-		if err != nil {
-			return fmt.Errorf("timer: %q, wheel %d: %w", c.name, i, err)
-		}
-	}
-	return from.End()
+	return wheel.Saved[M]{
+		Package: "timer", Extension: a.name, What: "timers of", Bodies: "messages", Form: form,
+		Limits: fmt.Sprintf("Max %d", a.options.Max), Homes: len(a.wheels), Tick: a.w.Tick,
+		Of: func(home int) *wheel.Of[M] { return &a.wheels[home].Of },
+	}, err
 }

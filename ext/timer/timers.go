@@ -1,6 +1,7 @@
 package timer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -53,20 +54,20 @@ type Timers[M any] struct {
 	message *world.Message[M]
 	name    string
 	options Options
-	wheels  []home // by home
-	bodies  []wheel.Bodies[M]
-	merged  []merged // by shard
-	away    []bool   // by home: it has due timers of entities in other shards
+	wheels  []home[M] // by home
+	merged  []merged  // by shard
+	away    []bool    // by home: it has due timers of entities in other shards
 	deliver extend.Deliver
 	owner   func(handle.Handle) int32 // bound once
 	asks    *engine.Requests[request[M]]
+	undo    []undone[M] // of the transaction under way
 }
 
 // home has the timers that were set in a shard, or by global systems.
 //
 // Ownership: as for the Wheel.
-type home struct {
-	wheel.Wheel
+type home[M any] struct {
+	wheel.Of[M]
 	changes []change // to other wheels' timers, for the refresh
 	asked   []change // by others, in a refresh
 	_       [64]byte
@@ -113,24 +114,16 @@ func New[M any](w *world.World, name string, m *world.Message[M], o Options) *Ti
 	if o.Max < 0 || o.Max > maxMost {
 		panic(fmt.Sprintf("timer: Options.Max of %q is %d; want 1 to %d, or 0 for %d", name, o.Max, maxMost, maxDefault))
 	}
-	if o.Max == 0 {
-		o.Max = maxDefault
-	}
+	o.Max = cmp.Or(o.Max, maxDefault)
 	homes := w.Shards() + 1
 	t := &Timers[M]{
-		w: w, engine: d, message: m, name: name, options: o, wheels: make([]home, homes), bodies: make([]wheel.Bodies[M], homes), merged: make([]merged, w.Shards()), away: make([]bool, homes),
+		w: w, engine: d, message: m, name: name, options: o, wheels: make([]home[M], homes), merged: make([]merged, w.Shards()), away: make([]bool, homes),
 	}
 	for i := range t.wheels {
-		t.wheels[i].Wheel, t.bodies[i] = wheel.New(), wheel.NewBodies[M]()
+		t.wheels[i].Of = wheel.New[M]()
 	}
 	t.deliver = d.Delivers(m)
-	space := d.Space()
-	t.owner = func(h handle.Handle) int32 {
-		if l := space.Locate(h); l != 0 {
-			return int32(space.Owner(l))
-		}
-		return wheel.Gone
-	}
+	t.owner = wheel.Owner(d.Space())
 	t.asks = engine.NewOwned(d, name, func(shard int, to handle.Handle, r *request[M]) engine.Outcome {
 		if _, err := t.set(shard, to, r.Due, r.Period, r.Body); err != nil {
 			return engine.Refused
@@ -204,6 +197,10 @@ func (t *Timers[M]) in(ticks int) uint64 { return t.w.Tick() + uint64(max(ticks,
 
 // start sets a timer, or requests it.
 func (t *Timers[M]) start(by world.Actor, call string, to handle.Handle, due, period uint64, body M) (ID, error) {
+	if x, ok := engine.Is(by).(*engine.Tx); ok {
+		t.engine.MustOwn(by, t.name)
+		return t.startIn(x, call, to, due, period, body)
+	}
 	home, err := t.engine.Acts(by, t.name, call)
 	switch {
 	case err != nil:
@@ -236,12 +233,16 @@ func (t *Timers[M]) set(home int, to handle.Handle, due, period uint64, body M) 
 	}
 	now := t.w.Tick()
 	index, id := w.Add(home, to, max(due, now+1), now, period)
-	*t.bodies[home].At(index) = body
+	*w.Body(index) = body
 	return ID(id), nil
 }
 
 // change changes a timer: at once if the actor's home has it, otherwise at the refresh.
 func (t *Timers[M]) change(by world.Actor, call string, c change) error {
+	if x, ok := engine.Is(by).(*engine.Tx); ok {
+		t.engine.MustOwn(by, t.name)
+		return t.changeIn(x, call, c)
+	}
 	home, err := t.engine.Acts(by, t.name, call)
 	switch {
 	case err != nil:
@@ -283,6 +284,6 @@ func (t *Timers[M]) apply(c change) bool {
 		return true
 	}
 	w.Release(index)
-	*t.bodies[home].At(index) = *new(M)
+	*w.Body(index) = *new(M)
 	return true
 }

@@ -211,7 +211,7 @@ func TestMisuse(t *testing.T) {
 		`timer: New without a name; pass one that errors and snapshots can use`:                                                    func() { timer.New(g.World, "", g.pings, timer.Options{}) },
 		`timer: New of "pings", a name that is taken in this world; pass another`:                                                  func() { timer.New(g.World, "pings", g.pings, timer.Options{}) },
 		`timer: Options.Max of "x" is -1; want 1 to 16777216, or 0 for 1048576`:                                                    func() { timer.New(g.World, "x", g.pings, timer.Options{Max: -1}) },
-		`world: a request of extension "pings" by a nil Actor; pass a *World, *Context, *EntityContext or *Port`:                   func() { _, _ = g.timers.After(nil, h, 1, Ping{}) },
+		`world: a request of extension "pings" by a nil Actor; pass a *World, *Context, *EntityContext, *Tx or *Port`:              func() { _, _ = g.timers.After(nil, h, 1, Ping{}) },
 		`world: a request of extension "pings" by a nil *world.World; pass one of a world`:                                         func() { _, _ = g.timers.After(nobody, h, 1, Ping{}) },
 		`world: a request: extension "pings" belongs to another world than the *world.World it is used with; use that world's own`: func() { _, _ = g.timers.After(other.World, h, 1, Ping{}) },
 	} {

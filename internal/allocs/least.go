@@ -18,7 +18,7 @@ func Least(runs int, f func()) float64 {
 }
 
 // Fewest calls count several times, or until it returns 0, with the collector off, and returns the
-// lowest result.
+// lowest result. A test calls it on its own goroutine, and not in parallel with others.
 func Fewest[N int | uint64 | float64](count func() N) N {
 	runtime.GC()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))

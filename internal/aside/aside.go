@@ -29,7 +29,7 @@ type Caller struct {
 	ended bool // the code returned
 }
 
-// Bind sets the function.
+// Bind sets the function. The owner calls it before the first Call.
 func (c *Caller) Bind(f func()) {
 	c.run = func() {
 		defer c.wait.Done()
@@ -46,6 +46,7 @@ func (c *Caller) Bind(f func()) {
 }
 
 // Call calls the function and reports whether it returned. If it did not, Value and Stack say why.
+// Meanwhile the caller waits, so f may use all that is the caller's.
 func (c *Caller) Call() (returned bool) {
 	c.ended, c.Value, c.Stack = false, nil, nil
 	c.wait.Add(1)
@@ -64,14 +65,15 @@ type Error struct {
 // Error says what did not return, and why.
 func (e *Error) Error() string { return fmt.Sprintf("%s panicked: %v", e.What, e.Value) }
 
-// Unwrap returns the panic's value if it was an error.
+// Unwrap returns the panic's value if it was an error. Otherwise it returns nil.
 func (e *Error) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
 }
 
-// Do calls a function on a goroutine of its own. It returns the function's error, or an *Error with
-// the name of what was called.
+// Do calls a function on a goroutine of its own, and waits for it. It returns the function's error,
+// or an *Error with the name of what was called. Any goroutine may call it; what the function
+// changed before it panicked stays changed.
 func Do(what string, f func() error) (err error) {
 	var c Caller
 	c.Bind(func() { err = f() })
@@ -106,12 +108,13 @@ func Stack(err error) []any {
 var Out io.Writer = os.Stderr
 
 // Report writes the error of Do to standard error, with the stack. It is for code whose caller has
-// no way to return it.
+// no way to return it. Any goroutine may call it.
 func Report(err error) {
 	_, _ = fmt.Fprintln(Out, append([]any{"atoll:", err}, Stack(err)...)...) // there is no one left to tell
 }
 
-// Log logs a record if there is a Logger. It reports a handler that does not return.
+// Log logs a record if there is a Logger. It reports a handler that does not return. Any goroutine
+// may call it; the handler runs on another, which it waits for.
 func Log(l *slog.Logger, level slog.Level, message string, args ...any) {
 	if l == nil {
 		return

@@ -20,7 +20,8 @@ type guard struct {
 	lent []uint64 // the set of the numbers of the chunks whose rows were handed out
 }
 
-// NewGuard makes the guard of something that was made for a user.
+// NewGuard makes the guard of something that was made for a user. The world calls it, between
+// ticks.
 func NewGuard(u *User, what string) (g Guard) {
 	for i := range g {
 		g[i] = &guard{user: u, what: what}
@@ -36,7 +37,8 @@ func (g *Guard) get() *guard {
 	return nil
 }
 
-// Must panics if it is not the user's turn.
+// Must panics if it is not the user's turn. Only the check build calls it, wherever something that
+// was made for one user is used.
 func (g *Guard) Must() {
 	x := g.get()
 	if x == nil {
@@ -53,7 +55,8 @@ func (g *Guard) Must() {
 	panic(fmt.Sprintf("world: %s, made for %s, is used out of turn: it is %s; %s", x.what, x.user.name, whose, x.user.hint))
 }
 
-// Borrow records that rows of a chunk are handed out.
+// Borrow records that rows of a chunk are handed out. The goroutine that has the user's turn calls
+// it.
 func (g *Guard) Borrow(chunk int) {
 	x := g.get()
 	if x == nil {
@@ -66,6 +69,7 @@ func (g *Guard) Borrow(chunk int) {
 }
 
 // Lent calls f with each chunk whose rows were handed out since the last call, and forgets them.
+// The coordinator calls it, in the refresh.
 func (g *Guard) Lent(f func(chunk int)) {
 	x := g.get()
 	if x == nil {

@@ -19,6 +19,7 @@ type User struct {
 }
 
 // User returns the user of a key, made on the first call. The name and the hint are for messages.
+// The world calls it, between ticks.
 func (t *Turn) User(key, name, hint string) *User {
 	if u := t.users[key]; u != nil {
 		return u
@@ -31,7 +32,8 @@ func (t *Turn) User(key, name, hint string) *User {
 	return u
 }
 
-// Begin begins the turn of the user of a key. If the key has no user, it is nobody's turn.
+// Begin begins the turn of the user of a key. If the key has no user, it is nobody's turn. The
+// goroutine that runs the shard calls it.
 func (t *Turn) Begin(key string) { t.now.Store(t.users[key]) }
 
 // End ends the turn.

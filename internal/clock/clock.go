@@ -21,7 +21,7 @@ func Now() int64 {
 }
 
 // InBubble reports whether the caller is in a bubble of package synctest, where the system's clock
-// is not the counter's: it begins in the year 2000.
+// is not the counter's: it begins in the year 2000. Any goroutine may call it.
 func InBubble() bool {
 	since := time.Since(firstTime)
 	return since < 0 || since > 20*365*24*time.Hour
@@ -40,9 +40,9 @@ const (
 	fastest = Scale(0.1)
 )
 
-// Measure compares the counter with the system's clock, over the time that the
-// program has been running. In a bubble of package synctest, whose time is not
-// that of the counter, it is only roughly right.
+// Measure compares the counter with the system's clock, over the time that the program has been
+// running. Any goroutine may call it; it may take 10 ms when the program has just begun. In a
+// bubble of package synctest, whose time is not that of the counter, it is only roughly right.
 func Measure() Scale {
 	if !counted {
 		return 1

@@ -12,7 +12,7 @@ import (
 // here.
 type Actor interface{ self() Self }
 
-// Self is an Actor as this package uses it: a *World, *Context, *EntityContext or *Port.
+// Self is an Actor as this package uses it: a *World, *Context, *EntityContext, *Tx or *Port.
 type Self interface {
 	Actor
 	Alive(h handle.Handle) bool
@@ -20,7 +20,7 @@ type Self interface {
 }
 
 // SelfOf returns what an Actor is in this package. It panics if that is nil; call is the name for
-// messages.
+// messages. Any goroutine that may use the actor may call it.
 func SelfOf(by Actor, call string) Self {
 	if isNil(by) {
 		panic(noActor(by, call))
@@ -31,13 +31,13 @@ func SelfOf(by Actor, call string) Self {
 // noActor is the panic's text for an Actor that is nil, or a nil pointer.
 func noActor(by Actor, call string) string {
 	if by == nil {
-		return fmt.Sprintf("world: %s by a nil Actor; pass a *World, *Context, *EntityContext or *Port", call)
+		return fmt.Sprintf("world: %s by a nil Actor; pass a *World, *Context, *EntityContext, *Tx or *Port", call)
 	}
 	return fmt.Sprintf("world: %s by a nil %s; pass one of a world", call, nameOf(by))
 }
 
-// Is returns what an Actor is in this package, or nil if it is nil. Extensions ask this: a type switch
-// of their own would not find what a program's struct embeds.
+// Is returns what an Actor is in this package, or nil if it is nil. Extensions ask this, on the
+// actor's goroutine: a type switch of their own would not find what a program's struct embeds.
 func Is(by Actor) Self {
 	if isNil(by) {
 		return nil
@@ -45,7 +45,7 @@ func Is(by Actor) Self {
 	return by.self()
 }
 
-// Of returns the world of an Actor; see SelfOf.
+// Of returns the world of an Actor, for extensions. It panics if that is nil; see SelfOf.
 func Of(by Actor) *World {
 	x := SelfOf(by, "a reference")
 	mustActor(x, "a reference")

@@ -27,8 +27,9 @@ type Build struct {
 	hook   bool // it is for a hook
 }
 
-// NewBuild starts the construction of a system for one shard, or, with AllShards as the shard, of a
-// global system. Build.Finish ends it.
+// NewBuild starts the construction of a system or hook for one shard or, with AllShards as the
+// shard, of a global system. Build.Finish ends it. The scheduler and Hook.construct call it, on the
+// idle world.
 func (w *World) NewBuild(shard int, system string) *Build {
 	w.mustIdle("building a system")
 	b := &Build{w: w, system: system, access: &extend.Access{Delta: w.options.TickInterval.Seconds()}}
@@ -47,7 +48,7 @@ func (w *World) NewBuild(shard int, system string) *Build {
 // AllShards is the shard number that stands for a global system.
 const AllShards = -1
 
-// Finish ends the construction and returns what was declared.
+// Finish ends the construction, whose calls panic from now on, and returns what was declared.
 func (b *Build) Finish() *extend.Access {
 	b.closed = true
 	if a := b.access; b.shard == nil && (a.Reads.Len() > 0 || a.Writes.Len() > 0) {
@@ -67,14 +68,14 @@ func (b *Build) Shard() int {
 // Shards returns the number of shards of the world.
 func (b *Build) Shards() int { return len(b.w.shards) }
 
-// Creates declares that the system creates from the bundles.
+// Creates declares that the system creates from the bundles, and so writes their components.
 func (b *Build) Creates(bundles ...ComponentSet) {
 	b.mustOpen("Build.Creates")
 	b.access.Writes = b.access.Writes.Union(b.w.SetOf("Build.Creates", bundles))
 }
 
-// Query selects the shard's entities that match the terms, or for a global system those of all
-// shards; see Term.
+// Query selects the entities of the shard, or for a global system of all shards, that match the
+// terms; see Term. A global system with a query has all shards to itself.
 func (b *Build) Query(terms ...Term) *Query {
 	b.mustOpen("Build.Query")
 	if b.shard == nil {
@@ -94,15 +95,15 @@ func (b *Build) mustOpen(call string) {
 	}
 }
 
-// mustHaveShard panics about a call in the constructor of a global system.
+// mustHaveShard panics in the constructor of a global system, about a call that is not for one.
 func (b *Build) mustHaveShard(call, why string) {
 	if b.shard == nil {
 		panic(fmt.Sprintf("world: global system %q calls %s; %s, so ask for it in a system that is not global", b.system, call, why))
 	}
 }
 
-// reach declares that a component is read in some other shards. It returns these shards and the own
-// one.
+// reach declares that a component is read in some other shards. It returns, by shard, these and the
+// own one. It panics if there is no such shard.
 func (b *Build) reach(component int, shards []int) []bool {
 	b.mustHaveShard("world.ReadForeign", "it has no neighbours")
 	reach := make([]bool, len(b.w.shards))
@@ -118,7 +119,8 @@ func (b *Build) reach(component int, shards []int) []bool {
 	return reach
 }
 
-// neighbours adds the shards within reach, except the own one, to a list of shards.
+// neighbours adds the shards within reach, except the own one, to a list of shards, for
+// Build.reach. It returns the list in order, with each shard once.
 func neighbours(list []int, reach []bool, own int) []int {
 	for s, reached := range reach {
 		if reached && s != own {
@@ -141,7 +143,8 @@ type binding struct {
 	frame  *Frame      // nil unless it is for a Frame
 }
 
-// guard returns a check.Guard for the accessor or filter.
+// guard returns a check.Guard for the accessor or filter; in a release build, and for a Frame, one
+// that checks nothing.
 func (b *binding) guard(what string) (g check.Guard) {
 	if check.Enabled && b.frame == nil {
 		g = check.NewGuard(b.user, what)
@@ -153,7 +156,8 @@ func (b *binding) guard(what string) (g check.Guard) {
 // between ticks, a *Frame for reading at any time.
 type Binder interface{ bind(call string) binding }
 
-// binding is bind.
+// binding binds what a constructor asks for to the Build's shard, or to all shards. It panics after
+// the constructor has returned.
 func (b *Build) binding(call string) binding {
 	b.mustOpen(call)
 	owner := len(b.w.shards)
@@ -164,14 +168,15 @@ func (b *Build) binding(call string) binding {
 		call: fmt.Sprintf("system %q, %s", b.system, call), user: b.user}
 }
 
-// binding is bind, for the idle world.
+// binding binds an accessor or filter to all shards of the idle world. It panics at another time.
 func (w *World) binding(call string) binding {
 	mustBe(w, call)
 	w.mustIdle(call)
 	return binding{w: w, owner: len(w.shards), idle: true, lookup: &w.lookup, access: &extend.Access{}, call: call, user: w.user}
 }
 
-// bind is a.bind; it panics if a is nil.
+// bind returns what a Binder binds accessors and filters to; it panics if a is nil, or at a time
+// when it must not be asked.
 func bind(a Binder, call string) binding {
 	if isNil(a) {
 		panic(fmt.Sprintf("world: %s is asked of nil; ask a *Build in a system's constructor, or a *World between ticks", call))
@@ -197,8 +202,9 @@ type accessorKey struct {
 	write     bool
 }
 
-// Ask declares the access to a component. The caller makes the accessor, unless it is Known, and
-// passes it to Keep.
+// Ask declares the access to a component, for world.Read and world.Write. The caller makes the
+// accessor, unless it is Known, and passes it to Keep. Ask panics if the world has no such
+// component, or the frame does not show it.
 func Ask(a Binder, call string, write bool, t reflect.Type) Asking {
 	b := bind(a, call)
 	id := b.w.componentOf(t, b.call)
@@ -223,7 +229,8 @@ func Ask(a Binder, call string, write bool, t reflect.Type) Asking {
 	return x
 }
 
-// Keep completes an accessor, which has the view.
+// Keep completes an accessor, which has the view: it gives the view its guard, and keeps the
+// accessor of an idle world as Known.
 func (a *Asking) Keep(accessor Term, v *store.View) {
 	b := &a.bound
 	if check.Enabled && b.frame == nil {
@@ -244,7 +251,8 @@ type Foreign struct {
 	reach  []bool // by shard; nil for all
 }
 
-// AskForeign declares that a component is read in other shards.
+// AskForeign declares that a component is read in some other shards, or in all, and returns what
+// reads it. It panics if there is no such component or shard.
 func (b *Build) AskForeign(t reflect.Type, shards []int) Foreign {
 	bound := b.binding("world.ReadForeign")
 	id := b.w.componentOf(t, bound.call)
@@ -260,7 +268,8 @@ func (b *Build) AskForeign(t reflect.Type, shards []int) Foreign {
 	return f
 }
 
-// At returns the component of an entity, or nil.
+// At returns the component of an entity. It returns nil if the entity is dead, lacks the component,
+// or is in a shard that was not asked for.
 func (f *Foreign) At(h handle.Handle) mem.Address {
 	if check.Enabled {
 		f.guard.Must()
@@ -271,7 +280,7 @@ func (f *Foreign) At(h handle.Handle) mem.Address {
 	return nil
 }
 
-// AskResource declares that a resource is read, and returns it.
+// AskResource declares that a resource is read, and returns it. It panics if the world has none.
 func (b *Build) AskResource(t reflect.Type) Resource {
 	bound := b.binding("world.ReadResource")
 	id, r := b.w.resourceOf(t, bound.call)
@@ -279,7 +288,8 @@ func (b *Build) AskResource(t reflect.Type) Resource {
 	return r
 }
 
-// AskToWrite declares that a resource is read and written, by a global system, and returns it.
+// AskToWrite declares that a resource is read and written, by a global system, and returns it. It
+// panics in any other system.
 func (b *Build) AskToWrite(t reflect.Type) Resource {
 	bound := b.binding("world.WriteResource")
 	id, r := b.w.resourceOf(t, bound.call)
@@ -296,7 +306,8 @@ func (b *Build) AskToWrite(t reflect.Type) Resource {
 	return r
 }
 
-// AskToAdd declares that the shard adds to an accumulator, and returns it.
+// AskToAdd declares that the shard adds to an accumulator, and returns it. It panics in a global
+// system.
 func (b *Build) AskToAdd(t reflect.Type) Resource {
 	bound := b.binding("world.Accumulate")
 	id, r := b.w.resourceOf(t, bound.call)
@@ -308,8 +319,8 @@ func (b *Build) AskToAdd(t reflect.Type) Resource {
 	return r
 }
 
-// AskMessages declares that messages of a type are received, and returns them, with the guard of
-// the receiver.
+// AskMessages declares that messages of a type are received by a system that is not global. It
+// returns them, with the guard of the receiver.
 func (b *Build) AskMessages(t reflect.Type) (Messages, check.Guard) {
 	bound := b.binding("world.Receive")
 	b.mustHaveShard("world.Receive", "messages are delivered to the shard that holds the entity")

@@ -42,7 +42,9 @@ type BundlePart struct {
 	values  mem.Address // for CreateN, to be filled in before they are stored; nil while in use
 }
 
-// Init makes the bundle of the fields of a struct; change is the type of a request to Add.
+// Init makes the bundle of the fields of a struct, and registers its kinds of requests; change is
+// the type of a request to Add. The world must be idle. Init panics, and has registered nothing, if
+// a field is no component.
 func (b *Bundle) Init(w *World, of, change *mem.Type) {
 	mustBe(w, "world.NewBundle")
 	w.mustIdle("world.NewBundle")
@@ -71,7 +73,8 @@ func (b *Bundle) Init(w *World, of, change *mem.Type) {
 	b.setting = store.NewKind(w.space, of, assigner{b})
 }
 
-// prepare makes what creates need.
+// prepare registers the request to create the bundle, and makes the part of each shard, without its
+// table. The world is idle.
 func (b *Bundle) prepare() {
 	w := b.w
 	b.creating = store.NewKind(w.space, b.of, creator{b})
@@ -81,15 +84,16 @@ func (b *Bundle) prepare() {
 	}
 }
 
-// open makes the table, which stays.
+// open makes the shard's table for the bundle, which stays when it is empty. The world is idle, or
+// the goroutine that has the shard calls it.
 func (p *BundlePart) open(b *Bundle) {
 	p.table = p.shard.Table(b.set)
 	p.table.Keep()
 	p.fields, _ = p.table.Fields(b.fields)
 }
 
-// mustNotBeComponent panics if a bundle's type is itself a component, unless its fields are
-// components, too.
+// mustNotBeComponent panics, before Bundle.Init makes it, if a bundle's type is itself a component,
+// unless its fields are components, too.
 func (w *World) mustNotBeComponent(t reflect.Type) {
 	if _, ok := w.componentID[t]; !ok {
 		return
@@ -103,15 +107,16 @@ func (w *World) mustNotBeComponent(t reflect.Type) {
 	}
 }
 
-// CreateByPort accepts the request to create of a port, which sends it when the bundle is at the
-// address.
+// CreateByPort takes a handle of the port and pushes the request to create it. The caller stores
+// the bundle at the address, and Port.Send then publishes the request. After an error nothing was
+// taken or pushed, and the batch under way is refused.
 func (b *Bundle) CreateByPort(p *Port, place func() int) (handle.Handle, mem.Pointer, error) {
 	b.check(p, "Bundle.Create")
 	return p.create(b, place)
 }
 
-// CreatePlain is Create of a bundle without pointers by a *World, without a PlaceBy. v may be on
-// the stack.
+// CreatePlain is Create by the idle World, of a bundle without pointers and without a PlaceBy. v
+// may be on the stack. After an error nothing was created.
 func (b *Bundle) CreatePlain(w *World, v mem.Address) (handle.Handle, error) {
 	if w != b.w || w.phase.Load() != phaseIdle {
 		return b.CreatePlainBy(w, v, nil)
@@ -130,7 +135,8 @@ func (b *Bundle) CreatePlain(w *World, v mem.Address) (handle.Handle, error) {
 	return h, err
 }
 
-// CreatePlainBy is CreatePlain for other actors than a *Port, and with a PlaceBy.
+// CreatePlainBy is CreatePlain for other actors than a *Port, and with a PlaceBy. After an error
+// nothing was created.
 func (b *Bundle) CreatePlainBy(by Self, v mem.Address, place func() int) (handle.Handle, error) {
 	p, how, err := b.Where(by, place)
 	if err != nil {
@@ -157,10 +163,12 @@ type CreatingHow uint8
 const (
 	inTurn  CreatingHow = 1 << iota // the shard was taken in turn: another may replace it
 	byWorld                         // a *World creates
+	inTx                            // a transaction does: later
 )
 
-// Where returns where an actor other than a *Port creates, and how. place, if not nil, chooses the
-// shard.
+// Where returns in which part an actor other than a *Port creates, and how. place, if not nil,
+// chooses the shard for actors that have all; for these a turn has then passed. After an error
+// nothing has changed.
 func (b *Bundle) Where(by Self, place func() int) (*BundlePart, CreatingHow, error) {
 	switch by := by.(type) {
 	case *World:
@@ -203,11 +211,20 @@ func (b *Bundle) Where(by Self, place func() int) (*BundlePart, CreatingHow, err
 		return p, 0, nil
 	}
 	b.check(by, "Bundle.Create") // nil
-	panic(notFor(by, "Bundle.Create"))
+	t, ok := by.(*Tx)
+	if !ok {
+		panic(notFor(by, "Bundle.Create"))
+	}
+	return b.whereIn(t, place)
 }
 
-// CreateFrom creates an entity, at once, from what its caller has stored in the part.
+// CreateFrom creates an entity, at once, from what its caller has stored in the scratch of the part
+// that Where returned. It empties the scratch. After an error nothing was created, and a turn that
+// passed is given back.
 func (b *Bundle) CreateFrom(p *BundlePart, how CreatingHow) (handle.Handle, error) {
+	if how&inTx != 0 {
+		return b.createIn(b.w.tx, p, how)
+	}
 	if check.Enabled && how&byWorld != 0 {
 		p.shard.Enter(&creating)
 		defer p.shard.Leave()
@@ -226,7 +243,9 @@ func (b *Bundle) CreateFrom(p *BundlePart, how CreatingHow) (handle.Handle, erro
 
 // elsewhere is Create when the shard whose turn it is has failed: if that shard has no index left,
 // the next shard that has one takes the turn. It creates the bundle at plain, which has no
-// pointers, or if plain is nil the one in the scratch of the shard that has failed.
+// pointers, or if plain is nil the one in the scratch of the shard that has failed. It is for the
+// idle World and for global systems, which have all shards. After an error it has given the turn
+// back.
 //
 //go:noinline
 func (b *Bundle) elsewhere(plain mem.Address, full int, how CreatingHow, err error) (handle.Handle, error) {
@@ -252,15 +271,15 @@ func (b *Bundle) elsewhere(plain mem.Address, full int, how CreatingHow, err err
 	return handle.None, err
 }
 
-// check refuses an actor of another world.
+// check panics about an actor of another world, or none.
 func (b *Bundle) check(by Self, call string) {
 	if by == nil || by.world() != b.w {
 		b.w.panicForeign(by, call, "bundle", b.name)
 	}
 }
 
-// part returns the part of a shard. A bundle without a T gets its table only now, because it may
-// never be used.
+// part returns the part of a shard, for the goroutine that has the shard. A bundle without a T gets
+// its table only now, because it may never be used.
 func (b *Bundle) part(s *store.Shard) *BundlePart {
 	p := &b.parts[s.ID()]
 	if p.table == nil {
@@ -269,7 +288,7 @@ func (b *Bundle) part(s *store.Shard) *BundlePart {
 	return p
 }
 
-// store creates an atom of the bundle at v, which is on the heap.
+// store creates an atom of the bundle at v, which is on the heap. After an error there is none.
 func (p *BundlePart) store(v mem.Pointer) (handle.Handle, error) {
 	if p.of.Plain {
 		return p.shard.CreatePlain(p.table, &p.fields, v.Address)
@@ -291,7 +310,8 @@ func (p *BundlePart) forget() {
 // creator applies requests to create at the refresh: it stores the atoms.
 type creator struct{ b *Bundle }
 
-// CreateAll stores the entities of requests to create.
+// CreateAll stores the entities of requests to create, and decides the requests. The worker of the
+// shard calls it in the step create. A create without room is Refused.
 func (c creator) CreateAll(s *store.Shard, creates []queue.PendingRequest) {
 	p := c.b.part(s)
 	if p.of.Plain {
@@ -309,7 +329,8 @@ func (c creator) CreateAll(s *store.Shard, creates []queue.PendingRequest) {
 	}
 }
 
-// CreateMany stores the entities of one request that creates many.
+// CreateMany stores the entities of one request that creates many, and decides it, as CreateAll
+// does.
 func (c creator) CreateMany(s *store.Shard, creates queue.PendingRequest) {
 	p := c.b.part(s)
 	if p.of.Plain {
@@ -325,13 +346,15 @@ func (creator) Apply(*store.Shard, handle.Handle, slots.Loc, mem.Pointer) queue.
 	panic("world: a create is applied with others of its kind")
 }
 
-// put stores the fields of v in the atom's row and makes it alive.
+// put stores the fields of v in the atom's row and makes it alive, for the goroutine that has the
+// shard.
 func (p *BundlePart) put(a store.Atom, v mem.Pointer) {
 	store.Store(a, p.fields.All, v.Address)
 	a.Publish()
 }
 
-// write stores the fields of v in the row of an atom that has them, whichever table it is in.
+// write stores the fields of v in the row of an atom that has them, whichever table it is in. The
+// caller has the shard.
 func (b *Bundle) write(s *store.Shard, a store.Atom, v mem.Pointer) {
 	if fields := b.fieldsAt(s, a); b.Plain {
 		store.StorePlain(a, fields, v.Address)
@@ -340,7 +363,8 @@ func (b *Bundle) write(s *store.Shard, a store.Atom, v mem.Pointer) {
 	}
 }
 
-// fieldsAt returns the fields of the bundle in an atom's table, where they are about to be stored.
+// fieldsAt returns the fields of the bundle in an atom's table, and notes that they are about to be
+// overwritten in its row.
 func (b *Bundle) fieldsAt(s *store.Shard, a store.Atom) []store.Field {
 	fields := b.fieldsOf(s, a.Chunk.Table())
 	a.Overwrite(fields)
@@ -353,8 +377,9 @@ func (b *Bundle) Part() Part { return Part{b.w, b.set, -1, "bundle", b.name} }
 // assigner applies a request to Set a bundle at the refresh.
 type assigner struct{ b *Bundle }
 
-// Assign accepts the request of Bundle.Set. For an actor that sets at once it returns the part
-// where the caller stores the bundle, and l, which AssignFrom takes.
+// Assign accepts the request of Bundle.Set, from any actor. For an actor that sets at once it
+// returns the part where the caller stores the bundle, and l, which AssignFrom takes. After an
+// error nothing was sent, and nothing may be stored.
 func (b *Bundle) Assign(by Self, h handle.Handle) (x Sending, p *BundlePart, l slots.Loc, err error) {
 	b.check(by, "Bundle.Set")
 	switch by := by.(type) {
@@ -391,14 +416,16 @@ func (b *Bundle) Assign(by Self, h handle.Handle) (x Sending, p *BundlePart, l s
 	return x, nil, 0, err
 }
 
-// AssignFrom sets an entity to what its caller has stored in the part, at once.
+// AssignFrom sets an entity to what its caller has stored in the part, at once, and empties the
+// part. It returns ErrMissing, and changes nothing, if the entity lacks a component.
 func (b *Bundle) AssignFrom(p *BundlePart, l slots.Loc) error {
 	err := b.assignAt(p.shard, l, p.Scratch)
 	p.forget()
 	return err
 }
 
-// assignAt stores the bundle at v in the entity at l, if that has the components.
+// assignAt stores the bundle at v in the entity at l, for the goroutine that has the shard. It
+// returns ErrMissing, and changes nothing, if the entity lacks a component.
 func (b *Bundle) assignAt(s *store.Shard, l slots.Loc, v mem.Pointer) error {
 	a, err := b.atomAt(s, l)
 	if err == nil {
@@ -408,7 +435,8 @@ func (b *Bundle) assignAt(s *store.Shard, l slots.Loc, v mem.Pointer) error {
 	return err
 }
 
-// AssignPlain is AssignFrom for a bundle without pointers, which may be on the stack.
+// AssignPlain is AssignFrom for a bundle without pointers at v, which may be on the stack. It
+// returns ErrMissing, and changes nothing, if the entity lacks a component.
 func (b *Bundle) AssignPlain(p *BundlePart, l slots.Loc, v mem.Address) error {
 	a, err := b.atomAt(p.shard, l)
 	if err == nil {
@@ -418,7 +446,8 @@ func (b *Bundle) AssignPlain(p *BundlePart, l slots.Loc, v mem.Address) error {
 	return err
 }
 
-// atomAt returns the atom at l, if it has the bundle's components.
+// atomAt returns the atom at l, or ErrMissing if it lacks one of the bundle's components. The
+// caller has the shard.
 func (b *Bundle) atomAt(s *store.Shard, l slots.Loc) (store.Atom, error) {
 	set := b.w.space.Set(l)
 	if !set.Contains(&b.set) {
@@ -427,12 +456,14 @@ func (b *Bundle) atomAt(s *store.Shard, l slots.Loc) (store.Atom, error) {
 	return s.Change(l, *set) // to the components it has already, so the row does not move
 }
 
-// Apply stores the bundle at v in the entity at l.
+// Apply stores the bundle at v in the entity at l. The worker of the shard calls it in the step
+// apply.
 func (a assigner) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
 	return outcomeOf(a.b.assignAt(s, l, v))
 }
 
-// ApplyRun implements store.Runner.
+// ApplyRun implements store.Runner, on the shard's worker. It applies nothing if the table lacks a
+// component: Apply then says Missing.
 func (a assigner) ApplyRun(s *store.Shard, of store.Adjacent) (applied int) {
 	if set := of.Table().Set(); !set.Contains(&a.b.set) {
 		return 0
@@ -442,7 +473,7 @@ func (a assigner) ApplyRun(s *store.Shard, of store.Adjacent) (applied int) {
 	return of.Applied()
 }
 
-// fieldsOf returns the fields of the bundle in a table.
+// fieldsOf returns the fields of the bundle in a table of the shard that has all its components.
 func (b *Bundle) fieldsOf(s *store.Shard, t *store.Table) []store.Field {
 	p := b.part(s)
 	if t == p.table {
@@ -456,8 +487,8 @@ func (b *Bundle) putRun(s *store.Shard, of store.Adjacent) {
 	of.PutFields(b.fieldsOf(s, of.Table()), b.Plain)
 }
 
-// placed returns the shard that the function of PlaceBy chooses. It returns an ErrFailed, and with
-// it the *PanicError, if that function panics.
+// placed returns the shard that the function of PlaceBy chooses. If that function panics or names
+// no shard, it returns an ErrFailed, with the *PanicError if there is one. It changes nothing.
 func (b *Bundle) placed(place func() int) (i int, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -470,7 +501,8 @@ func (b *Bundle) placed(place func() int) (i int, err error) {
 	return i, nil
 }
 
-// Reserve makes room for n more entities, spread evenly over the shards.
+// Reserve makes room in the idle world for n more entities, spread evenly over the shards. After an
+// error the shards before the full one keep their new room.
 func (b *Bundle) Reserve(w *World, n int) error {
 	b.check(w, "Bundle.Reserve")
 	if err := w.ready("Bundle.Reserve"); err != nil {
@@ -494,7 +526,7 @@ func (b *Bundle) Reserve(w *World, n int) error {
 }
 
 // PlaceBy makes place, if not nil, choose the shard of each new entity from the bundle, which is on
-// the heap.
+// the heap. The world must be idle. Any goroutine that creates calls place.
 func (b *Bundle) PlaceBy(place func(mem.Address) int) {
 	b.w.mustIdle("Bundle.PlaceBy")
 	b.place = place

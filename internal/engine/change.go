@@ -19,7 +19,8 @@ type remover struct{ c *Component }
 // changer applies requests to add a bundle and remove components.
 type changer struct{ b *Bundle }
 
-// Add accepts the request of Component.Add, or returns the row to store in.
+// Add accepts the request of Component.Add, from any actor. For the idle world it moves the row at
+// once, and returns where the caller stores the value. After an error nothing has changed.
 func (c *Component) Add(by Self, h handle.Handle) (Sending, error) {
 	if w, ok := by.(*World); ok && w == c.w {
 		if err := w.idle("Component.Add by the World"); err != nil {
@@ -34,10 +35,14 @@ func (c *Component) Add(by Self, h handle.Handle) (Sending, error) {
 		return Sending{}, ErrStale
 	}
 	c.check(by, "Component.Add")
+	if t, ok := by.(*Tx); ok {
+		return c.addIn(t, h)
+	}
 	return Request(by, "Component.Add", &c.adding, h)
 }
 
-// Remove takes the component from an entity, at once or by request.
+// Remove takes the component from an entity: at once by the idle world, by request of other actors.
+// After an error nothing has changed.
 func (c *Component) Remove(by Self, h handle.Handle) error {
 	if w, ok := by.(*World); ok && w == c.w {
 		if err := w.idle("Component.Remove by the World"); err != nil {
@@ -53,6 +58,9 @@ func (c *Component) Remove(by Self, h handle.Handle) error {
 		return ErrStale
 	}
 	c.check(by, "Component.Remove")
+	if t, ok := by.(*Tx); ok {
+		return c.removeIn(t, h)
+	}
 	x, err := Request(by, "Component.Remove", &c.removing, h)
 	if err == nil {
 		x.Done()
@@ -60,14 +68,15 @@ func (c *Component) Remove(by Self, h handle.Handle) error {
 	return err
 }
 
-// check refuses an actor of another world.
+// check panics about an actor of another world, or none.
 func (c *Component) check(by Self, call string) {
 	if by == nil || by.world() != c.w {
 		c.w.panicForeign(by, call, "component", c.Name())
 	}
 }
 
-// removeAt takes the component from the entity at l, or returns ErrMissing.
+// removeAt takes the component from the entity at l, which moves its row, or returns ErrMissing.
+// The caller has the shard. After an error nothing has changed.
 func (c *Component) removeAt(h handle.Handle, l slots.Loc) error {
 	had, err := c.w.space.Without(h, l, c.id)
 	if !had {
@@ -76,9 +85,9 @@ func (c *Component) removeAt(h handle.Handle, l slots.Loc) error {
 	return err
 }
 
-// Apply gives the entity at l the component, which moves its row, or says why not: the port that
-// sent the request has used up what its requests may cost, or there is no room. On the worker of
-// the shard.
+// Apply gives the entity at l the component, which moves its row. The worker of the shard calls it
+// in the step apply. It answers Refused, and changes nothing, if the port has used up what its
+// requests may cost, or if there is no room.
 func (a adder) Apply(s *store.Shard, h handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
 	if s.Spent() {
 		return queue.Refused
@@ -92,7 +101,8 @@ func (a adder) Apply(s *store.Shard, h handle.Handle, l slots.Loc, v mem.Pointer
 	return outcomeOf(err)
 }
 
-// Apply takes the component from the entity at l, as far as the sender's limit allows.
+// Apply takes the component from the entity at l, as far as the sender's limit allows. The worker
+// of the shard calls it in the step apply.
 func (r remover) Apply(s *store.Shard, h handle.Handle, l slots.Loc, _ mem.Pointer) queue.Outcome {
 	if s.Spent() {
 		return queue.Refused
@@ -103,7 +113,8 @@ func (r remover) Apply(s *store.Shard, h handle.Handle, l slots.Loc, _ mem.Point
 	return outcomeOf(err)
 }
 
-// ApplyRun implements store.Runner.
+// ApplyRun implements store.Runner, on the shard's worker. It returns how many it has applied; the
+// rest goes to Apply.
 func (a adder) ApplyRun(s *store.Shard, of store.Adjacent) (applied int) {
 	if s.Spent() {
 		return 0
@@ -111,7 +122,7 @@ func (a adder) ApplyRun(s *store.Shard, of store.Adjacent) (applied int) {
 	return of.With(a.c.id)
 }
 
-// ApplyRun implements store.Runner.
+// ApplyRun implements store.Runner, as adder.ApplyRun does.
 func (r remover) ApplyRun(s *store.Shard, of store.Adjacent) (applied int) {
 	if s.Spent() {
 		return 0
@@ -119,7 +130,8 @@ func (r remover) ApplyRun(s *store.Shard, of store.Adjacent) (applied int) {
 	return of.Without(r.c.id)
 }
 
-// outcomeOf is the outcome of a request whose apply returned err.
+// outcomeOf is the outcome of a request whose Apply got err from the storage, which has then
+// changed nothing.
 func outcomeOf(err error) queue.Outcome {
 	switch err {
 	case nil:
@@ -131,15 +143,16 @@ func outcomeOf(err error) queue.Outcome {
 	}
 }
 
-// SetOf returns the components that a call of Bundle.Add removes. It refuses an actor of another
-// world.
+// SetOf returns the components that a call of Bundle.Add removes. It panics about an actor of
+// another world.
 func (b *Bundle) SetOf(by Self, remove []ComponentSet) store.Set {
 	b.check(by, "Bundle.Add")
 	return b.w.SetOf("Bundle.Add", remove)
 }
 
-// Add accepts the request of Bundle.Add. For the idle world it returns the part where the caller
-// stores the bundle, and l, which ChangeFrom takes.
+// Add accepts the request of Bundle.Add, from any actor. For the idle world it returns the part
+// where the caller stores the bundle, and l, which ChangeFrom takes. After an error nothing has
+// changed.
 func (b *Bundle) Add(by Self, h handle.Handle) (x Sending, p *BundlePart, l slots.Loc, err error) {
 	w, ok := by.(*World)
 	if !ok {
@@ -158,19 +171,21 @@ func (b *Bundle) Add(by Self, h handle.Handle) (x Sending, p *BundlePart, l slot
 	return Sending{To: p.Scratch}, p, l, nil
 }
 
-// removeOf returns the components that a change[T] removes.
+// removeOf returns the components that a change[T] at p removes.
 func (b *Bundle) removeOf(p mem.Pointer) *store.Set {
 	return mem.As[store.Set](p.At(1, b.remove))
 }
 
-// ChangeFrom changes an entity at once, from what its caller has stored in the part.
+// ChangeFrom changes an entity of the idle world at once, from what its caller has stored in the
+// part, and empties the part. After an error the entity is as before.
 func (b *Bundle) ChangeFrom(p *BundlePart, l slots.Loc, remove *store.Set) error {
 	err := b.change(p.shard, l, p.Scratch, remove)
 	p.forget()
 	return err
 }
 
-// change gives the entity at l the bundle at v, and takes the components of remove away.
+// change gives the entity at l the bundle at v, and takes the components of remove away, which
+// moves its row. The caller has the shard. After an error nothing has changed.
 func (b *Bundle) change(s *store.Shard, l slots.Loc, v mem.Pointer, remove *store.Set) error {
 	had := *b.w.space.Set(l)
 	a, err := s.Change(l, had.Minus(*remove).Union(b.set))
@@ -182,7 +197,8 @@ func (b *Bundle) change(s *store.Shard, l slots.Loc, v mem.Pointer, remove *stor
 	return nil
 }
 
-// Apply changes the entity at l, as far as the sender's limit allows.
+// Apply changes the entity at l, as far as the sender's limit allows. The worker of the shard calls
+// it in the step apply.
 func (c changer) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, p mem.Pointer) queue.Outcome {
 	if s.Spent() {
 		return queue.Refused
@@ -193,7 +209,8 @@ func (c changer) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, p mem.Point
 	return outcomeOf(err)
 }
 
-// ApplyRun implements store.Runner, for requests that remove the same components.
+// ApplyRun implements store.Runner, on the shard's worker, for requests that remove the same
+// components. It returns how many it has applied.
 func (c changer) ApplyRun(s *store.Shard, of store.Adjacent) (applied int) {
 	if s.Spent() {
 		return 0
@@ -211,7 +228,8 @@ func (c changer) ApplyRun(s *store.Shard, of store.Adjacent) (applied int) {
 	return of.Applied()
 }
 
-// Describe describes a kind of request: what it does, and the name of what it does that with.
+// Describe describes a kind of request, for logs and snapshots: what it does, and the name of what
+// it does that with.
 func Describe(what, name string) store.Description {
 	return store.Description{Name: fmt.Sprintf("%s %q", what, name)}
 }
@@ -238,7 +256,8 @@ func (c creator) Describe() store.Description { return Describe("create of bundl
 // Describe implements store.Handler.
 func (c changer) Describe() store.Description { return Describe("exchange of bundle", c.b.name) }
 
-// Renumber says which components are removed.
+// Renumber gives the components that a request removes the numbers that now returns, and drops
+// those for which it is negative. A load of a snapshot calls it.
 func (c changer) Renumber(p mem.Pointer, now func(component int) int) {
 	x := c.b.removeOf(p)
 	was := *x

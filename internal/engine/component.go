@@ -35,7 +35,8 @@ type Component struct {
 	answer   uintptr // the offset of the value in an Answer
 }
 
-// Register makes a type a component of the world; answer is the type of a pointer to its Answer.
+// Register makes a type a component of the idle world, with a column in all shards and its kinds of
+// requests; answer is the type of a pointer to its Answer. If it panics, nothing is registered.
 func (c *Component) Register(w *World, name string, of, answer *mem.Type) {
 	mustBe(w, "world.Register")
 	w.mustIdle("world.Register")
@@ -68,9 +69,10 @@ func (c *Component) Register(w *World, name string, of, answer *mem.Type) {
 	c.asking = store.NewKind(w.space, answer, asker{c})
 }
 
-// MustRegister panics if the world is sealed. A registration would then be in snapshots and logs,
-// but the next start of the program would read those before it registers. format and values say
-// what is registered. It changes the world, as a replay has what is registered from the beginning.
+// MustRegister notes that the idle world registers something; format and values say what. It panics
+// if the world is sealed: the registration would then be in snapshots and logs, but the next start
+// of the program would read those before it registers. A replay has what is registered from the
+// beginning, so this counts as a change of the world.
 func (w *World) MustRegister(format string, values ...any) {
 	if w.sealed != "" {
 		panic(fmt.Sprintf("world: %s after %s has begun: the next start reads the world back and would not have it; register before %[2]s",
@@ -85,7 +87,9 @@ var nothing = mem.TypeOf[struct{}]()
 // Name returns the name of the component.
 func (c *Component) Name() string { return c.w.components[c.id].name }
 
-// Set accepts the request of Component.Set, or returns the row to store in.
+// Set accepts the request of Component.Set, from any actor. An actor that has the row gets where
+// the caller stores the value; for others a request is pushed. After an error nothing was sent, and
+// nothing may be stored.
 func (c *Component) Set(by Self, h handle.Handle) (Sending, error) {
 	c.check(by, "Component.Set")
 	switch by := by.(type) {
@@ -116,12 +120,15 @@ func (c *Component) Set(by Self, h handle.Handle) (Sending, error) {
 		if l := by.mustRun("Component.Set"); h == by.h {
 			return c.row(h, l)
 		}
+	case *Tx:
+		return c.setIn(by, h)
 	}
 	return Request(by, "Component.Set", &c.setting, h)
 }
 
-// SetN accepts the requests of a port. For other actors, which set one value after the other, it
-// reports that nothing was sent.
+// SetN accepts the requests of a port, all or none. For other actors, which set one value after the
+// other, it only checks that all can be set, and reports that nothing was sent. After an error
+// nothing has changed.
 func (c *Component) SetN(by Self, hs []handle.Handle, values int) (x Sending, sent bool, err error) {
 	if len(hs) != values {
 		turnDownBy(by)
@@ -136,7 +143,7 @@ func (c *Component) SetN(by Self, hs []handle.Handle, values int) (x Sending, se
 }
 
 // maySetN returns the error of the first handle that an actor other than a *Port cannot set, or
-// send a request for.
+// ErrFull if there is no room for the requests that some of them take. It sets and sends nothing.
 func (c *Component) maySetN(by Self, hs []handle.Handle) error {
 	if err := c.mayAct(by, "Component.SetN"); err != nil {
 		return err
@@ -157,6 +164,7 @@ func (c *Component) maySetN(by Self, hs []handle.Handle) error {
 }
 
 // maySet returns the error that Set would, except one about room, and whether Set sends a request.
+// It changes nothing.
 func (c *Component) maySet(by Self, h handle.Handle) (request bool, err error) {
 	var l slots.Loc
 	switch by := by.(type) {
@@ -178,6 +186,14 @@ func (c *Component) maySet(by Self, h handle.Handle) (request bool, err error) {
 			return true, err
 		}
 		l = by.l
+	case *Tx:
+		switch _, err := by.touch(h); {
+		case err != nil:
+			return false, err
+		case c.Get(by, h) == nil:
+			return false, ErrMissing
+		}
+		return false, nil
 	}
 	switch {
 	case l == 0:
@@ -188,12 +204,13 @@ func (c *Component) maySet(by Self, h handle.Handle) (request bool, err error) {
 	return false, nil
 }
 
-// after is the error of a call that did some of what it was asked to do.
+// after is the error of a call that did some of what it was asked to do, and leaves that done.
 func after(err error, done, of int) error {
 	return fmt.Errorf("%w (after %d of %d)", err, done, of)
 }
 
-// mayAct returns the error of a call that has nothing to do, by an actor that is no port.
+// mayAct refuses an actor that may not act now, or that is a port: it returns the error of a closed
+// world, and panics for other reasons.
 func (c *Component) mayAct(by Self, call string) error {
 	c.check(by, call)
 	switch by := by.(type) {
@@ -203,13 +220,16 @@ func (c *Component) mayAct(by Self, call string) error {
 		by.mustRun(call)
 	case *EntityContext:
 		by.mustRun(call)
+	case *Tx:
+		return by.mayWrite(call)
 	default:
 		panic(notFor(by, call))
 	}
 	return nil
 }
 
-// row returns where the new value of the component is stored.
+// row returns where the new value of the component is stored, and notes the write for hooks and
+// frames. The caller has the shard. It returns ErrMissing if the entity lacks the component.
 func (c *Component) row(h handle.Handle, l slots.Loc) (Sending, error) {
 	p := c.column.AtWrite(l)
 	if p == nil {
@@ -224,7 +244,8 @@ func (c *Component) row(h handle.Handle, l slots.Loc) (Sending, error) {
 // setter applies a request to set at the refresh.
 type setter struct{ c *Component }
 
-// Apply stores a value in the row of the entity at l, if that has the component.
+// Apply stores a value in the row of the entity at l, if that has the component. The worker of the
+// shard calls it in the step apply.
 func (s setter) Apply(in *store.Shard, h handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
 	if !s.c.column.Store(l, v.Address) {
 		return queue.Missing
@@ -235,11 +256,11 @@ func (s setter) Apply(in *store.Shard, h handle.Handle, l slots.Loc, v mem.Point
 	return queue.Applied
 }
 
-// ApplyRun implements store.Runner.
+// ApplyRun implements store.Runner, on the shard's worker.
 func (s setter) ApplyRun(_ *store.Shard, of store.Adjacent) (applied int) { return of.Store(s.c.id) }
 
 // componentOf returns the number of a component type, or panics with advice on what to do; user
-// names the caller.
+// names the caller. The world is idle, or a Frame's.
 func (w *World) componentOf(t reflect.Type, user string) int {
 	id, ok := w.componentID[t]
 	if !ok {
@@ -264,16 +285,17 @@ func (c *Component) Part() Part {
 	return p
 }
 
-// At returns the component of the entity that a function is called on, or nil.
+// At returns the component of the entity that a function is called on, or nil. It panics when the
+// function has returned.
 func (c *Component) At(s *EntityContext) mem.Address { return c.column.At(s.mustRun("Component.Read")) }
 
-// AtWrite is At for writing.
+// AtWrite is At for writing: it notes the write.
 func (c *Component) AtWrite(s *EntityContext) mem.Address {
 	return c.column.AtWrite(s.mustRun("Component.Write"))
 }
 
 // CloneBy makes f copy values of the component. From now on Component.Ask calls f, too, so a
-// request of it runs code of the user.
+// request of it runs code of the user. The world must be idle.
 func (c *Component) CloneBy(isNil bool, f func(to, from mem.Address)) {
 	c.w.mustIdle("Component.CloneBy")
 	if isNil {
@@ -288,7 +310,8 @@ func (c *Component) NilAnswer() string {
 	return fmt.Sprintf("world: Component.Ask of %q with a nil Answer; pass one to fill", c.Name())
 }
 
-// Ask accepts a request of Component.Ask.
+// Ask accepts a request of Component.Ask, of a port; done gets the outcome. After an error nothing
+// was sent.
 func (c *Component) Ask(p *Port, of handle.Handle, done *Completion) (Sending, error) {
 	c.check(p, "Component.Ask")
 	return p.notifyAnswer(done).request(&c.asking, of)
@@ -297,7 +320,9 @@ func (c *Component) Ask(p *Port, of handle.Handle, done *Completion) (Sending, e
 // asker applies a request to ask at the refresh.
 type asker struct{ c *Component }
 
-// Apply copies the component of the entity at l to the answer.
+// Apply copies the component of the entity at l to the answer, on the worker of the shard in the
+// step apply. It answers Refused, and copies nothing, if the port's answers of this refresh are too
+// large.
 func (a asker) Apply(s *store.Shard, h handle.Handle, l slots.Loc, to mem.Pointer) queue.Outcome {
 	p := a.c.column.At(l)
 	if p == nil {
@@ -314,7 +339,8 @@ func (a asker) Apply(s *store.Shard, h handle.Handle, l slots.Loc, to mem.Pointe
 	return queue.Applied
 }
 
-// clone copies a value by the function of CloneBy, which may panic.
+// clone copies a value to an answer by the function of CloneBy, on the shard's worker. If that
+// panics, the outcome is Failed, and the answer may have a part of the value.
 func (a asker) clone(s *store.Shard, h handle.Handle, l slots.Loc, to, from mem.Address) (o queue.Outcome) {
 	c := a.c.w.contexts[s.ID()]
 	self := c.entity.begin(c, a.c.Name(), h, l)
@@ -324,7 +350,8 @@ func (a asker) clone(s *store.Shard, h handle.Handle, l slots.Loc, to, from mem.
 	return queue.Applied
 }
 
-// notifyAnswer makes an answer's Completion get the outcome of the next request.
+// notifyAnswer makes an answer's Completion get the outcome of the next request. It panics if
+// Port.Notify has set another.
 func (p *Port) notifyAnswer(c *Completion) *Port {
 	if p.notify != nil {
 		panic(fmt.Sprintf("world: Port.Notify before Component.Ask or Question.Ask on port %d; leave Notify out: the Answer has the outcome", p.endpoint.Number))

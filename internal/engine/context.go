@@ -39,8 +39,8 @@ type Context struct {
 	occupant store.Occupant
 }
 
-// newContext makes the Context of a shard. If owner is the number of shards, and s is nil, it makes
-// the Context of the global systems.
+// newContext makes the Context of a shard, once for the world's life. If owner is the number of
+// shards, and s is nil, it makes the Context of the global systems.
 func newContext(w *World, owner int, s *store.Shard) *Context {
 	c := &Context{
 		w: w, shard: s, lookup: w.space.Lookup, home: uint32(owner), ports: uint32(len(w.shards)),
@@ -54,6 +54,7 @@ func newContext(w *World, owner int, s *store.Shard) *Context {
 	return c
 }
 
+// world implements Self; a nil Context has none.
 func (c *Context) world() *World {
 	if c == nil {
 		return nil
@@ -81,7 +82,8 @@ func (c *Context) Shards() int { return len(c.w.shards) }
 // System returns the name of the running system.
 func (c *Context) System() string { return c.acting.System }
 
-// Count returns the number of entities in the shard, dying ones included.
+// Count returns the number of entities in the shard, dying ones included; for a global system,
+// which must have all shards to itself, in the world.
 func (c *Context) Count() int {
 	c.mustRun("Context.Count")
 	if c.shard != nil {
@@ -97,14 +99,15 @@ func (c *Context) Count() int {
 	return n
 }
 
-// Alive reports whether the entity is alive, in whichever shard.
+// Alive reports whether the entity is alive, in whichever shard. What another shard has created in
+// this tick is hidden.
 func (c *Context) Alive(h handle.Handle) bool {
 	return func() bool { // inlined, as Writer.Get is
 		return c.lookup.Alive(h) && (!c.isElsewhere(h) || c.locate(h) != 0)
 	}()
 }
 
-// Status returns what a handle stands for.
+// Status returns what a handle stands for; Dying only for entities of the own shard.
 func (c *Context) Status(h handle.Handle) Status {
 	c.mustRun("Context.Status")
 	if l := c.lookup.Locate(h); l != 0 && c.owns(l) && c.w.space.Marked(l) {
@@ -113,7 +116,8 @@ func (c *Context) Status(h handle.Handle) Status {
 	return c.status(h)
 }
 
-// Owns reports whether the entity is in the shard the system runs on.
+// Owns reports whether the entity is in the shard the system runs on, or in any if it has all. It
+// panics when no system runs.
 func (c *Context) Owns(h handle.Handle) bool {
 	c.mustRun("Context.Owns")
 	l := c.w.space.Locate(h)
@@ -134,7 +138,8 @@ func (c *Context) Locate(h handle.Handle) shard.Loc {
 	}()
 }
 
-// Has reports whether the entity is in the shard and has all of the components.
+// Has reports whether the entity is in the shard and has all of the components. It panics when no
+// system runs.
 func (c *Context) Has(h handle.Handle, x ComponentSet) bool {
 	c.mustRun("Context.Has")
 	l := c.w.space.Locate(h)
@@ -145,7 +150,8 @@ func (c *Context) Has(h handle.Handle, x ComponentSet) bool {
 }
 
 // Destroy marks an entity of the shard, or requests that an entity of another shard be destroyed:
-// either way the entity is removed at the refresh.
+// either way the refresh removes the entity. A hook always requests it. After an error nothing has
+// changed.
 func (c *Context) Destroy(h handle.Handle) error {
 	c.mustRun("Context.Destroy")
 	l := c.locate(h)
@@ -159,7 +165,8 @@ func (c *Context) Destroy(h handle.Handle) error {
 	return c.out.sendBare(queue.Destroying(), h)
 }
 
-// owns reports whether the row at l is of a shard that the system has.
+// owns reports whether the row at l is of a shard that the running system has: its own or, for a
+// global one that is Exclusive, any.
 func (c *Context) owns(l slots.Loc) bool {
 	if c.shard == nil {
 		return c.acting.Access != nil && c.acting.Access.Exclusive
@@ -167,8 +174,8 @@ func (c *Context) owns(l slots.Loc) bool {
 	return c.shard.Owns(l)
 }
 
-// enter is the rest of acting.Start, in the check build: it is called before a system or a hook
-// runs, by the goroutine that runs it.
+// enter is the rest of acting.Start, in the check build: the goroutine that runs a system or a hook
+// calls it before that runs. It takes the shards, which leave gives back.
 func (c *Context) enter() {
 	if check.Enabled {
 		c.occupant = store.Occupant{What: "system", Name: c.acting.System}
@@ -180,7 +187,7 @@ func (c *Context) enter() {
 	}
 }
 
-// leave is the rest of acting.Stop, and undoes enter.
+// leave is the rest of acting.Stop, and undoes enter, also after a panic. Check build only.
 func (c *Context) leave() {
 	if check.Enabled {
 		for _, s := range c.used() {
@@ -190,7 +197,7 @@ func (c *Context) leave() {
 	}
 }
 
-// used returns the shards that the system has to itself.
+// used returns the shards that the system has to itself, for enter and leave.
 func (c *Context) used() []*store.Shard {
 	switch {
 	case c.shard != nil:
@@ -216,7 +223,7 @@ func (c *Context) mustRun(call string) {
 	}
 }
 
-// panicLate is a function of its own so that mustRun inlines.
+// panicLate is the panic of mustRun, in a function of its own so that mustRun inlines.
 //
 //go:noinline
 func (c *Context) panicLate(call string) {
@@ -256,7 +263,8 @@ func (c *Context) isElsewhere(h handle.Handle) bool {
 	return h.Home() != c.home && h.Home() < c.ports
 }
 
-// seen returns the location of an entity whose home is another shard, or 0 if it is hidden.
+// seen returns the location of an entity whose home is another shard, or 0 if it is hidden: created
+// there since shards last saw each other's creates.
 //
 //go:noinline
 func (c *Context) seen(l slots.Loc) slots.Loc {
@@ -292,8 +300,8 @@ type digest struct {
 	sum       uint64
 }
 
-// digest hashes the components that a system must not write, before the system runs. Check
-// build only.
+// digest hashes the components that a system must not write, before the system runs, for
+// mustBeUnwritten. Check build only.
 func (c *Context) digest(components store.Set) {
 	c.read = c.read[:0]
 	for id := range components.All {
@@ -301,7 +309,8 @@ func (c *Context) digest(components store.Set) {
 	}
 }
 
-// sum hashes a component's rows in the shard, or for a global system in all shards.
+// sum hashes a component's rows in the shard, or for a global system in all shards. Check build
+// only.
 func (c *Context) sum(component int) uint64 {
 	if c.shard != nil {
 		return c.shard.Digest(component)
@@ -313,8 +322,8 @@ func (c *Context) sum(component int) uint64 {
 	return sum
 }
 
-// mustBeUnwritten panics if one of the hashed components has changed: only the system can have
-// done that. Check build only.
+// mustBeUnwritten panics, when the system has returned, if one of the components that digest hashed
+// has changed: only the system can have done that. Check build only.
 func (c *Context) mustBeUnwritten() {
 	for _, d := range c.read {
 		if c.sum(d.component) != d.sum {
@@ -325,7 +334,7 @@ func (c *Context) mustBeUnwritten() {
 	}
 }
 
-// digest hashes all components when the idle world is left. Check build only.
+// digest hashes all components when the idle world is left, for mustBeAsLeft. Check build only.
 func (w *World) digest() {
 	w.lefts = w.lefts[:0]
 	for id := range w.components {
@@ -333,8 +342,9 @@ func (w *World) digest() {
 	}
 }
 
-// mustBeAsLeft panics if a component has changed, while nothing was handed out for writing. What
-// pointers in the component point to is not looked at. Check build only.
+// mustBeAsLeft panics, before the next tick or refresh, if a component has changed while nothing
+// was handed out for writing. It does not look at what pointers in the component point to. Check
+// build only.
 func (w *World) mustBeAsLeft() {
 	for id, sum := range w.lefts {
 		if w.sum(id) != sum {
@@ -346,7 +356,7 @@ func (w *World) mustBeAsLeft() {
 	}
 }
 
-// sum hashes a component's rows in all shards.
+// sum hashes a component's rows in all shards of the idle world. Check build only.
 func (w *World) sum(component int) uint64 { return w.contexts[len(w.shards)].sum(component) }
 
 // random is a system's random numbers on one shard in one tick.
@@ -357,17 +367,16 @@ type random struct {
 	rand   *rand.Rand
 }
 
+// init makes the source, which Context.Rand seeds anew for each system and tick.
 func (r *random) init() { r.rand = rand.New(&r.source) }
 
-// Rand returns the random numbers of the running system or hook on this shard in this tick.
+// Rand returns the random numbers of the running system or hook on this shard in this tick. It
+// seeds them on the first call, with the world's seed, the name, the tick and the shard.
 func (c *Context) Rand() *rand.Rand {
 	c.mustRun("Context.Rand")
 	if s := &c.random; !c.acting.Seeded {
 		c.acting.Seeded = true
-		seed := mix(c.w.options.Seed)
-		for i := 0; i < len(c.acting.System); i++ { // FNV-1a over the name
-			seed = (seed ^ uint64(c.acting.System[i])) * 1099511628211
-		}
+		seed := named(c.w.options.Seed, c.acting.System)
 		seed = mix(mix(seed) + c.Tick())
 		seed = mix(seed + uint64(c.Shard()+1))
 		s.source.Seed(seed, mix(seed))
@@ -375,8 +384,17 @@ func (c *Context) Rand() *rand.Rand {
 	return c.random.rand
 }
 
-// mix is a bijection in which each bit of x changes about half of the others: the
-// next value of SplitMix64 (Steele, Lea and Flood, 2014).
+// named makes a seed for what has a name.
+func named(seed uint64, name string) uint64 {
+	seed = mix(seed)
+	for i := 0; i < len(name); i++ { // FNV-1a over the name
+		seed = (seed ^ uint64(name[i])) * 1099511628211
+	}
+	return seed
+}
+
+// mix is a bijection in which each bit of x changes about half of the others: the next value of
+// SplitMix64 (Steele, Lea and Flood, 2014). It is for seeds, and for sums of the check build.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

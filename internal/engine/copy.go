@@ -11,10 +11,14 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Copy makes an entity with the same components as another, each copied by Component.CloneBy or, if
-// it has none, by assignment.
+// Copy makes an entity with the same components as another, in its shard and at once, each copied
+// by Component.CloneBy or, if it has none, by assignment. It is for the idle world and for systems.
+// After an error there is no copy.
 func Copy(by Self, h handle.Handle) (handle.Handle, error) {
 	const call = "world.Copy"
+	if t, ok := by.(*Tx); ok {
+		return t.copyIn(h)
+	}
 	if err := mayCopy(by, call); err != nil {
 		return handle.None, err
 	}
@@ -31,7 +35,8 @@ func Copy(by Self, h handle.Handle) (handle.Handle, error) {
 	return w.shardOf(l).Copy(l, clones)
 }
 
-// mayCopy refuses an actor that cannot copy. It returns the error of a closed world.
+// mayCopy panics about an actor that cannot copy, or not now. It returns the error of a closed
+// world. It changes nothing, but refuses the batch of a port.
 func mayCopy(by Self, call string) error {
 	mustActor(by, call)
 	switch by := by.(type) {
@@ -40,19 +45,25 @@ func mayCopy(by Self, call string) error {
 	case *Context:
 		by.mustRun(call)
 		return nil
+	case *Tx:
+		if err := by.mayWrite(call); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: %s", ErrNotInTx, call)
 	}
 	turnDownBy(by)
 	panic(fmt.Sprintf("world: %s by a %s, which cannot look at an entity's components; pass a *World or a *Context", call, nameOf(by)))
 }
 
-// copies notes that an actor is about to copy.
+// copies notes that an actor is about to copy: by the idle world that is a change.
 func (w *World) copies(by Self) {
 	if by == Self(w) {
 		w.Touched()
 	}
 }
 
-// clone copies the components that have a CloneBy, which must not move rows.
+// clone copies the components that have a CloneBy, which must not move rows: its calls panic on the
+// idle world. A panic of the function goes on to the caller, before anything is made.
 func (w *World) clone(by Self, l slots.Loc) []mem.Address {
 	if by == Self(w) {
 		defer w.Hold("a CloneBy")()
@@ -60,7 +71,8 @@ func (w *World) clone(by Self, l slots.Loc) []mem.Address {
 	return w.shardOf(l).Clone(l)
 }
 
-// mayShare returns an error if a copy of the entity at l would share something.
+// mayShare returns an error, and changes nothing, if a copy of the entity at l would share
+// something, in a world whose inputs are recorded or replayed.
 func (w *World) mayShare(l slots.Loc) error {
 	if !w.logged.Load() {
 		return nil
@@ -98,7 +110,8 @@ func (w *World) sharedError(component int, path string, kind reflect.Kind) error
 		w.components[component].name, path, kind)
 }
 
-// sharesWithin reports whether a copy of a slice, pointer or map shares something.
+// sharesWithin reports whether a copy of a slice, pointer or map of this type, with its elements,
+// still shares something.
 func sharesWithin(t reflect.Type) bool {
 	_, kind := sharing(t.Elem(), "")
 	if kind == 0 && t.Kind() == reflect.Map {
@@ -107,13 +120,14 @@ func sharesWithin(t reflect.Type) bool {
 	return kind != 0
 }
 
-// MayShare reports whether values that share something with each other are to be refused.
+// MayShare reports whether values that share something with each other are to be refused, because
+// the world's inputs are recorded or replayed. Safe from any goroutine.
 func (c *Component) MayShare() bool {
 	return c.w.logged.Load() && !c.w.space.TypeOf(c.id).Plain && !c.w.space.Cloned(c.id)
 }
 
-// MustNotShare returns an error, and refuses the call, if two of the values of a SetN share
-// something. values is a slice of the component's type.
+// MustNotShare returns an error, and refuses the call and the batch of a port, if two of the values
+// of a SetN share something. values is a slice of the component's type.
 func (c *Component) MustNotShare(by Self, values any) error {
 	w := c.w
 	var err error
@@ -135,7 +149,7 @@ func (c *Component) MustNotShare(by Self, values any) error {
 }
 
 // shared calls f with each part of a value that a plain copy shares with it, and the path to the
-// part, until f returns false. It does not go on behind such a part.
+// part, until f returns false; then it returns false. It does not go on behind such a part.
 func shared(v reflect.Value, path string, f func(v reflect.Value, path string) bool) bool {
 	t := v.Type()
 	if _, kind := sharing(t, path); kind == 0 {
@@ -164,7 +178,9 @@ func shared(v reflect.Value, path string, f func(v reflect.Value, path string) b
 	return true
 }
 
-// copied returns the location of an entity that is to be copied.
+// copied returns the location of an entity that an idle world or a system is about to copy. It
+// returns ErrStale, and changes nothing, if the system does not have it; it panics if the system
+// has not asked to write its components.
 func copied(by Self, h handle.Handle) (slots.Loc, error) {
 	w := by.world()
 	l := w.space.Locate(h)
@@ -184,7 +200,7 @@ func copied(by Self, h handle.Handle) (slots.Loc, error) {
 }
 
 // MayCopy returns the components of an entity that an actor may copy, as Copy says; call is the
-// name for messages.
+// name for messages. It changes nothing.
 func (w *World) MayCopy(by Actor, call string, h handle.Handle) (*store.Set, error) {
 	self := SelfOf(by, call)
 	if err := mayCopy(self, call); err != nil {
@@ -199,7 +215,8 @@ func (w *World) MayCopy(by Actor, call string, h handle.Handle) (*store.Set, err
 
 // CopyAll copies entities that MayCopy has accepted, with their flags, all or none, if there is
 // room for them and for the requests. For the idle world it calls link before it copies, when
-// x.Made has the handles that the copies are going to have; an error of link is its own.
+// x.Made has the handles that the copies are going to have; an error of link is its own. After an
+// error of another actor than the idle world, room may have been made, and no entity.
 func (w *World) CopyAll(by Actor, x *extend.Copying, link func() error) error {
 	actor := by.self()
 	for _, h := range x.Of { // before there is room, because a CloneBy may create
@@ -233,7 +250,7 @@ func (w *World) CopyAll(by Actor, x *extend.Copying, link func() error) error {
 }
 
 // link has the copies linked that the idle world is about to make, and then makes room for them:
-// room is a change, too.
+// room is a change, too. After an error nothing was copied.
 func (w *World) link(x *extend.Copying, link func() error) error {
 	for len(x.Next) < len(w.shards) {
 		x.Next = append(x.Next, nil)
@@ -254,7 +271,7 @@ func (w *World) link(x *extend.Copying, link func() error) error {
 	return w.prepare(x)
 }
 
-// roomFor makes sure that there is room for copies. The idle world only looks.
+// roomFor makes sure that there is room for copies, or returns why not. The idle world only looks.
 func (w *World) roomFor(actor Self, x *extend.Copying) error {
 	if c, ok := actor.(*Context); ok && x.Requests > 0 {
 		if q := c.out.open(); !q.Room(x.Requests, x.RequestSize) {
@@ -288,7 +305,8 @@ func (w *World) roomFor(actor Self, x *extend.Copying) error {
 	return w.prepare(x)
 }
 
-// prepare makes room for copies.
+// prepare makes room for copies, in the tables of the entities, whose shards the actor of CopyAll
+// has. After an error some tables have it.
 func (w *World) prepare(x *extend.Copying) error {
 	for _, h := range x.Of { // in this order, because the order of a map varies
 		c, _ := w.space.At(w.space.Locate(h))

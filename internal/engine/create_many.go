@@ -9,7 +9,9 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// AppendN makes n entities, filled in as f says, and appends their handles if those are wanted.
+// AppendN makes n entities, filled in as f says, and appends their handles if those are wanted: at
+// once or, for a port, by one request. An error leaves dst as it was and nothing made, unless f has
+// used up the room: then it says how many were made, and dst has them.
 func (b *Bundle) AppendN(dst []handle.Handle, by Self, n int, f *Fill) ([]handle.Handle, error) {
 	f.of = b.of
 	if n < 0 {
@@ -32,7 +34,8 @@ func (b *Bundle) AppendN(dst []handle.Handle, by Self, n int, f *Fill) ([]handle
 }
 
 // appendPlaced is AppendN if PlaceBy chooses the shard of each entity: for an actor that has all
-// shards, the idle world or a global system.
+// shards, the idle world or a global system. It fills in and places all before it makes the first.
+// After an error no entity was made.
 func (b *Bundle) appendPlaced(dst []handle.Handle, by Self, n int, f *Fill) ([]handle.Handle, error) {
 	values, to, due := b.of.New(n), make([]int32, n), make([]int, len(b.parts))
 	for i := range n {
@@ -77,8 +80,8 @@ func (b *Bundle) appendPlaced(dst []handle.Handle, by Self, n int, f *Fill) ([]h
 	return dst, nil
 }
 
-// mayCreateN returns the parts of the shards in which the actor creates: one, or all. It refuses
-// a call at the wrong time.
+// mayCreateN returns the parts of the shards in which the actor creates: one, or all. It returns
+// the error of a closed world, and panics at another wrong time.
 func (b *Bundle) mayCreateN(by Self, call string) ([]BundlePart, error) {
 	b.check(by, call)
 	switch by := by.(type) {
@@ -109,7 +112,9 @@ func createNCall(want bool) string {
 	return "Bundle.CreateN"
 }
 
-// CreateRows makes n entities, and calls init with each run of their rows. It is not for a *Port.
+// CreateRows makes n entities at once, and calls init with each run of their rows. It is not for a
+// *Port. An error leaves nothing made, unless init has used up the room: then it says how many were
+// made.
 func (b *Bundle) CreateRows(by Self, n int, init func(rows Chunk)) error {
 	const call = "Bundle.CreateRows"
 	if n < 0 {
@@ -140,7 +145,8 @@ type Fill struct {
 	of *mem.Type // of the bundle
 }
 
-// fillIn fills in rows, and appends their handles to dst if they are wanted.
+// fillIn fills in rows as f says, and appends their handles to dst if they are wanted. f may panic:
+// see fill and initRows.
 func (p *BundlePart) fillIn(dst []handle.Handle, rows store.Rows, f *Fill) []handle.Handle {
 	switch {
 	case f.Init != nil:
@@ -154,7 +160,8 @@ func (p *BundlePart) fillIn(dst []handle.Handle, rows store.Rows, f *Fill) []han
 	return dst
 }
 
-// values fills in n bundles that may hold something already.
+// values fills in n bundles at an address, which may hold something already, by Init or with zeros.
+// Init runs on this goroutine, and may panic.
 func (f *Fill) values(at mem.Address, n int) {
 	if f.Init != nil {
 		f.Init(at, n)
@@ -163,8 +170,9 @@ func (f *Fill) values(at mem.Address, n int) {
 	}
 }
 
-// spread makes n entities in the shards of parts. Many are spread evenly; few are placed like
-// single entities.
+// spread makes n entities in the shards of parts, which the actor has. Many are spread evenly; few
+// are placed like single entities. After an error of mayMake nothing was made; after a later one,
+// dst has the entities that were.
 func (b *Bundle) spread(dst []handle.Handle, by Self, parts []BundlePart, n int, f *Fill) ([]handle.Handle, error) {
 	few := len(parts) > 1 && n < len(parts)*b.w.runLeast
 	if err := b.mayMake(parts, n, few); err != nil {
@@ -242,7 +250,7 @@ func (b *Bundle) mayMake(parts []BundlePart, n int, few bool) error {
 }
 
 // mayTake is mayMake for a world that is almost out of chunks. Where it depends on what there is in
-// each shard how many go there, it counts chunks for the worst case.
+// each shard how many go there, it counts chunks for the worst case. It changes nothing.
 func (b *Bundle) mayTake(parts []BundlePart, n int, few bool) error {
 	due := func(i int) int { return share(n, i+1, len(parts)) - share(n, i, len(parts)) }
 	even := !few
@@ -261,7 +269,7 @@ func (b *Bundle) mayTake(parts []BundlePart, n int, few bool) error {
 }
 
 // make makes n entities in the shard, and returns how many it could make: fewer only if init has
-// used up the room.
+// used up the room. These stay.
 func (p *BundlePart) make(dst []handle.Handle, n int, f *Fill) (to []handle.Handle, made int, err error) {
 	if err := p.shard.Prepare(p.table, n); err != nil && errors.Is(err, ErrChunks) {
 		return dst, 0, err
@@ -287,7 +295,8 @@ func (p *BundlePart) make(dst []handle.Handle, n int, f *Fill) (to []handle.Hand
 // stores that made it, in pieces of another size, which it cannot forward.
 const valuesBytes = 2 << 10
 
-// initRows calls init for the rows, and stores what it filled in, even if it panics.
+// initRows calls init for the rows, some at a time, and stores what it filled in, even if it
+// panics.
 func (p *BundlePart) initRows(rows store.Rows, f *Fill) {
 	values, room := p.values, min(max(1, valuesBytes/max(1, int(p.of.Size))), 256)
 	if p.values = nil; values == nil { // nil: init creates from the same bundle
@@ -309,7 +318,7 @@ func (p *BundlePart) initRows(rows store.Rows, f *Fill) {
 	}
 }
 
-// writeRows stores n values in as many of the rows, from number at on.
+// writeRows stores n values in as many of the rows, from number at on. They are not alive yet.
 func (p *BundlePart) writeRows(rows store.Rows, at int, values mem.Address, n int) {
 	if p.of.Plain {
 		store.StorePlainRows(rows, at, p.fields.All, values, p.of.Size, n)

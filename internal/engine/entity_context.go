@@ -23,17 +23,19 @@ type EntityContext struct {
 	returned bool
 }
 
-// begin begins a call of a function on an entity, and returns e.
+// begin begins a call of a function on the entity at l, and returns e. The worker of the shard
+// calls it in a refresh, and Call.Begin on the idle world.
 func (e *EntityContext) begin(c *Context, function string, h handle.Handle, l slots.Loc) *EntityContext {
 	*e = EntityContext{c: c, function: function, h: h, l: l}
 	return e
 }
 
-// over ends the call.
+// over ends the call: from now on the methods of e panic.
 func (e *EntityContext) over() { e.l = 0 }
 
-// end ends a call in a refresh. in is a value of Panic.In, and v the recovered value. It returns
-// the panic if the refresh keeps it.
+// end ends a call in a refresh, on the worker of the shard. in is a value of Panic.In, and v the
+// recovered value. If the function did not return, the outcome is Failed, and what it wrote stays.
+// end returns the panic if the refresh keeps it.
 func (e *EntityContext) end(in string, v any) (queue.Outcome, *Panic) {
 	e.over()
 	if e.returned {
@@ -54,6 +56,7 @@ func (e *EntityContext) end(in string, v any) (queue.Outcome, *Panic) {
 	return queue.Failed, p
 }
 
+// world implements Self; an EntityContext that was never given to a function has none.
 func (e *EntityContext) world() *World {
 	if e == nil || e.c == nil {
 		return nil
@@ -71,7 +74,8 @@ func (e *EntityContext) Tick() uint64 { return e.c.Tick() }
 // Shard returns the number of the shard the function runs on.
 func (e *EntityContext) Shard() int { return e.c.Shard() }
 
-// Alive reports whether an entity is alive.
+// Alive reports whether an entity is alive, as the worker of the shard sees it: staged entities of
+// the own shard are.
 func (e *EntityContext) Alive(h handle.Handle) bool {
 	if e.c.isElsewhere(h) { // staged ones were created by functions there
 		return e.c.w.space.Alive(h)
@@ -79,7 +83,8 @@ func (e *EntityContext) Alive(h handle.Handle) bool {
 	return e.c.w.space.Present(h)
 }
 
-// Status returns what a handle stands for.
+// Status returns what a handle stands for, as the worker of the shard sees it. It returns Dying
+// only for the function's own entity.
 func (e *EntityContext) Status(h handle.Handle) Status {
 	switch {
 	case h == e.h && e.c.w.space.Marked(e.mustRun("EntityContext.Status")):
@@ -93,7 +98,8 @@ func (e *EntityContext) Status(h handle.Handle) Status {
 	return Unused // another shard has just created it
 }
 
-// Destroy marks the function's entity, or requests that another entity be destroyed.
+// Destroy marks the function's entity, or requests that another entity be destroyed. After an error
+// nothing has changed.
 func (e *EntityContext) Destroy(h handle.Handle) error {
 	if l := e.mustRun("EntityContext.Destroy"); h == e.h {
 		e.c.w.space.Mark(l)
@@ -113,7 +119,7 @@ func (e *EntityContext) mustRun(call string) slots.Loc {
 	return e.l
 }
 
-// panicLate is a function of its own so that mustRun inlines.
+// panicLate is the panic of mustRun, in a function of its own so that mustRun inlines.
 //
 //go:noinline
 func (e *EntityContext) panicLate(call string) {
@@ -123,7 +129,8 @@ func (e *EntityContext) panicLate(call string) {
 	panic(fmt.Sprintf("world: %s after function %q returned; an EntityContext is for the running function alone", call, e.function))
 }
 
-// AddFunction reserves a name for a function or a question.
+// AddFunction reserves a name for a function or a question of the idle world. If it panics, the
+// name is not taken.
 func (w *World) AddFunction(call, name string, isNil bool, arg reflect.Type) {
 	mustBe(w, call)
 	w.mustIdle(call)
@@ -144,12 +151,12 @@ func (w *World) AddFunction(call, name string, isNil bool, arg reflect.Type) {
 	w.functions[name] = true
 }
 
-// RequestedBy returns what a *world.Func or *world.Question embeds: its calls are requests of a
-// kind.
+// RequestedBy returns what a *world.Func or *world.Question embeds when it is registered: its calls
+// are requests of a kind.
 func (w *World) RequestedBy(name string, kind *queue.Kind) Requested { return Requested{w, name, kind} }
 
-// Check panics unless an actor acts on this world. The message says that call used a thing, such as
-// a message, of that name.
+// Check panics unless an actor acts on this world, and then refuses the batch of a port. The
+// message says that call used a thing, such as a message, of that name.
 func (w *World) Check(by Self, call, what, name string) {
 	if by == nil || by.world() != w {
 		w.panicForeign(by, call, what, name)
@@ -164,7 +171,8 @@ type Call struct {
 	outer string // the function that calls it
 }
 
-// Begin begins a call on an entity. It returns ErrStale, or the error of a closed world.
+// Begin begins a call on an entity; End must follow. It returns ErrStale, or the error of a closed
+// world: then nothing has begun.
 func (c *Call) Begin(w *World, function string, on handle.Handle) error {
 	if err := w.ready("Func.Call by the World"); err != nil {
 		return err
@@ -181,7 +189,7 @@ func (c *Call) Begin(w *World, function string, on handle.Handle) error {
 	return nil
 }
 
-// End ends the call, also if it panics.
+// End ends the call, also if the function panics: what that wrote stays.
 func (c *Call) End() {
 	in := c.Self.c
 	c.Self.over()
@@ -190,17 +198,18 @@ func (c *Call) End() {
 	in.shard.PublishFlags() // at once, even if it panics
 }
 
-// BeginCall begins a call of a function in a refresh, by the worker of the shard.
+// BeginCall begins a call of a function in a refresh, by the worker of the shard. EndCall ends it.
 func (w *World) BeginCall(s *store.Shard, function string, on handle.Handle, l slots.Loc) *EntityContext {
 	c := w.contexts[s.ID()]
 	return c.entity.begin(c, function, on, l)
 }
 
-// Returned notes that the function has returned.
+// Returned notes that the function has returned, for EndCall, in which it counts as having panicked
+// otherwise.
 func (e *EntityContext) Returned() { e.returned = true }
 
-// EndCall ends a call in a refresh; v is the recovered value. It returns the *world.PanicError if
-// the refresh keeps it.
+// EndCall ends a call in a refresh, by the worker of the shard; v is the recovered value. It
+// returns the *world.PanicError if the refresh keeps it.
 func (e *EntityContext) EndCall(v any) (o queue.Outcome, failure error) {
 	o, p := e.end(InFunction, v)
 	if p != nil {
@@ -209,7 +218,8 @@ func (e *EntityContext) EndCall(v any) (o queue.Outcome, failure error) {
 	return o, failure
 }
 
-// Ask makes an answer's Completion get the outcome of the next request, and accepts that.
+// Ask makes an answer's Completion get the outcome of the next request, and accepts that. After an
+// error nothing was sent.
 func (p *Port) Ask(done *Completion, k *queue.Kind, of handle.Handle) (Sending, error) {
 	return p.notifyAnswer(done).request(k, of)
 }

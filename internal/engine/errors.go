@@ -30,7 +30,8 @@ var (
 	errUnasked = errors.New("world: no request is under way")
 )
 
-// ErrorOf returns the error for a caller that waits for an answer and gets an outcome.
+// ErrorOf returns the error for a caller that waits for an answer and gets an outcome; nil for
+// Applied.
 func ErrorOf(o Outcome) error {
 	switch o {
 	case Applied:
@@ -56,7 +57,7 @@ func ErrorOf(o Outcome) error {
 // tooLargeError is the type of ErrTooLarge, which is an ErrFull with a message of its own.
 type tooLargeError struct{}
 
-// Error says what to do.
+// Error says what is too large, and what to do.
 func (tooLargeError) Error() string {
 	return "world: too large for any queue, even an empty one; send less at a time, or raise QueueRequests or QueueBytes, or for systems OutboxRequests or OutboxBytes"
 }
@@ -89,7 +90,7 @@ var (
 	ShowBreakdown func(*Breakdown) error
 )
 
-// newPanic adds the error to a Panic.
+// newPanic adds the error to a Panic, and returns it.
 func newPanic(p *Panic) *Panic {
 	p.Err = ShowPanic(p)
 	return p
@@ -102,6 +103,8 @@ const (
 	InRecorder = "recorder"
 	InClone    = "clone function"
 	InPlace    = "place function"
+
+	InTransaction = "transaction"
 )
 
 // Breakdown says what broke a world. It has the fields of a world.BrokenError.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -28,26 +29,29 @@ func (w *World) MustIdle(call string) {
 	w.mustIdle(call)
 }
 
-// Idle reports whether the world is idle.
+// Idle reports whether the world is idle. Safe from any goroutine, but another one may begin a
+// tick.
 func (w *World) Idle() bool { return w.phase.Load() == phaseIdle }
 
 // MustBeNamed is MustIdle for what makes something that snapshots or logs name, or that decides
-// what a replay does, and panics if the world is sealed, too.
+// what a replay does. It panics if the world is sealed, too; otherwise it counts as a change of the
+// world.
 func (w *World) MustBeNamed(call, name string) {
 	w.MustIdle(call)
 	w.MustRegister("%s of %q", call, name)
 }
 
-// MustName is MustBeNamed for an extension that snapshots name, and panics for a name that is empty
-// or that another extension has. call begins with the package, as in "timer.New".
+// MustName is MustBeNamed, so the world must be idle, for an extension that snapshots name. It
+// panics for a name that is empty or that another extension has. call begins with the package, as
+// in "timer.New".
 func (w *World) MustName(call, name string) {
 	w.MustBeNamed(call, name)
 	pkg, call, _ := strings.Cut(call, ".")
 	if name == "" {
 		panic(fmt.Sprintf("%s: %s without a name; pass one that errors and snapshots can use", pkg, call))
 	}
-	for i, x := range w.parts {
-		if extend.NameOf(x, i) == name {
+	for _, x := range w.parts {
+		if x.Name() == name {
 			panic(fmt.Sprintf("%s: %s of %q, a name that is taken in this world; pass another", pkg, call, name))
 		}
 	}
@@ -61,8 +65,8 @@ func (w *World) MustBeWhole(call string) {
 	}
 }
 
-// OnClose has f called when the world is closed or broken, or at once if it is. Safe from any
-// goroutine.
+// OnClose has f called when the world is closed or broken, by the goroutine that closes it, or at
+// once if it is. Safe from any goroutine.
 func (w *World) OnClose(f func()) {
 	c := &w.closing
 	c.Lock()
@@ -76,7 +80,7 @@ func (w *World) OnClose(f func()) {
 }
 
 // Hold makes calls that would move rows of the idle world panic, as in a query loop, until the
-// function that it returns is called. within is the name for messages.
+// function that it returns is called, by the same goroutine. within is the name for messages.
 func (w *World) Hold(within string) (over func()) {
 	outer := w.within
 	w.within = within
@@ -88,27 +92,28 @@ func (w *World) Hold(within string) (over func()) {
 }
 
 // Extend makes an extension take part in the world's refreshes, after the extensions that were
-// added before. It takes no part in the deaths of entities that are marked already.
+// added before. It takes no part in the deaths of entities that are marked already. The world must
+// be idle and not sealed.
 func (w *World) Extend(x extend.Extension) Viewable {
-	name := extend.NameOf(x, w.engine.Extensions.Len())
-	w.MustBeNamed("an extension", name)
+	w.MustBeNamed("an extension", x.Name())
 	w.engine.Extensions.Add(x)
 	w.parts = append(w.parts, x)
-	return w.view(x, name)
+	return w.view(x)
 }
 
-// ExtendLate makes x take part in the world's refreshes, after those that were added before.
+// ExtendLate makes x take part in the step deliver of the world's refreshes, after those that were
+// added before. The world must be idle and not sealed.
 func (w *World) ExtendLate(x extend.Late) {
-	w.MustBeNamed("an extension", extend.NameOf(x, len(w.parts)))
+	w.MustBeNamed("an extension", x.Name())
 	w.engine.Extensions.AddLate(x)
 	w.parts = append(w.parts, x)
 }
 
-// Derive keeps x up to date; name is what messages call it.
-func (w *World) Derive(x extend.Derived, name string) Viewable {
+// Derive keeps x up to date, in each refresh and when a tick begins. The world must be idle.
+func (w *World) Derive(x extend.Derived) Viewable {
 	w.mustIdle("an index")
 	w.engine.Extensions.Derived = append(w.engine.Extensions.Derived, x)
-	return w.view(x, name)
+	return w.view(x)
 }
 
 // Family is an extend.Extension in which entities have parents and children.
@@ -133,7 +138,8 @@ type Family interface {
 }
 
 // Extension returns the Framed of what Extend or Derive returned, or of something that embeds it.
-// It returns nil if it is of another world.
+// It returns nil if it is of another world. It only reads what changes on an idle world, so systems
+// may ask.
 func (w *World) Extension(x Viewable) extend.Framed {
 	of, number := x.framed()
 	if of != w {
@@ -143,8 +149,8 @@ func (w *World) Extension(x Viewable) extend.Framed {
 }
 
 // Binds reports whether a Binder is of this world, and whether it is the idle World. For a Frame it
-// also returns the frame's copy of the extension that Extend returned x for. It panics if the binder
-// may not be used now, or if the frame has no such copy.
+// also returns the frame's copy of the extension that Extend returned x for, on any goroutine. It
+// panics if the binder may not be used now, or if the frame has no such copy.
 func (w *World) Binds(a Binder, x Viewable, call string) (of, idle bool, c extend.Copy) {
 	if is, ok := a.(interface{ itself() *Frame }); ok { // not by bind, which makes an index
 		var f *Frame
@@ -180,16 +186,19 @@ func (q *Query) Tables(f func(*store.Table)) store.Filter {
 // TakesTurns reports whether the query has Turns or TurnsFor.
 func (q *Query) TakesTurns() bool { return q.turns.n != 0 }
 
-// Components returns the components of a ComponentSet of this world.
+// Components returns the components of a ComponentSet of this world. It panics if that is of
+// another.
 func (w *World) Components(of ComponentSet) store.Set { return of.components(w) }
 
-// Space returns the world's storage.
+// Space returns the world's storage, for extensions and persistence: what of it they may touch
+// depends on the phase of the world.
 func (w *World) Space() *store.Space { return w.space }
 
-// Shard returns a shard, for its owner.
+// Shard returns a shard, for the goroutine that has it: the world's when it is idle, or the shard's
+// worker.
 func (w *World) Shard(i int) *store.Shard { return w.shards[i] }
 
-// Refreshes returns what refreshes the world.
+// Refreshes returns what refreshes the world, for statistics of the idle world.
 func (w *World) Refreshes() *refresh.Engine { return &w.engine }
 
 // Rejected returns how many requests were not accepted. Safe from any goroutine.
@@ -215,11 +224,12 @@ func (w *World) Liveness() *extend.Liveness {
 // time.
 func (w *World) Given(h handle.Handle) bool { return w.engine.PortSlots.Given(h) }
 
-// Sender tells whose request is being applied, within the functions of NewRequests.
+// Sender tells whose request is being applied, within the functions of NewRequests: the coordinator
+// asks.
 func (w *World) Sender() *extend.Sender { return &w.engine.Extensions.Sender }
 
-// IsDying reports whether an entity is marked, on the idle world and within the functions of
-// NewRequests.
+// IsDying reports whether an entity is marked, on the idle world and, by the coordinator, within
+// the functions of NewRequests.
 func (w *World) IsDying(h handle.Handle) bool {
 	l := w.space.Locate(h)
 	return l != 0 && w.space.Marked(l)
@@ -231,8 +241,8 @@ const (
 	ByPort              // by request
 )
 
-// Refuse ends a call by an actor of this world that sends nothing, and returns err. What
-// Port.Notify and Port.Within set is used up by the call. Unless err is nil, a batch is refused.
+// Refuse ends a call by an actor of this world that sends nothing, and returns err. The call uses
+// up what Port.Notify and Port.Within set. Unless err is nil, the batch under way is refused.
 func (w *World) Refuse(by Actor, err error) error {
 	if p, ok := SelfOf(by, "a call").(*Port); ok {
 		return p.turnDown(err)
@@ -240,9 +250,9 @@ func (w *World) Refuse(by Actor, err error) error {
 	return err
 }
 
-// Acts returns the home in which an actor acts, or ByWorld or ByPort. It returns an error if the
-// actor may not change the world now. It panics if the actor is not of this world, or is a Context
-// of a system that does not run. extension and call are names for messages.
+// Acts returns the home in which an actor acts, or ByWorld or ByPort, for an extension on the
+// actor's goroutine. It returns the error of a closed world. It panics if the actor is not of this
+// world, or is a Context of a system that does not run. extension and call are names for messages.
 func (w *World) Acts(by Actor, extension, call string) (home int, err error) {
 	self := w.own(by, extension)
 	switch by := self.(type) {
@@ -258,11 +268,37 @@ func (w *World) Acts(by Actor, extension, call string) (home int, err error) {
 			return ByWorld, nil
 		}
 		return by.c.shard.ID(), nil
+	case *Tx:
+		if err := by.mayWrite(call); err != nil {
+			return 0, err
+		}
+		return 0, fmt.Errorf("%w: %s of %q", ErrNotInTx, call, extension)
 	}
 	return ByPort, nil
 }
 
-// own is SelfOf for an actor that must be of this world.
+// BindsTx returns the transaction that a Binder is, or nil. It panics if that does not run, or is of
+// another world.
+func (w *World) BindsTx(a Binder, call string) *Tx {
+	x, ok := a.(interface{ transaction() *Tx })
+	if !ok || isNil(a) {
+		return nil
+	}
+	t := x.transaction()
+	t.must(call)
+	if t.w != w {
+		w.panicForeign(t, call, "extension", "of that name")
+	}
+	return t
+}
+
+// ErrNotInTx is the error of an extension that takes no part in transactions.
+var ErrNotInTx = errors.New("world: a call of an extension that takes no part in transactions; make it by a function or system, or before and after the transaction")
+
+// MustOwn panics unless an actor is of this world.
+func (w *World) MustOwn(by Actor, extension string) { w.own(by, extension) }
+
+// own is SelfOf for an actor that must be of this world: it panics about another.
 func (w *World) own(by Actor, extension string) Self {
 	self := Is(by)
 	if self == nil {
@@ -276,8 +312,8 @@ func (w *World) own(by Actor, extension string) Self {
 
 // openFor makes sure that there is room for a request of a size about h, and one about each of the
 // others, and returns where to push them. It panics for an idle world, which sends no requests.
-// After each openFor that returns no error the caller pushes, and then calls publish. done is for
-// one of the requests.
+// After each openFor that returns no error the caller pushes, and then calls publish. After an
+// error nothing is sent. done is for one of the requests.
 func (w *World) openFor(by Self, extension string, h handle.Handle, others []handle.Handle, size uint32) (q *queue.Queue, epoch uint32, done queue.Finisher, err error) {
 	epoch = w.engine.Epoch.Load()
 	switch by := by.(type) {
@@ -286,6 +322,8 @@ func (w *World) openFor(by Self, extension string, h handle.Handle, others []han
 		return q, epoch, done, err
 	case *World:
 		panic(fmt.Sprintf("world: extension %q sends a request of *world.World; an idle World acts at once", extension))
+	case *Tx:
+		return nil, 0, nil, fmt.Errorf("%w: %q", ErrNotInTx, extension)
 	}
 	s := outboxOf(by, extension)
 	if !by.Alive(h) || slices.ContainsFunc(others, func(h handle.Handle) bool { return !by.Alive(h) }) {
@@ -298,7 +336,8 @@ func (w *World) openFor(by Self, extension string, h handle.Handle, others []han
 }
 
 // openFor makes sure that there is room for n requests of a size, and returns the queue to push
-// them to and the Finisher to push them with.
+// them to and the Finisher to push them with. After an error nothing may be pushed, and the batch
+// under way is refused.
 func (p *Port) openFor(n int, size uint32) (q *queue.Queue, done queue.Finisher, err error) {
 	if check.Enabled {
 		p.enter()
@@ -317,7 +356,7 @@ func (p *Port) openFor(n int, size uint32) (q *queue.Queue, done queue.Finisher,
 	return p.out, done, nil
 }
 
-// publish sends what was pushed after openFor.
+// publish sends what a port has pushed after openFor. The refresh publishes what systems push.
 func publish(by Self) {
 	if p, ok := by.(*Port); ok {
 		p.Send()
@@ -327,7 +366,8 @@ func publish(by Self) {
 	}
 }
 
-// Seal makes registering panic from now on; by is the call that messages name.
+// Seal makes registering panic from now on; by is the call that messages name. durable.Open calls
+// it, on the idle world.
 func (w *World) Seal(by string) { w.sealed = by }
 
 // KeepIncarnation makes World.Reincarnate call a function before it takes a number, which keeps
@@ -335,7 +375,7 @@ func (w *World) Seal(by string) { w.sealed = by }
 func (w *World) KeepIncarnation(keep func(n uint32) error) { w.keepNumber = keep }
 
 // MayInsert returns an error if the world is closed, and prepares its shards to get entities. It
-// panics at the wrong time; call is the name for messages.
+// panics unless the world is idle and outside of query loops; call is the name for messages.
 func (w *World) MayInsert(call string) error {
 	if err := w.idle(call); err != nil {
 		return err
@@ -347,7 +387,7 @@ func (w *World) MayInsert(call string) error {
 }
 
 // SetBy sets a component of an entity to a value of its type, by a request of an actor, as
-// Component.Set does.
+// Component.Set does. After an error nothing has changed.
 func (w *World) SetBy(by Actor, component int, h handle.Handle, value any) error {
 	x, err := w.cores[component].Set(by.self(), h)
 	if err != nil {
@@ -359,7 +399,7 @@ func (w *World) SetBy(by Actor, component int, h handle.Handle, value any) error
 	return nil
 }
 
-// AddMeasured makes Measure include x, which is no extension.
+// AddMeasured makes Measure include x, which is no extension. The world must be idle.
 func (w *World) AddMeasured(x extend.Measurable) { w.measured = append(w.measured, x) }
 
 // Measure adds the figures of everything that has some; the world must be idle.

@@ -11,17 +11,18 @@ import (
 // Flags is a set of up to 8 flags of an entity, one bit each.
 type Flags = slots.Flags
 
-// AddFlags gives an entity flags; those that it has stay.
+// AddFlags gives an entity flags; the ones that it has stay. See setFlags.
 func AddFlags(by Self, h handle.Handle, f Flags) error {
 	return setFlags(by, "world.AddFlags", h, flagging{set: f})
 }
 
-// RemoveFlags takes flags from an entity, if it has them.
+// RemoveFlags takes flags from an entity, if it has them. See setFlags.
 func RemoveFlags(by Self, h handle.Handle, f Flags) error {
 	return setFlags(by, "world.RemoveFlags", h, flagging{cleared: f})
 }
 
-// FlagsOf returns the flags of an entity, or none if it is not alive.
+// FlagsOf returns the flags of an entity, or none if it is not alive. An actor that has the
+// entity's shard sees them as they are now, others as of the last refresh.
 func FlagsOf(by Self, h handle.Handle) Flags {
 	mustActor(by, "world.FlagsOf")
 	switch by := by.(type) {
@@ -36,6 +37,8 @@ func FlagsOf(by Self, h handle.Handle) Flags {
 		if l := by.mustRun("world.FlagsOf"); h == by.h {
 			return by.c.w.space.FlagsAt(l)
 		}
+	case *Tx:
+		return by.flagsIn(h)
 	case *Port:
 	default:
 		panic(notFor(by, "world.FlagsOf"))
@@ -49,6 +52,7 @@ type flagging struct{ set, cleared Flags }
 // flagger applies requests to set and clear flags.
 type flagger struct{ flagging queue.Kind }
 
+// newFlagger registers the requests to set flags, for a new world.
 func newFlagger(w *World) *flagger {
 	f := new(flagger)
 	f.flagging = store.NewKind(w.space, mem.TypeOf[flagging](), f)
@@ -56,7 +60,7 @@ func newFlagger(w *World) *flagger {
 }
 
 // setFlags sets and clears flags of an entity: at once if the actor has the entity's shard, else by
-// request.
+// request. After an error nothing has changed.
 func setFlags(by Self, call string, h handle.Handle, f flagging) error {
 	mustActor(by, call)
 	switch by := by.(type) {
@@ -82,6 +86,8 @@ func setFlags(by Self, call string, h handle.Handle, f flagging) error {
 			by.c.shard.SetFlags(l, f.set, f.cleared)
 			return nil
 		}
+	case *Tx:
+		return by.flagIn(call, h, f)
 	}
 	to, err := Request(by, call, &by.world().flagger.flagging, h)
 	if err == nil {
@@ -91,7 +97,8 @@ func setFlags(by Self, call string, h handle.Handle, f flagging) error {
 	return err
 }
 
-// Apply sets and clears the flags of the entity at l.
+// Apply sets and clears the flags of the entity at l. The worker of the shard calls it in the step
+// apply.
 func (f *flagger) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, p mem.Pointer) queue.Outcome {
 	x := mem.As[flagging](p)
 	s.SetFlags(l, x.set, x.cleared)

@@ -28,7 +28,7 @@ type View struct {
 }
 
 // NewView makes a view of some components, relations and names, or, without arguments, of all that
-// the world has.
+// the idle world has. It returns an error if a frame would share a component with the world.
 func (w *World) NewView(of ...Viewable) (*View, error) {
 	mustBe(w, "World.NewView")
 	w.mustIdle("World.NewView")
@@ -56,7 +56,7 @@ func (w *World) NewView(of ...Viewable) (*View, error) {
 }
 
 // sharing returns the path to a part that a frame's copy of the component would share with the
-// world, and its kind, or 0.
+// world, and its kind, or 0. It looks at the type alone.
 func (w *World) sharing(component int) (string, reflect.Kind) {
 	if w.space.Cloned(component) {
 		return "", 0
@@ -105,7 +105,7 @@ type Frame struct {
 }
 
 // Capture waits for the end of the tick that is under way, or of the next one, and returns the
-// world as it is then.
+// world as it is then. Any goroutine may call it. After an error it holds no frame.
 func (v *View) Capture(ctx context.Context) (*Frame, error) {
 	mustView(v, "View.Capture")
 	if ctx == nil {
@@ -115,6 +115,7 @@ func (v *View) Capture(ctx context.Context) (*Frame, error) {
 }
 
 // Now is Capture on the idle world: it returns the world as it is now, including dying entities.
+// After an error it holds no frame.
 func (v *View) Now() (*Frame, error) {
 	mustView(v, "View.Now")
 	if err := v.w.ready("View.Now"); err != nil {
@@ -131,7 +132,7 @@ func mustView(v *View, call string) {
 	}
 }
 
-// Release ends the use of the frame: its memory may be used for the next one.
+// Release ends the use of the frame, if it has not ended: its memory may be used for the next one.
 func (f *Frame) Release() {
 	if f != nil && !f.released.Swap(true) {
 		f.cleanup.Stop()
@@ -149,7 +150,8 @@ func (f *Frame) must(call string) {
 	}
 }
 
-// binding is bind: accessors and filters of a frame read the rows of its image.
+// binding binds accessors and filters to the rows of the frame's image. Any goroutine may ask; the
+// first to ask makes the image's index.
 func (f *Frame) binding(call string) binding {
 	f.must(call)
 	return binding{w: f.image.w, owner: len(f.image.w.shards), lookup: f.image.lookup(), access: &extend.Access{}, call: call, frame: f}
@@ -167,7 +169,8 @@ func (f *Frame) Query(terms ...Term) *Query {
 	return newQuery(b, b.w.shards, terms)
 }
 
-// Count returns the number of entities. Dying ones, which only Now can find, are included.
+// Count returns the number of entities. Dying ones, which only Now can find, are included. It
+// panics, as the other methods do, if the frame was released.
 func (f *Frame) Count() int {
 	f.must("Frame.Count")
 	n := 0
@@ -215,7 +218,7 @@ func (f *Frame) Flags(h handle.Handle) Flags {
 	return 0
 }
 
-// locate is Locate; call is the name for messages.
+// locate is Locate; call is the name for the panic of a Frame that was released.
 func (f *Frame) locate(call string, h handle.Handle) slots.Loc {
 	f.must(call)
 	return f.image.lookup().Locate(h)
@@ -231,7 +234,8 @@ type Diff struct {
 	origin  weak.Pointer[World]
 }
 
-// Diff returns the difference from an earlier frame of the world.
+// Diff returns the difference from an earlier frame of the world. It panics if the frames are of
+// two worlds, or one was released.
 func (f *Frame) Diff(before *Frame) *Diff {
 	f.must("Frame.Diff")
 	before.must("Frame.Diff from a Frame")
@@ -245,7 +249,7 @@ func (f *Frame) Diff(before *Frame) *Diff {
 }
 
 // Changed returns the entities that are alive in both frames and have a component in both, with
-// different values, in the order of the later frame.
+// different values, in the order of the later frame. It returns none when the world was collected.
 func (d *Diff) Changed(c ComponentSet) (all []handle.Handle) {
 	if w := d.origin.Value(); w != nil {
 		for id := range w.SetOf("Diff.Changed", []ComponentSet{c}).All {
@@ -263,7 +267,7 @@ func (f *Frame) mustHave(component int, call string) {
 }
 
 // Freeze copies the rows of the idle world, of all components or only of some, if a copy shares
-// nothing with the world. It returns ErrFrames if too many frames are held.
+// nothing with the world. It returns ErrFrames, and holds nothing, if too many frames are held.
 func (w *World) Freeze(only *store.Set) (*Frozen, error) {
 	v := &View{w: w}
 	for id := range w.components {
@@ -326,7 +330,8 @@ type image struct {
 	index  atomic.Pointer[slots.Index] // nil until the first look-up
 }
 
-// lookup finds where entities were, by an index that is made on the first call.
+// lookup finds where entities were, by an index that is made on the first call. Any goroutine may
+// call it; it takes indexing, and then mu.
 func (i *image) lookup() *slots.Lookup {
 	if index := i.index.Load(); index != nil {
 		return &index.Lookup

@@ -57,12 +57,14 @@ type captured struct {
 	err   error
 }
 
-// newFrames makes the frames of a world: none.
+// newFrames makes the frames of a new world: none.
 func newFrames(w *World) *frames {
 	return &frames{max: w.options.FramesMax, world: weak.Make(w)}
 }
 
-// wait waits for the next refresh.
+// wait waits for the next refresh to capture what the view has, on the goroutine of View.Capture.
+// After an error nothing is held: if the refresh has taken the waiter by then, it waits for the
+// frame and releases it.
 func (f *frames) wait(ctx context.Context, v *View) (*Frame, error) {
 	x := &waiter{v, make(chan captured, 1)}
 	if err := f.enter(x); err != nil {
@@ -88,7 +90,8 @@ func (f *frames) wait(ctx context.Context, v *View) (*Frame, error) {
 	return nil, ctx.Err()
 }
 
-// frame makes the Frame of a view.
+// frame makes the Frame of a view, which the collector releases if it is dropped; or it returns the
+// error of the capture.
 func (c captured) frame(v *View) (*Frame, error) {
 	if c.err != nil {
 		return nil, c.err
@@ -98,7 +101,8 @@ func (c captured) frame(v *View) (*Frame, error) {
 	return f, nil
 }
 
-// enter makes the next refresh serve a waiter, unless too many frames are held.
+// enter makes the next refresh serve a waiter, unless too many frames are held: then it returns
+// ErrFrames. Any goroutine may call it.
 func (f *frames) enter(x *waiter) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -121,7 +125,8 @@ func (f *frames) mayCapture() error {
 	return nil
 }
 
-// close sends err to the waiters: no refresh comes any more.
+// close sends err to the waiters: no refresh comes any more. The goroutine that closes or breaks
+// the world calls it, or the collector's when it finds the world.
 func (f *frames) close(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -134,8 +139,8 @@ func (f *frames) close(err error) {
 	f.asked.Store(0)
 }
 
-// release gives up a reference. If the collector has found the Frame, its queries and accessors may
-// still be in use: the image and its buffers are not used again.
+// release gives up a reference, on any goroutine. If the collector has found the Frame, its queries
+// and accessors may still be in use: the image and its buffers are not used again.
 func (f *frames) release(x *image, lost bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -181,7 +186,7 @@ func (f *frames) unindex() {
 }
 
 // forgetIndex is unindex when no frame is held. The lock is held. If a dropped frame is still
-// making its index from that of the image, the image is left to the collector.
+// making its index from the index of the image, the image is left to the collector.
 func (f *frames) forgetIndex() {
 	if f.indexing.TryLock() {
 		f.unindex()
@@ -190,7 +195,8 @@ func (f *frames) forgetIndex() {
 	f.mu.indexed = nil
 }
 
-// now captures a frame of the idle world.
+// now captures a frame of the idle world, on the world's goroutine and, if it is large, on others.
+// Meanwhile the world is not idle, so functions of CloneBy must leave it alone.
 func (f *frames) now(v *View) (*Frame, error) {
 	x := &waiter{v, make(chan captured, 1)}
 	f.mu.Lock()
@@ -206,7 +212,9 @@ func (f *frames) now(v *View) (*Frame, error) {
 	return (<-x.done).frame(v)
 }
 
-// refresh captures the frames that callers wait for, at the end of a refresh.
+// refresh captures the frames that callers wait for, by the coordinator in the step capture.
+// Waiters get an error if that fails: the refresh goes on. After many refreshes without a waiter it
+// gives the memory back.
 func (f *frames) refresh(w *World, parallel extend.Parallel) {
 	if f.asked.Load() == 0 {
 		if f.last > 0 && w.engine.Tick.Load() >= f.last+framesIdle {
@@ -230,7 +238,7 @@ func (f *frames) refresh(w *World, parallel extend.Parallel) {
 	w.capture(parallel, waiting)
 }
 
-// deliver sends a result to the waiters.
+// deliver sends a result to the waiters, none of which it waits for.
 func (f *frames) deliver(waiting []*waiter, what captured) {
 	f.mu.Lock()
 	f.mu.serving = nil
@@ -268,7 +276,8 @@ const (
 	copyAlone = 64 << 10
 )
 
-// newCapturing makes what captures frames of a world, with its steps bound.
+// newCapturing makes what captures frames of a world, with its steps bound, for the first capture
+// and after forgetFrames.
 func newCapturing(w *World) *capturing {
 	c := &capturing{f: w.frames, copies: copies.New(w.space, w.shards, uint64(w.options.FramesBytes))}
 	c.walk = func(i int) { c.copies.Walk(c.frame, i, &c.union) }
@@ -282,7 +291,8 @@ func newCapturing(w *World) *capturing {
 	return c
 }
 
-// capture makes a frame of everything that the waiters ask for.
+// capture makes one frame of everything that the waiters ask for, and gives it to them, or an
+// error. The coordinator calls it in the step capture, or the idle world.
 func (w *World) capture(parallel extend.Parallel, waiting []*waiter) {
 	if w.capturing == nil {
 		w.capturing = newCapturing(w)
@@ -335,7 +345,7 @@ func (w *World) capture(parallel extend.Parallel, waiting []*waiter) {
 }
 
 // planAll finds the memory for everything that must be copied, and returns its bytes. It returns
-// false if all copies together would take more than FramesBytes.
+// false if all copies together would take more than FramesBytes: then the capture fails.
 func (c *capturing) planAll(w *World, x *image) (bytes int, ok bool) {
 	most, taken := uint64(w.options.FramesBytes), c.extensionBytes()
 	c.copies.BytesMax = most - min(most, taken)
@@ -390,7 +400,8 @@ func (c *capturing) begin(w *World) (x *image, alone bool) {
 	return x, len(held) == 0
 }
 
-// copyPart copies a part of the rows. It contains panics of CloneBy functions.
+// copyPart copies a part of the rows, on any worker of the step capture. It contains panics of
+// CloneBy functions, and keeps the first of them for capture.
 func (c *capturing) copyPart(i int) {
 	component := 0
 	if !c.cloning {
@@ -408,7 +419,8 @@ func (c *capturing) copyPart(i int) {
 	}
 }
 
-// end gives the frame to those that wait for it, or the error.
+// end gives the frame to those that wait for it, or the error. After an error it drops what was
+// copied, so that the next capture copies it again.
 func (c *capturing) end(w *World, x *image, waiting []*waiter, err error) {
 	f := c.f
 	f.last = w.engine.Tick.Load() + 1
@@ -431,7 +443,7 @@ func (c *capturing) end(w *World, x *image, waiting []*waiter, err error) {
 	f.deliver(waiting, captured{x, err})
 }
 
-// forgetFrames gives the memory of frames back, if no frame is held. Called by the coordinator at
+// forgetFrames gives the memory of frames back, if no frame is held. The coordinator calls it at
 // the end of a refresh, when a frame was captured before and none was asked for in a long time.
 func (w *World) forgetFrames() {
 	f := w.frames
@@ -447,7 +459,7 @@ func (w *World) forgetFrames() {
 	}
 }
 
-// FramesSize returns how many frames are held, and the memory of copies. The world is idle.
+// FramesSize returns how many frames are held, and the memory of copies. The world must be idle.
 func (w *World) FramesSize() (held int, bytes uint64) {
 	w.frames.mu.Lock()
 	defer w.frames.mu.Unlock()
@@ -457,7 +469,8 @@ func (w *World) FramesSize() (held int, bytes uint64) {
 	return len(w.frames.mu.held), bytes
 }
 
-// concurrently is the extend.Parallel of the idle world.
+// concurrently is the extend.Parallel of the idle world, which has no workers: it starts goroutines
+// and waits for them.
 func concurrently(n int, f func(int)) {
 	var next atomic.Int64
 	var all sync.WaitGroup
@@ -478,15 +491,18 @@ type extensionView struct {
 	name   string
 }
 
-// view returns the Viewable of an extension, if frames can have it.
-func (w *World) view(x any, name string) *extensionView {
-	v := &extensionView{w, len(w.framed), name}
+// view returns the Viewable of an extension that is being added to the idle world, and keeps its
+// Framed, if frames can have it.
+func (w *World) view(x extend.Base) *extensionView {
+	v := &extensionView{w, len(w.framed), x.Name()}
 	if of, ok := x.(extend.Framed); ok {
 		w.framed = append(w.framed, of)
 	}
 	return v
 }
 
+// enter implements Viewable: it adds the extension to a view. It panics about a view of another
+// world.
 func (e *extensionView) enter(v *View) {
 	if e.w != v.w {
 		panic(fmt.Sprintf("world: World.NewView: %q belongs to another world; use that world's own", e.name))
@@ -494,9 +510,11 @@ func (e *extensionView) enter(v *View) {
 	v.extensions = append(v.extensions, e.number)
 }
 
+// framed implements Viewable: it returns whose extension it is, and its place in World.framed.
 func (e *extensionView) framed() (*World, int) { return e.w, e.number }
 
-// copyOf returns the frame's copy of an extension.
+// copyOf returns the frame's copy of an extension. It panics if the frame's view does not have
+// that.
 func (f *Frame) copyOf(x *extensionView, call string) extend.Copy {
 	if !slices.Contains(f.extensions, x.number) {
 		panic(fmt.Sprintf("world: %s: %q is not in the view that the frame is of; name it in World.NewView", call, x.name))
@@ -531,7 +549,8 @@ type extensionJob struct {
 	part int
 }
 
-// survey finds out which copies frames have. frames.mu is held.
+// survey notes which copies of extensions the held frames have, and drops those that were long
+// unused. frames.mu is held.
 func (c *capturing) survey(w *World) {
 	for _, of := range w.framed[len(c.framed):] {
 		c.framed = append(c.framed, framed{of: of})
@@ -552,7 +571,7 @@ func (c *capturing) survey(w *World) {
 	}
 }
 
-// drop leaves copies to the collector.
+// drop leaves the copies that which chooses to the collector.
 func (f *framed) drop(which func(*extensionCopy) bool) {
 	if f.newest != nil && which(f.newest) {
 		f.newest = nil
@@ -561,7 +580,7 @@ func (f *framed) drop(which func(*extensionCopy) bool) {
 }
 
 // plan finds what a frame has of the extensions, and what of that must be copied. It returns the
-// bytes, or false if the copies would take too much memory.
+// bytes, or false if the copies would take too much memory; then end drops what it has begun.
 func (c *capturing) plan(x *image) (bytes int, ok bool) {
 	c.jobs = c.jobs[:0]
 	clear(x.copies)
@@ -585,7 +604,8 @@ func (c *capturing) plan(x *image) (bytes int, ok bool) {
 }
 
 // planOne finds the memory for a copy of an extension. It takes the memory of the copy that no
-// frame has and that is closest to the present state.
+// frame has and that is closest to the present state. It returns false, and takes none, if that
+// would be too much.
 func (c *capturing) planOne(e *framed) (bytes int, ok bool) {
 	var x *extensionCopy
 	for _, y := range e.copies {
@@ -626,14 +646,14 @@ func (c *capturing) extensionBytes() (bytes uint64) {
 	return bytes
 }
 
-// dropCopies gives up the copies of extensions that a capture made.
+// dropCopies gives up the copies of extensions that this capture has made, because it failed.
 func (c *capturing) dropCopies() {
 	for i := range c.framed {
 		c.framed[i].drop(func(x *extensionCopy) bool { return x.made == c.number })
 	}
 }
 
-// forgetCopies gives all copies of extensions back.
+// forgetCopies gives all copies of extensions back. No frame may have one.
 func (c *capturing) forgetCopies() {
 	for i := range c.framed {
 		e := &c.framed[i]

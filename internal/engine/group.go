@@ -14,7 +14,7 @@ import (
 )
 
 // rowsOf returns the bundle of a set of components, for which there is no T. There is one for each
-// set; those that Ready has not seen are in fresh.
+// set; those that Ready has not seen are in fresh. The world must be idle.
 func (w *World) rowsOf(set store.Set, fresh map[store.Set]*Bundle) *Bundle {
 	b := w.bundles[set]
 	if b == nil {
@@ -41,7 +41,8 @@ func (w *World) rowsOf(set store.Set, fresh map[store.Set]*Bundle) *Bundle {
 // Rows makes entities with certain components, for callers that do not know the types.
 type Rows struct{ b *Bundle }
 
-// Type is a struct of the components' values; Offset returns the offset of one of them.
+// Type returns the type of a struct of the components' values; Offset returns the offset of one of
+// them.
 func (r Rows) Type() *mem.Type { return r.b.of }
 
 // Offset returns the offset of a component in the struct.
@@ -74,6 +75,7 @@ type Making struct {
 	batch bool // End must end the batch
 	// For the idle world: whose turn it was, and for how many entities.
 	cursor, run int
+	first       int // of a transaction: the number of the first entity
 }
 
 // Group makes several entities that belong together, in one shard. After a Begin that returns no
@@ -100,7 +102,7 @@ type groupPart struct {
 }
 
 // NewGroup makes a Group, which is a ComponentSet. It returns ErrTooLarge if no queue can ever hold
-// the group. The world must be idle.
+// the group. The world must be idle; it does not change before Ready.
 func (w *World) NewGroup(x Grouping) (*Group, error) {
 	g := &Group{Part: Part{w: w, only: -1, what: "prefab", name: x.Name}, links: x.Links, size: x.LinkSize, requests: len(x.Of) + x.Links}
 	units, fresh := uint64(x.Links)*uint64(x.LinkSize), map[store.Set]*Bundle{}
@@ -119,7 +121,8 @@ func (w *World) NewGroup(x Grouping) (*Group, error) {
 	return g, g.fits(units)
 }
 
-// Ready makes what the creates need.
+// Ready registers what the creates of the group need, before its first Begin. The world must be
+// idle.
 func (g *Group) Ready() {
 	w := g.w
 	for i, b := range g.of {
@@ -142,8 +145,8 @@ func (g *Group) Ready() {
 	}
 }
 
-// fits finds out how a port counts the group. It returns ErrTooLarge if no port, or no system, can
-// ever make the group.
+// fits finds out how a port counts the group, for NewGroup. It returns ErrTooLarge if no port, or
+// no system, can ever make the group.
 func (g *Group) fits(units uint64) error {
 	o := g.w.options
 	g.average = uint32((units + uint64(g.requests) - 1) / uint64(g.requests))
@@ -161,7 +164,8 @@ func (g *Group) Rows(i int) Rows { return Rows{g.of[i]} }
 
 // Begin makes sure that there is room for all entities, and appends the handles that they are going
 // to have. A shard of -1 lets the actor choose; systems and functions have their own. call is the
-// name for messages.
+// name for messages. After an error nothing was made or sent, dst is returned, and End must not
+// follow.
 func (g *Group) Begin(by Actor, call string, shard int, dst []handle.Handle) (m Making, to []handle.Handle, err error) {
 	actor := SelfOf(by, call)
 	m = Making{by: actor, shard: shard}
@@ -172,6 +176,8 @@ func (g *Group) Begin(by Actor, call string, shard int, dst []handle.Handle) (m 
 	switch by := actor.(type) {
 	case *Port:
 		return g.beginByPort(by, call, m, dst)
+	case *Tx:
+		return g.beginIn(by, call, m, dst)
 	case *World:
 		m.cursor, m.run = g.w.cursor, g.w.run
 	}
@@ -191,8 +197,9 @@ func (g *Group) Begin(by Actor, call string, shard int, dst []handle.Handle) (m 
 	return m, to, err
 }
 
-// admit refuses an actor that may not create now. It returns the shard that the actor has, if any,
-// and, if the actor does not act at once, where it sends requests.
+// admit refuses an actor that may not create now: it panics, or returns the error of a closed
+// world. It returns the shard that the actor has, if any, and, if the actor does not act at once,
+// where it sends requests.
 func (g *Group) admit(actor Self, call string) (own *store.Shard, out *sender, err error) {
 	switch by := actor.(type) {
 	case *World:
@@ -205,12 +212,15 @@ func (g *Group) admit(actor Self, call string) (own *store.Shard, out *sender, e
 		g.check(by, call)
 		by.mustRun(call)
 		return by.c.shard, &by.c.out, nil
+	case *Tx:
+		g.check(by, call)
+		return nil, nil, by.mayWrite(call)
 	}
 	g.check(actor, call)
 	panic(notFor(actor, call))
 }
 
-// Nothing is Begin and End for no group at all.
+// Nothing is Begin and End for no group at all: it returns the same errors, and sends nothing.
 func (g *Group) Nothing(by Actor, call string) error {
 	actor := SelfOf(by, call)
 	if p, ok := actor.(*Port); ok {
@@ -221,7 +231,7 @@ func (g *Group) Nothing(by Actor, call string) error {
 	return err
 }
 
-// Within returns the context of Port.Within, or nil.
+// Within returns the context of Port.Within, or nil. The goroutine of the port calls it.
 func (g *Group) Within(by Actor) context.Context {
 	if p, ok := Is(by).(*Port); ok {
 		return p.within
@@ -230,7 +240,7 @@ func (g *Group) Within(by Actor) context.Context {
 }
 
 // Home returns the shard that an actor has, or the number of shards for one that acts on all. It
-// returns -1 for a port, and for an actor that may not act.
+// returns -1 for a port, and for an actor that may not act. The goroutine of the actor calls it.
 func (g *Group) Home(by Actor) int {
 	switch by := Is(by).(type) {
 	case *World:
@@ -252,7 +262,7 @@ func (g *Group) Home(by Actor) int {
 	return -1
 }
 
-// check refuses an actor of another world.
+// check panics about an actor of another world, or none.
 func (g *Group) check(by Self, call string) {
 	if by == nil || by.world() != g.w {
 		g.w.panicForeign(by, call, "prefab", g.name)
@@ -260,7 +270,7 @@ func (g *Group) check(by Self, call string) {
 }
 
 // reserve makes room in the own shard of the actor. Without one it takes the shard whose turn it
-// is, or else the next one that has indexes.
+// is, or else the next one that has indexes. After an error the turn is given back.
 func (g *Group) reserve(m *Making, dst []handle.Handle) (to []handle.Handle, err error) {
 	w := g.w
 	if m.shard >= 0 {
@@ -285,8 +295,9 @@ func (g *Group) reserve(m *Making, dst []handle.Handle) (to []handle.Handle, err
 	return to, err
 }
 
-// reserveIn makes room for the group in a shard, and appends the handles that its entities will
-// have. For the idle world it only looks whether there is room.
+// reserveIn makes room for the group in a shard that the actor has, and appends the handles that
+// its entities will have. For the idle world it only looks whether there is room. After an error it
+// returns dst; some tables may have their room.
 func (g *Group) reserveIn(m *Making, i int, dst []handle.Handle) ([]handle.Handle, error) {
 	s := g.w.shards[i]
 	m.shard = i
@@ -317,7 +328,7 @@ func (g *Group) reserveIn(m *Making, i int, dst []handle.Handle) ([]handle.Handl
 	return to, nil
 }
 
-// prepare makes room in a shard.
+// prepare makes room for the group in a shard, table by table. After an error some tables have it.
 func (g *Group) prepare(s *store.Shard) error {
 	for _, x := range g.each {
 		if err := s.Prepare(x.of.part(s).table, x.n); err != nil {
@@ -327,12 +338,16 @@ func (g *Group) prepare(s *store.Shard) error {
 	return nil
 }
 
-// Create makes an entity from the components at v, which is on the heap. It does not fail.
+// Create makes entity i from the components at v, which is on the heap, or pushes the request to.
+// It does not fail, because Begin has made room.
 func (g *Group) Create(m *Making, i int, v mem.Address) {
 	b := g.of[i]
 	switch by := m.by.(type) {
 	case *Port:
 		b.createFor(by, m.shard, v)
+		return
+	case *Tx:
+		_ = b.putIn(by, &by.entities[m.first+i], mem.Pointer{Address: v}) // with an error the transaction fails
 		return
 	case *World:
 		s := b.parts[m.shard].shard
@@ -356,13 +371,47 @@ func (g *Group) End(m *Making, err error) error {
 	if w, ok := m.by.(*World); ok && err != nil {
 		w.cursor, w.run = m.cursor, m.run
 	}
+	if t, ok := m.by.(*Tx); ok && err != nil {
+		t.Fail(err)
+	}
 	if m.batch {
 		return m.by.(*Port).finish(err)
 	}
 	return err
 }
 
-// beginByPort begins a batch, unless one is under way, in which there is room for the group.
+// beginIn is Begin by a transaction.
+func (g *Group) beginIn(t *Tx, call string, m Making, dst []handle.Handle) (Making, []handle.Handle, error) {
+	g.check(t, call)
+	if err := t.mayWrite(call); err != nil {
+		return m, dst, err
+	}
+	inTurn := m.shard < 0
+	if inTurn {
+		m.shard = t.w.next()
+	}
+	s := t.w.shards[m.shard]
+	for k := 1; inTurn && k < len(t.w.shards) && s.CheckLeft(t.creates[m.shard]+len(g.of)) != nil; k++ {
+		m.shard = (m.shard + 1) % len(t.w.shards)
+		t.w.cursor, s = m.shard, t.w.shards[m.shard]
+	}
+	if err := s.CheckLeft(t.creates[m.shard] + len(g.of)); err != nil {
+		return m, dst, err
+	}
+	m.first = len(t.entities)
+	for range g.of {
+		e, err := t.new(m.shard, false)
+		if err != nil {
+			t.Fail(err)
+			return m, dst, err
+		}
+		dst = append(dst, e.handle)
+	}
+	return m, dst, nil
+}
+
+// beginByPort begins a batch, unless one is under way, in which there is room for the group. After
+// an error the batch is over or, if it is the caller's, refused.
 func (g *Group) beginByPort(p *Port, call string, m Making, dst []handle.Handle) (Making, []handle.Handle, error) {
 	g.check(p, call)
 	if p.batch == nil {
@@ -389,8 +438,8 @@ func (g *Group) beginByPort(p *Port, call string, m Making, dst []handle.Handle)
 	return m, to, nil
 }
 
-// reserve makes sure that there is room and enough handles, and returns the handles in the order of
-// take.
+// reserve makes sure that there is room and enough handles for a group, and appends the handles in
+// the order in which take gives them. It takes none. After an error the batch under way is refused.
 func (p *Port) reserve(g *Group, dst []handle.Handle) ([]handle.Handle, error) {
 	if check.Enabled {
 		p.enter()
@@ -412,7 +461,8 @@ func (p *Port) reserve(g *Group, dst []handle.Handle) ([]handle.Handle, error) {
 	return dst, nil
 }
 
-// createFor sends the create of a bundle at v, for which there is room and a handle.
+// createFor pushes the create of a bundle at v, for which there is room and a handle, into the
+// batch of the port.
 func (b *Bundle) createFor(p *Port, shard int, v mem.Address) {
 	if check.Enabled {
 		p.enter()

@@ -31,7 +31,8 @@ type hookPart struct {
 	off    bool
 }
 
-// Observe makes a hook under a name that errors use.
+// Observe makes a hook under a name that errors use, and runs its constructor for each shard. The
+// world must be idle. If it panics, there is no such hook.
 func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Context, on Event, hs []handle.Handle), parts ...ComponentSet) *Hook {
 	mustBe(w, "World.Observe")
 	w.mustIdle("World.Observe")
@@ -56,7 +57,8 @@ func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Cont
 	return h
 }
 
-// construct runs the hook's constructor for a shard. It adds the hook's name to a panic in it.
+// construct runs the hook's constructor for a shard. It adds the hook's name to a panic in it, and
+// panics again.
 func (h *Hook) construct(shard int, build func(*Build) func(*Context, Event, []handle.Handle)) (func(*Context, Event, []handle.Handle), *extend.Access) {
 	b := h.w.NewBuild(shard, h.label)
 	b.hook = true
@@ -73,7 +75,8 @@ func (h *Hook) construct(shard int, build func(*Build) func(*Context, Event, []h
 	return run, b.Finish()
 }
 
-// mustObserve panics if a hook would never be called, or if its name is taken.
+// mustObserve panics, before Observe makes it, if a hook would never be called, or if its name is
+// taken.
 func (w *World) mustObserve(h *Hook) {
 	switch {
 	case h.name == "":
@@ -90,7 +93,7 @@ func (w *World) mustObserve(h *Hook) {
 	}
 }
 
-// SetEnabled enables or disables the hook.
+// SetEnabled enables or disables the hook on all shards. The world must be idle.
 func (h *Hook) SetEnabled(on bool) {
 	h.w.mustIdle("Hook.SetEnabled")
 	if h.off == on {
@@ -111,7 +114,7 @@ func (h *Hook) Name() string { return h.name }
 // Enabled reports whether the hook is called on a shard.
 func (h *Hook) Enabled(shard int) bool { return !h.off && !h.parts[shard].off }
 
-// Disable disables the hook on one shard.
+// Disable disables the hook on one shard. No refresh may be running.
 func (h *Hook) Disable(shard int) { h.parts[shard].off = true }
 
 // Event is a kind of event of entities for which hooks are called; or several, joined by |.
@@ -157,10 +160,10 @@ type hooks struct {
 	callers []hookCaller
 }
 
-// dropHooks forgets all hooks.
+// dropHooks forgets all hooks, when the world is closed or broken: from now on none is called.
 func (w *World) dropHooks() { w.hooks.all, w.engine.Hooked = nil, false }
 
-// add adds a hook x and makes the shards record its events.
+// add adds a hook x and makes the shards record its events. The world is idle.
 func (h *hooks) add(x *Hook) {
 	if h.w == nil {
 		h.w, h.callers = x.w, make([]hookCaller, len(x.w.shards))
@@ -193,7 +196,8 @@ func (h *hooks) watch() {
 	h.w.space.SetWatch(watch, h.w.shards)
 }
 
-// due is GatherEvents of a refresh.Owner: it returns how many events there are for hooks.
+// due is GatherEvents of a refresh.Owner, for the coordinator: it returns how many events there are
+// for hooks.
 func (h *hooks) due() int {
 	n, w := 0, h.w
 	w.space.GatherChanges(w.shards)
@@ -217,7 +221,7 @@ type hookCaller struct {
 	batch []handle.Handle
 }
 
-// init makes the caller for a shard.
+// init makes the caller for shard i. What it binds goes on where the last run ended.
 func (c *hookCaller) init(of *hooks, i int) {
 	c.of, c.shard = of, of.w.shards[i]
 	c.Bind(func() {
@@ -229,7 +233,9 @@ func (c *hookCaller) init(of *hooks, i int) {
 	})
 }
 
-// call calls all hooks for the events on the shard.
+// call calls all hooks for the events on the shard. The shard's worker calls it in the step
+// observe. A hook that panics, or ends its goroutine, does not keep the next ones from being
+// called.
 func (c *hookCaller) call() {
 	if c.shard.Noted()+c.shard.MarkedRows() == 0 {
 		return
@@ -241,7 +247,8 @@ func (c *hookCaller) call() {
 	c.shard.EndNotify()
 }
 
-// one calls a hook for one event.
+// one calls a hook for one event, with the entities on the shard that it concerns, if there are
+// some.
 func (c *hookCaller) one(h *Hook, on Event) {
 	if h.on&on == 0 || !h.Enabled(c.shard.ID()) {
 		return
@@ -263,7 +270,8 @@ func (c *hookCaller) one(h *Hook, on Event) {
 	}
 }
 
-// call calls the hook on a shard, and keeps the panic if there is one.
+// call calls the hook on a shard, on the goroutine of the Aside. It contains a panic and keeps it
+// for Failure; what the hook has written stays.
 func (h *Hook) call(c *Context, on Event, hs []handle.Handle) {
 	p, returned := &h.parts[c.Shard()], false
 	defer func() {

@@ -13,11 +13,11 @@ import (
 	"github.com/atoll-sim/atoll/internal/refresh"
 )
 
-// RecordInputs sets the Recorder that receives the world's inputs; nil removes it. A world without
-// a Recorder pays nothing for this. It returns an error if another Recorder is set. changed, if not
-// nil, is called when the idle world was changed by something that is no input. It is called on the
-// goroutine that uses the world: before a tick of a scheduler or a refresh, or after functions
-// between ticks. It may set another Recorder.
+// RecordInputs sets the Recorder that receives the inputs of the idle world; nil removes it. A
+// world without a Recorder pays nothing for this. It returns an error, and changes nothing, if
+// another Recorder is set. changed, if not nil, is called when the idle world was changed by
+// something that is no input. It is called on the goroutine that uses the world: before a tick of a
+// scheduler or a refresh, or after functions between ticks. It may set another Recorder.
 func (w *World) RecordInputs(to extend.Recorder, changed func()) error {
 	w.mustIdle("recording inputs")
 	if to != nil && w.engine.Recorded() {
@@ -38,6 +38,7 @@ func (w *World) RecordInputs(to extend.Recorder, changed func()) error {
 }
 
 // leave forgets the changes of the idle world until now, if a Recorder wants to know of changes.
+// The world's goroutine calls it, and the coordinator at the end of a refresh.
 func (w *World) leave() {
 	if w.changed != nil {
 		w.space.Handed()
@@ -80,7 +81,8 @@ type Replayer struct {
 	used map[handle.Handle]bool // by creates and recalls since the last Publish
 }
 
-// ReplayInputs begins to replay inputs. No port may be open.
+// ReplayInputs begins to replay inputs, which Replayer.Close ends. The world must be idle, and no
+// port may be open. After an error nothing has changed.
 func (w *World) ReplayInputs() (*Replayer, error) {
 	if err := w.ready("replaying inputs"); err != nil {
 		return nil, err
@@ -99,8 +101,8 @@ func (w *World) ReplayInputs() (*Replayer, error) {
 }
 
 // Close allows ports to be opened again. Handles that ports of the recorded world had in their
-// cache are stale afterwards: free slots continue with their next version, so the hash of the
-// state changes.
+// cache are stale afterwards: free slots continue with their next version, so the hash of the state
+// changes. It does nothing if the Replayer or the world is closed.
 func (r *Replayer) Close() {
 	if r.ready("replaying inputs") != nil {
 		return
@@ -127,7 +129,8 @@ func (r *Replayer) ready(call string) error {
 func (r *Replayer) OnSettled(do func()) { r.Settled = do }
 
 // Draw makes the ports draw as many indexes as had been drawn. It returns an error if the world is
-// not in the state that was recorded; so do Recall and Shift.
+// not in the state that was recorded; so do Recall and Shift. After an error the replay cannot go
+// on.
 func (r *Replayer) Draw(drawn uint32) error {
 	if err := r.ready("replaying inputs"); err != nil {
 		return err
@@ -151,10 +154,11 @@ func (r *Replayer) Recall(h handle.Handle) error {
 	return nil
 }
 
-// Release has an entity destroyed that references released.
+// Release has the next refresh destroy an entity that references released.
 func (r *Replayer) Release(h handle.Handle) { r.w.Liveness().Release(h) }
 
-// Shift makes the next refresh carry out decisions to balance the shards.
+// Shift makes the next refresh carry out decisions to balance the shards. After an error it carries
+// out none.
 func (r *Replayer) Shift(shifts []extend.Shift) error {
 	if err := r.ready("replaying inputs"); err != nil {
 		return err
@@ -207,7 +211,8 @@ func (r *Replayer) Fail(kind int, flags queue.Flags, h handle.Handle) error {
 	return err
 }
 
-// use records that a handle is no longer in a port's cache.
+// use records that a handle is no longer in a port's cache. It returns an error, and records
+// nothing, if the handle cannot have been there.
 func (r *Replayer) use(h handle.Handle) error {
 	if int(h.Home()) != len(r.w.shards) || h.Index() >= r.w.engine.PortSlots.Drawn() || r.used[h] {
 		return fmt.Errorf("%w: handle %v is created or recalled twice, or no port has drawn it", extend.ErrForged, h)
@@ -219,7 +224,7 @@ func (r *Replayer) use(h handle.Handle) error {
 	return nil
 }
 
-// Port begins the requests of the next port.
+// Port begins the requests of the next port: Request sends them.
 func (r *Replayer) Port() {
 	if n := r.Queue.Pushed(); len(r.Begins) == 0 || r.Begins[len(r.Begins)-1] != n {
 		r.Begins = append(r.Begins, n)

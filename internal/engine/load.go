@@ -13,8 +13,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// State returns what concerns the world as a whole, as data for a Loader. It includes what decides
-// nothing, such as which handles ports have in hand.
+// State returns what concerns the idle world as a whole, as data for a Loader. It includes what
+// decides nothing, such as which handles ports have in hand.
 func (s *Survey) State() extend.State {
 	x := extend.State{
 		Tick: s.engine.Tick.Load(), Incarnation: s.space.Incarnation(), Shard: s.cursor, Run: s.run, Misrouted: s.engine.Mail.Misrouted,
@@ -29,7 +29,7 @@ func (s *Survey) State() extend.State {
 	return x
 }
 
-// Image returns the state of a shard, as data for a Loader.
+// Image returns a copy of the state of a shard, as data for a Loader.
 func (s *Survey) Image(shard int) store.Image { return s.shards[shard].Image() }
 
 // Loader gives a new world the state that a Survey of another world shows, in this order: World,
@@ -48,7 +48,7 @@ type Loader struct {
 	resources []func() // give the resources the values that they had
 }
 
-// MayLoad returns the error of Load, and begins nothing.
+// MayLoad returns the error of Load, and begins nothing. It is for the idle world.
 func (w *World) MayLoad(call string) error {
 	if err := w.idle(call); err != nil {
 		return err
@@ -65,8 +65,9 @@ func (w *World) MayLoad(call string) error {
 	return slots.MayLoad(w.engine.PortSlots)
 }
 
-// Load begins to load the state of another world. It returns an error if this world has given a
-// handle, made a tick, or was sent something. call is the name for messages.
+// Load begins to load the state of another world into the idle world. It returns an error, and
+// begins nothing, if this world has given a handle, made a tick, or was sent something. call is the
+// name for messages.
 func (w *World) Load(call string) (*Loader, error) {
 	if err := w.MayLoad(call); err != nil {
 		return nil, err
@@ -83,7 +84,7 @@ func (w *World) Load(call string) (*Loader, error) {
 	return x, nil
 }
 
-// images returns the state of each shard.
+// images returns the state of each shard of the idle world, for Undo.
 func (w *World) images() (all []store.Image) {
 	for _, s := range w.shards {
 		all = append(all, s.Image())
@@ -91,7 +92,8 @@ func (w *World) images() (all []store.Image) {
 	return all
 }
 
-// World gives the world the state that concerns it as a whole.
+// World gives the world the state that concerns it as a whole. After an error a part of it is set,
+// which Undo takes back.
 func (l *Loader) World(x extend.State) error {
 	w := l.w
 	if x.Shard < 0 || x.Shard >= len(w.shards) || x.Run < 0 || x.Run > max(runMost, w.runLeast) || len(x.Hooks) != len(w.hooks.all) {
@@ -123,9 +125,10 @@ func (l *Loader) World(x extend.State) error {
 	return l.slots.Ports(x.Ports)
 }
 
-// Shard makes the tables and chunks of a shard, without handles and components. It calls made,
-// if that is not nil, with each chunk that has rows, and its place: components may be stored
-// from then on. Do nothing else with a chunk until all shards are made.
+// Shard makes the tables and chunks of a shard, without handles and components. It calls made, if
+// that is not nil, with each chunk that has rows, and its place: components may be stored from then
+// on. Do nothing else with a chunk until all shards are made. After an error a part of the shard is
+// made, which Undo takes back.
 func (l *Loader) Shard(i int, x store.Image, made func(c *store.Chunk, table, chunk int)) error {
 	err := l.slots.Home(i, x.Slots, x.Free)
 	if err == nil {
@@ -140,7 +143,8 @@ func (l *Loader) Chunk(shard, table, chunk int) *store.Chunk {
 	return l.w.shards[shard].Tables()[table].Chunks()[chunk]
 }
 
-// Fill puts the entities of a chunk in its rows.
+// Fill puts the entities of a chunk in its rows. After an error some are there, which Undo takes
+// back.
 func (l *Loader) Fill(c *store.Chunk, hs []handle.Handle) error { return c.Fill(hs, l.slots) }
 
 // Trust says that the handles for Fill come from a Frozen, where no two rows have the same
@@ -158,7 +162,8 @@ func (l *Loader) Resource(i int) (value, parts mem.Cells, put func()) {
 	return l.w.resources[i].Load()
 }
 
-// Request sends a request as a Survey shows it, and returns where to store its payload.
+// Request sends a request as a Survey shows it, and returns where to store its payload. After an
+// error it has sent nothing.
 func (l *Loader) Request(from, kind int, flags queue.Flags, h handle.Handle) (mem.Cells, error) {
 	w := l.w
 	if kind < 0 || kind >= w.space.Kinds().Len() || flags&queue.Create != 0 || from != AllShards && (from < 0 || from >= len(w.shards)) {
@@ -176,7 +181,8 @@ func (l *Loader) Request(from, kind int, flags queue.Flags, h handle.Handle) (me
 	return w.space.Kinds().Resend(q, kind, flags, h, w.engine.Epoch.Load())
 }
 
-// Finish checks that each living entity has a row, and completes the world.
+// Finish checks that each living entity has a row, and completes the world. After an error the
+// world is not complete.
 func (l *Loader) Finish() error {
 	w := l.w
 	var errs []error
@@ -187,7 +193,7 @@ func (l *Loader) Finish() error {
 }
 
 // Undo makes the world new again, as it was before World, but for its extensions. It returns an
-// error if it cannot.
+// error if it cannot: then only Fail is left.
 func (l *Loader) Undo() error {
 	w := l.w
 	for _, s := range w.shards {
@@ -217,7 +223,7 @@ func (l *Loader) Undo() error {
 	return nil
 }
 
-// Fail breaks the world.
+// Fail breaks the world, with err as the cause.
 func (l *Loader) Fail(err error) {
 	l.w.fail(&Breakdown{Tick: l.w.engine.Tick.Load(), During: "a load that failed", Value: err})
 }

@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// mustMove panics if values of a type cannot be moved: by assignment, as rows are in a refresh, and
-// messages and arguments on their way. what names who has the type.
+// mustMove panics, when something is registered, if values of a type cannot be moved: by
+// assignment, as rows are in a refresh, and messages and arguments on their way. format and values
+// name what has the type.
 func mustMove(t reflect.Type, format string, values ...any) {
 	path, part := fixed(t, t.String(), false)
 	if part == nil {
@@ -20,6 +21,9 @@ func mustMove(t reflect.Type, format string, values ...any) {
 	panic(fmt.Sprintf("world: %s: %s is a %v, %s, but the world moves such values by assignment; hold what needs it behind a pointer, or leave it out",
 		fmt.Sprintf(format, values...), path, part, why))
 }
+
+// MustMove is mustMove for package world.
+func MustMove(t reflect.Type, format string, values ...any) { mustMove(t, format, values...) }
 
 // fixedTypes are types of other packages than sync that work only where they were first used: a
 // Builder panics elsewhere; lists and rings have pointers to themselves; and what follows a timer

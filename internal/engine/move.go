@@ -8,7 +8,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Move moves an entity to another shard.
+// Move moves an entity to another shard: at once by the idle world, by request of other actors.
+// After an error nothing has changed.
 func Move(by Self, h handle.Handle, to int) error {
 	mustActor(by, "world.Move")
 	w := by.world()
@@ -22,6 +23,8 @@ func Move(by Self, h handle.Handle, to int) error {
 		return by.move(h, by.shards[to])
 	case *Port:
 		return by.sendBare(q, h)
+	case *Tx:
+		return by.moveIn(h, to)
 	}
 	out := outboxOf(by, "world.Move")
 	if !by.Alive(h) {
@@ -30,7 +33,8 @@ func Move(by Self, h handle.Handle, to int) error {
 	return out.sendBare(q, h)
 }
 
-// move is Move by the World: at once.
+// move is Move by the World: at once. After an error, such as that the shard has no room, the
+// entity is where it was.
 func (w *World) move(h handle.Handle, to *store.Shard) error {
 	if err := w.idle("world.Move by the World"); err != nil {
 		return err
@@ -47,13 +51,13 @@ func (w *World) move(h handle.Handle, to *store.Shard) error {
 	return to.Migrate(l)
 }
 
-// Owner returns the shard that holds the entity, and whether the entity is alive.
+// Owner returns the shard that holds the entity of the idle world, and whether the entity is alive.
 func (w *World) Owner(h handle.Handle) (shard int, ok bool) {
 	w.MustBeAsked("World.Owner")
 	return w.ShardOf(h)
 }
 
-// Owner is World.Owner. The answer is good until the refresh.
+// Owner is World.Owner for a running system. The answer is good until the refresh.
 func (c *Context) Owner(h handle.Handle) (shard int, ok bool) {
 	c.mustRun("Context.Owner")
 	if l := c.locate(h); l != 0 {
@@ -62,7 +66,7 @@ func (c *Context) Owner(h handle.Handle) (shard int, ok bool) {
 	return 0, false
 }
 
-// ShardOf is Owner at any time, for the owner of what the handle names.
+// ShardOf is Owner without a check of the time: the caller knows that no shard runs.
 func (w *World) ShardOf(h handle.Handle) (shard int, ok bool) {
 	if l := w.space.Locate(h); l != 0 {
 		return w.space.Owner(l), true
@@ -70,7 +74,8 @@ func (w *World) ShardOf(h handle.Handle) (shard int, ok bool) {
 	return 0, false
 }
 
-// Pin keeps entities that have any of the components in their shard when shards are balanced.
+// Pin keeps entities that have any of the components in their shard when shards are balanced. The
+// world must be idle.
 func (w *World) Pin(components ...ComponentSet) {
 	w.mustIdle("World.Pin")
 	w.Touched()

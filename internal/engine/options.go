@@ -65,7 +65,7 @@ func (o Options) growth() store.Growth {
 	return store.Growth{RowsFirst: o.ChunkRowsFirst, RowsFactor: o.ChunkRowsFactor, RowsMax: o.ChunkRowsMax}
 }
 
-// validate fills in the defaults and names every limit that is exceeded.
+// validate fills in the defaults. It returns an error that names every limit that is exceeded.
 func (o Options) validate() (Options, error) {
 	var errs []error
 	limit := func(name string, v *int, def, least, most int) {
@@ -123,7 +123,7 @@ type Layout struct {
 	HomeBits, IndexBits, VersionBits, Shards int
 }
 
-// Layout returns the layout of the world's handles.
+// Layout returns the layout of the world's handles. It never changes, so any goroutine may ask.
 func (w *World) Layout() Layout {
 	return Layout{handle.HomeBits, handle.IndexBits, handle.VersionBits, len(w.shards)}
 }

@@ -17,7 +17,8 @@ const (
 // world.
 func runLeast(shards int) int { return max(64, smallWorld/shards&^7) }
 
-// next is the shard of a new entity. If creating it fails, giveBack must follow.
+// next is the shard of a new entity, for the idle world or a global system. If creating the entity
+// fails, giveBack must follow.
 func (w *World) next() int {
 	w.Touched()
 	if w.run == 0 {
@@ -27,7 +28,7 @@ func (w *World) next() int {
 	return w.cursor
 }
 
-// giveBack undoes next.
+// giveBack undoes next after an error: the next entity gets the shard that this one would have had.
 func (w *World) giveBack() {
 	if w.run++; w.run == w.begun.run {
 		w.cursor, w.run = w.begun.after, 0
@@ -64,5 +65,5 @@ func (w *World) nextShard() {
 	w.begin(next, max(w.runLeast, min(n/(8*len(w.shards))&^7, runMost)))
 }
 
-// begin begins a run in a shard.
+// begin begins a run of so many entities in a shard, for nextShard.
 func (w *World) begin(shard, run int) { w.cursor, w.run, w.begun.run = shard, run, run }

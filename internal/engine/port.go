@@ -35,6 +35,7 @@ type Port struct {
 	spare   *batch          // kept for the next batch
 }
 
+// world implements Self; a nil Port has none.
 func (p *Port) world() *World {
 	if p == nil {
 		return nil
@@ -45,20 +46,20 @@ func (p *Port) world() *World {
 // Number returns the port's number, by which refreshes order the ports.
 func (p *Port) Number() int { return int(p.endpoint.Number) }
 
-// Alive reports whether the entity is alive.
+// Alive reports whether the entity is alive. Safe from any goroutine.
 func (p *Port) Alive(h handle.Handle) bool { return p.w.space.Alive(h) }
 
 // Status returns what a handle stands for.
 func (p *Port) Status(h handle.Handle) Status { return statusNow(p.w, h) }
 
-// Notify makes c get the outcome of the next request.
+// Notify makes c get the outcome of the next request, or of none if that is refused.
 func (p *Port) Notify(c *Completion) *Port {
 	p.notify, p.special = c, true
 	return p
 }
 
 // Within makes the next request, or batch, wait for room if the queue is full, until the context
-// ends.
+// ends: then nothing is sent.
 func (p *Port) Within(ctx context.Context) *Port {
 	if ctx == nil {
 		panic("world: Port.Within of a nil Context; pass one that ends, or context.Background")
@@ -67,7 +68,7 @@ func (p *Port) Within(ctx context.Context) *Port {
 	return p
 }
 
-// Waiting returns how many requests were sent and are not applied yet.
+// Waiting returns how many requests were sent and are not applied yet. Safe from any goroutine.
 func (p *Port) Waiting() int {
 	if q := p.endpoint.Queue.Load(); q != nil {
 		return q.Waiting()
@@ -75,13 +76,14 @@ func (p *Port) Waiting() int {
 	return 0
 }
 
-// Rejected returns how many requests were not accepted.
+// Rejected returns how many requests were not accepted. Safe from any goroutine.
 func (p *Port) Rejected() uint64 { return p.rejected.Load() }
 
-// Destroy requests that an entity be destroyed.
+// Destroy requests that an entity be destroyed. After an error nothing was sent.
 func (p *Port) Destroy(h handle.Handle) error { return p.sendBare(queue.Destroying(), h) }
 
-// sendBare sends a request without a payload.
+// sendBare pushes a request without a payload, and publishes it unless a batch is under way. After
+// an error nothing was pushed, and the batch is refused.
 func (p *Port) sendBare(b queue.Bare, h handle.Handle) error {
 	if check.Enabled {
 		p.enter()
@@ -97,7 +99,8 @@ func (p *Port) sendBare(b queue.Bare, h handle.Handle) error {
 	return nil
 }
 
-// request accepts a request with a payload.
+// request pushes a request with a payload. The caller fills that in and calls Sending.Done, which
+// publishes it. After an error nothing was pushed, and the batch under way is refused.
 func (p *Port) request(k *queue.Kind, h handle.Handle) (Sending, error) {
 	if check.Enabled {
 		p.enter()
@@ -115,9 +118,9 @@ func (p *Port) request(k *queue.Kind, h handle.Handle) (Sending, error) {
 	return Sending{To: at, port: p}, nil
 }
 
-// create takes a handle and accepts a request to create it, to be sent by Send. It returns the
+// create takes a handle and pushes a request to create it, to be published by Send. It returns the
 // address of the payload. It first makes sure that there is room, so that a refused create uses no
-// slot. place, if not nil, chooses the shard.
+// slot. place, if not nil, chooses the shard. After an error the batch under way is refused.
 func (p *Port) create(b *Bundle, place func() int) (handle.Handle, mem.Pointer, error) {
 	k := &b.creating
 	if check.Enabled {
@@ -151,7 +154,7 @@ func (p *Port) create(b *Bundle, place func() int) (handle.Handle, mem.Pointer, 
 	return h, to, nil
 }
 
-// placed is Bundle.placed for a create that is refused if that fails, or calls Goexit.
+// placed is Bundle.placed for a create, which it refuses if the function fails or calls Goexit.
 func (p *Port) placed(b *Bundle, place func() int) (at int, err error) {
 	err = errMisused
 	defer func() {
@@ -164,7 +167,7 @@ func (p *Port) placed(b *Bundle, place func() int) (at int, err error) {
 }
 
 // ready decides what the fast path of sending n requests, of a size each, cannot: it makes the
-// queue, waits for room if Within allows it, and refuses.
+// queue, waits for room if Within allows it, and refuses. After an error giveUp has ended the call.
 func (p *Port) ready(n int, size uint32) error {
 	p.mustNotifyFree()
 	err := p.available(n, size)
@@ -179,7 +182,8 @@ func (p *Port) ready(n int, size uint32) error {
 	return nil
 }
 
-// available returns nil once there is room, or why the requests are refused.
+// available returns nil once there is room for n requests of a size, or why they are refused: the
+// port or world is closed, the batch has failed, or the queue is full. It counts what it refuses.
 func (p *Port) available(n int, size uint32) error {
 	if err := p.unusable(); err != nil {
 		return err
@@ -205,7 +209,7 @@ func (p *Port) available(n int, size uint32) error {
 	return err
 }
 
-// openQueue returns the queue, made on the first call.
+// openQueue returns the queue of the port, made on the first call, when the refresh can see it.
 func (p *Port) openQueue() *queue.Queue {
 	if p.out == nil {
 		p.endpoint.Queue.Store(p.open())
@@ -222,7 +226,8 @@ func (p *Port) reject(requests int) {
 	p.sender.reject(requests)
 }
 
-// await waits until the refresh has made room.
+// await waits until the refresh has made room. It returns an error if the world is closed, the
+// context of Within ends, or there can never be room. Then nothing waits any more.
 func (p *Port) await(n int, size uint32) error {
 	if p.endpoint.Room == nil {
 		p.endpoint.Room = make(chan struct{}, 1)
@@ -256,7 +261,8 @@ func (p *Port) tooLarge(n int, size uint32) error {
 	return tooLarge(uint64(requests)+uint64(n), bytes, queue.BytesOf(n, size), "QueueRequests", p.maxRequests, "QueueBytes", p.maxBytes)
 }
 
-// mustNotifyFree panics if the Completion of the next request is still that of an earlier one.
+// mustNotifyFree panics if the Completion of the next request is still waiting for an earlier one.
+// The next request then has none.
 func (p *Port) mustNotifyFree() {
 	if c := p.notify; c != nil && c.outcome() == armed {
 		p.notify = nil // it was for the request that panics here
@@ -264,8 +270,8 @@ func (p *Port) mustNotifyFree() {
 	}
 }
 
-// turnDown refuses a call before it sends anything, and returns err. If err is nil, the call had
-// nothing to send.
+// turnDown refuses a call before it sends anything, and the batch under way, and returns err. If
+// err is nil, the call had nothing to send.
 func (p *Port) turnDown(err error) error {
 	p.mustNotifyFree()
 	p.giveUp(err)
@@ -276,14 +282,15 @@ func (p *Port) turnDown(err error) error {
 var errMisused = fmt.Errorf("%w: a call in the batch; so nothing of it is sent", ErrFailed)
 
 // turnDownBy is turnDown for a call that is about to panic, if the actor is a port: the panic may
-// be recovered.
+// be recovered, and the batch is refused all the same.
 func turnDownBy(by Self) {
 	if p, ok := by.(*Port); ok && p != nil {
 		p.giveUp(errMisused)
 	}
 }
 
-// giveUp gives up the Completion, the context and the batch of a request that was not accepted.
+// giveUp gives up the Completion, the context and the batch of a request that was not accepted. The
+// batch keeps its first error.
 func (p *Port) giveUp(err error) {
 	if p.batch != nil && p.batch.err == nil {
 		p.batch.err = err
@@ -298,7 +305,8 @@ func (p *Port) giveUp(err error) {
 	p.special = true // so that the next call checks
 }
 
-// finisher returns the Finisher of the request that is being sent.
+// finisher returns the Finisher of the request that is being sent, or nil, and arms it. It panics
+// if the Completion is not free.
 func (p *Port) finisher() queue.Finisher {
 	if p.notify == nil {
 		return nil
@@ -306,7 +314,7 @@ func (p *Port) finisher() queue.Finisher {
 	return p.armed()
 }
 
-// armed is a function of its own so that finisher inlines.
+// armed is what finisher does with a Completion, in a function of its own so that finisher inlines.
 func (p *Port) armed() queue.Finisher {
 	c := p.notify
 	p.notify, p.special = nil, false
@@ -325,7 +333,7 @@ func (p *Port) Send() {
 	}
 }
 
-// unusable returns why nothing can be sent, or nil.
+// unusable returns why nothing can be sent, or nil: the port or the world is closed.
 func (p *Port) unusable() error {
 	if p.closed {
 		return ErrClosed
@@ -338,7 +346,7 @@ func (p *Port) unusual() bool { return p.special || p.w.engine.Closed.Load() }
 
 // sent is called when requests were published. It puts the port among those whose queues the
 // refresh reads. If the world is closed by now, Close may have emptied the queue before the
-// requests came.
+// requests came: then the sender empties it.
 func (p *Port) sent() {
 	p.endpoint.Activate()
 	if p.w.engine.Closed.Load() {
@@ -351,8 +359,8 @@ func (p *Port) sent() {
 	runtime.KeepAlive(p) // a port that is not used any more may be closed by its cleanup
 }
 
-// draw makes sure that there are n handles in the hand. If it cannot, it gives up the request that
-// is about to be sent. On the goroutine of the port.
+// draw makes sure that there are n handles in the hand. If it cannot, it draws none, and gives up
+// the request that is about to be sent.
 func (p *Port) draw(n int) error {
 	err := p.endpoint.Draw(p.w.engine.PortSlots, n, p.w.engine.Epoch.Load())
 	if err != nil {
@@ -361,7 +369,7 @@ func (p *Port) draw(n int) error {
 	return err
 }
 
-// take gives a handle of the hand.
+// take gives a handle of the hand, which has one. A batch notes it, to take it back after an error.
 func (p *Port) take() handle.Handle {
 	h := p.endpoint.Hand.Give()
 	if p.batch != nil {
@@ -370,16 +378,18 @@ func (p *Port) take() handle.Handle {
 	return h
 }
 
-// enter and leave detect a port that two goroutines use at the same time.
+// enter detects, with leave, a port that two goroutines use at the same time. Check build only.
 func (p *Port) enter() {
 	if !p.inUse.CompareAndSwap(false, true) {
 		panic(fmt.Sprintf("world: port %d is used from two goroutines at once; open a port for each", p.endpoint.Number))
 	}
 }
 
+// leave ends what enter began.
 func (p *Port) leave() { p.inUse.Store(false) }
 
-// OpenPort opens a port.
+// OpenPort opens a port. Any goroutine may call it at any time. It opens none and returns an error
+// if too many are open, if a log is replayed, or if the world is closed.
 func (w *World) OpenPort() (*Port, error) {
 	e, err := w.engine.Ports.Open(w.options.PortsMax, w.Err)
 	if err != nil {
@@ -396,7 +406,8 @@ func (w *World) OpenPort() (*Port, error) {
 	return p, nil
 }
 
-// closeDropped closes the port of an endpoint that the collector has found.
+// closeDropped closes the port of an endpoint that the collector has found, on the collector's
+// goroutine.
 func closeDropped(of weak.Pointer[refresh.Endpoint]) {
 	e := of.Value()
 	if e == nil {
@@ -408,7 +419,8 @@ func closeDropped(of weak.Pointer[refresh.Endpoint]) {
 	e.Close()
 }
 
-// Close closes the port.
+// Close closes the port: what it has sent is still applied. It panics within a batch, which goes
+// on.
 func (p *Port) Close() {
 	if p.batch != nil {
 		panic(fmt.Sprintf("world: Port.Close within a batch of port %d; close it after the batch", p.endpoint.Number))
@@ -424,7 +436,7 @@ func (p *Port) Close() {
 // share one or two cache lines of slots.
 const portRun = 16
 
-// next is the shard of a new entity: round robin, in runs.
+// next is the shard of a new entity of the port: round robin, in runs of portRun.
 func (p *Port) next() int {
 	if p.run == 0 {
 		p.run = portRun
@@ -466,7 +478,8 @@ const (
 	signalling = 1 << 31    // the outcome is known and the signal is being sent
 )
 
-// outcome returns the state. While a signal is being sent it waits for the end of that.
+// outcome returns the state, to the sender or to who waits. While a signal is being sent it waits
+// for the end of that.
 func (c *Completion) outcome() uint32 {
 	for {
 		s := c.state.Load()
@@ -477,14 +490,15 @@ func (c *Completion) outcome() uint32 {
 	}
 }
 
-// mustBeFree panics if an earlier request is under way.
+// mustBeFree panics if an earlier request is under way. The sender calls it.
 func (c *Completion) mustBeFree() {
 	if c.outcome() == armed {
 		panic("world: Completion is still waiting for an earlier request; use one for each request under way")
 	}
 }
 
-// arm prepares for the next request.
+// arm prepares for the next request, on the goroutine of the sender. It panics if an earlier
+// request is under way.
 func (c *Completion) arm() {
 	c.mustBeFree()
 	if signal := c.signal.Load(); signal != nil {
@@ -496,13 +510,16 @@ func (c *Completion) arm() {
 	c.state.Store(armed)
 }
 
-// forget resets the Completion of a request that was not accepted: there is no outcome.
+// forget resets the Completion of a request that was not accepted, on the goroutine of the sender:
+// there is no outcome.
 func (c *Completion) forget() { c.state.Store(uint32(Undecided)) }
 
-// disarm resets the Completion of a request that was taken back, and wakes a waiting goroutine.
+// disarm resets the Completion of a request that was taken back, and wakes a waiting goroutine,
+// which gets Undecided.
 func (c *Completion) disarm() { c.Finish(Undecided) }
 
-// Finish is called by the refresh, once for each request.
+// Finish sets the outcome and wakes who waits. The refresh calls it in the step notify, once for
+// each request; at the end of a world, who closes it.
 func (c *Completion) Finish(o Outcome) {
 	c.state.Store(signalling | uint32(o)) // before looking for a signal, which Done stores before it looks at state
 	if signal := c.signal.Load(); signal != nil {
@@ -520,7 +537,7 @@ func (c *Completion) Outcome() Outcome {
 }
 
 // Done returns a channel that gets one value when the outcome of the request under way is known,
-// for use in a select.
+// for use in a select. One goroutine may wait.
 func (c *Completion) Done() <-chan struct{} {
 	if signal := c.signal.Load(); signal != nil {
 		return *signal
@@ -533,7 +550,7 @@ func (c *Completion) Done() <-chan struct{} {
 	return signal
 }
 
-// signalOnce sends a value unless one is there.
+// signalOnce sends a value to who waits for a Completion, unless one is there. It never waits.
 func signalOnce(to chan<- struct{}) {
 	select {
 	case to <- struct{}{}:
@@ -541,7 +558,8 @@ func signalOnce(to chan<- struct{}) {
 	}
 }
 
-// Wait waits for the outcome.
+// Wait waits for the outcome, on one goroutine. If the context ends first, it returns the error of
+// that, and the request stays under way.
 func (c *Completion) Wait(ctx context.Context) (Outcome, error) {
 	for c.state.Load() == armed {
 		select {

@@ -20,7 +20,7 @@ type batch struct {
 	empty    []*Completion // those of dones whose calls had nothing to send
 }
 
-// Batch sends the requests of f in one step: all of them, or nothing.
+// Batch sends the requests of f in one step: all of them or, if f or one of them fails, nothing.
 func (p *Port) Batch(f func() error) error {
 	if f == nil {
 		panic("world: Port.Batch of a nil function; pass one that sends the requests of the batch")
@@ -39,7 +39,11 @@ func (p *Port) Batch(f func() error) error {
 	return p.finish(err)
 }
 
-// begin begins a batch. It returns ErrFull if too many batches were not sent, and ErrClosed.
+// Batching reports whether a batch is under way.
+func (p *Port) Batching() bool { return p.batch != nil }
+
+// begin begins a batch. It returns ErrFull if too many batches were not sent, or the error of a
+// closed port or world: then no batch has begun.
 func (p *Port) begin(call string) error {
 	if check.Enabled {
 		p.enter()
@@ -62,7 +66,7 @@ func (p *Port) begin(call string) error {
 	return nil
 }
 
-// finish ends a batch: it sends it, unless there was an error.
+// finish ends a batch: it sends it, or after an error takes it back and returns the error.
 func (p *Port) finish(err error) error {
 	if err == nil {
 		err = p.batch.err
@@ -84,7 +88,8 @@ func (p *Port) finish(err error) error {
 	return nil
 }
 
-// rollback takes the batch back.
+// rollback takes the batch back: its requests, its handles, which no create gets before the next
+// refresh, and its Completions.
 func (p *Port) rollback() {
 	if check.Enabled {
 		p.enter()
@@ -102,7 +107,7 @@ func (p *Port) rollback() {
 	p.endBatch()
 }
 
-// endBatch keeps the batch's memory for the next one.
+// endBatch ends the batch, and keeps its memory for the next one.
 func (p *Port) endBatch() {
 	b := p.batch
 	clear(b.dones)
@@ -113,7 +118,8 @@ func (p *Port) endBatch() {
 	p.special = true // so that the next call checks
 }
 
-// createN creates n entities of a bundle in one step.
+// createN creates n entities of a bundle in one step. After an error it returns dst, and nothing is
+// sent, nor is anything of the batch that it was called in.
 func (p *Port) createN(b *Bundle, dst []handle.Handle, n int, f *Fill) ([]handle.Handle, error) {
 	if n == 0 {
 		return dst, p.nothing()
@@ -156,7 +162,7 @@ func (p *Port) createN(b *Bundle, dst []handle.Handle, n int, f *Fill) ([]handle
 }
 
 // pushN pushes n creates, for which there is room, in one record. It returns the error of the first
-// that is not placed.
+// that is not placed: then some are in the batch, which must be taken back.
 func (p *Port) pushN(b *Bundle, dst []handle.Handle, n int, f *Fill) ([]handle.Handle, error) {
 	each := max(portRun, (n+len(p.w.shards)-1)/len(p.w.shards))
 	runs := (n + each - 1) / each
@@ -192,7 +198,7 @@ func (p *Port) pushN(b *Bundle, dst []handle.Handle, n int, f *Fill) ([]handle.H
 	return dst, nil
 }
 
-// push1 is pushN for one create.
+// push1 is pushN for one create. After an error it is in the batch, which must be taken back.
 func (p *Port) push1(b *Bundle, dst []handle.Handle, f *Fill) ([]handle.Handle, error) {
 	done := p.finisher()
 	h := p.take()
@@ -215,7 +221,7 @@ func (p *Port) push1(b *Bundle, dst []handle.Handle, f *Fill) ([]handle.Handle, 
 	return dst, nil
 }
 
-// takeN gives handles of the hand, in the order of take.
+// takeN gives handles of the hand, which has enough, in the order of take.
 func (p *Port) takeN(to []handle.Handle) {
 	p.endpoint.Hand.GiveN(to)
 	p.batch.taken = append(p.batch.taken, to...)
@@ -231,7 +237,8 @@ func (p *Port) DestroyN(hs []handle.Handle) error {
 	return err
 }
 
-// sendN accepts a request for each handle, in one record; their payloads are adjacent.
+// sendN pushes a request for each handle, in one record; their payloads are adjacent. Sending.Done
+// publishes them. After an error none was pushed, and the batch under way is refused.
 func (p *Port) sendN(k *queue.Kind, hs []handle.Handle) (Sending, error) {
 	n := len(hs)
 	switch n {
@@ -254,7 +261,8 @@ func (p *Port) sendN(k *queue.Kind, hs []handle.Handle) (Sending, error) {
 	return Sending{To: m.Values, port: p}, nil
 }
 
-// nothing ends a call that has nothing to send: it is done now, or together with the batch.
+// nothing ends a call that has nothing to send: it is done now, or together with the batch. It
+// returns the error that a request would get from a port, world or batch that sends nothing more.
 func (p *Port) nothing() error {
 	if check.Enabled {
 		p.enter()

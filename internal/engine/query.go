@@ -48,12 +48,14 @@ type queryPart struct {
 	meant          []int // by table: how many of its rows a call is about
 }
 
-// Query selects all entities that match the terms, for use between ticks.
+// Query selects all entities that match the terms, for use between ticks. It panics unless the
+// world is idle.
 func (w *World) Query(terms ...Term) *Query {
 	return newQuery(w.binding("World.Query"), w.shards, terms)
 }
 
-// newQuery makes a query over shards of what the terms select.
+// newQuery makes a query over shards of what the terms select. It panics about terms that
+// contradict each other or were asked of another Binder.
 func newQuery(b binding, shards []*store.Shard, terms []Term) *Query {
 	q := &Query{w: b.w, access: b.access, idle: b.idle, frame: b.frame != nil, guard: b.guard("a Query"), limit: math.MaxInt, parts: make([]queryPart, len(shards))}
 	for i, s := range shards {
@@ -71,7 +73,8 @@ func newQuery(b binding, shards []*store.Shard, terms []Term) *Query {
 	return q
 }
 
-// findTables makes the query of a frame remember the tables that match.
+// findTables makes the query of a frame remember the tables that match, because several goroutines
+// will use it.
 func (q *Query) findTables() {
 	for i := range q.parts {
 		p := &q.parts[i]
@@ -84,7 +87,7 @@ func (q *Query) findTables() {
 }
 
 // Limit returns a query for the first n of the entities that match, in the order of Chunks, marked
-// ones included.
+// ones included. It is used where q may be.
 func (q *Query) Limit(n int) *Query {
 	if n < 0 {
 		panic(fmt.Sprintf("world: Query.Limit of %d; want 0 or more", n))
@@ -111,7 +114,8 @@ func (q *Query) matches(set store.Set) bool {
 	return set.Contains(&q.with) && !set.Meets(&q.without)
 }
 
-// update looks at the tables that were made, given back or numbered anew since the last time.
+// update looks at the tables that were made, given back or numbered anew since the last time, on
+// the goroutine that has the shard.
 func (p *queryPart) update(q *Query) {
 	s := p.shard
 	if p.removals != s.Removals() {
@@ -126,7 +130,8 @@ func (p *queryPart) update(q *Query) {
 	p.made = s.Made()
 }
 
-// Chunks yields the rows that match, as they are when the loop begins.
+// Chunks yields the rows that match, as they are when the loop begins. On the idle world no call
+// may move rows until the loop ends.
 func (q *Query) Chunks() iter.Seq[Chunk] {
 	var made uint64
 	if check.Enabled {
@@ -149,7 +154,7 @@ func (q *Query) Chunks() iter.Seq[Chunk] {
 	}
 }
 
-// head yields the first rows that match.
+// head yields the first rows that match, as many as Limit allows, for Chunks.
 func (q *Query) head(yield func(Chunk) bool) {
 	left := q.limit
 	if left == 0 {
@@ -178,7 +183,8 @@ func (q *Query) frameChunks(yield func(Chunk) bool) {
 	q.each(math.MaxUint64, yield)
 }
 
-// ownChunks is Chunks of a system.
+// ownChunks is Chunks of a system. It gives the loop a number, by which a table knows what rows it
+// had then.
 func (q *Query) ownChunks(yield func(Chunk) bool) {
 	if len(q.parts) > 1 {
 		q.allChunks(yield)
@@ -189,7 +195,7 @@ func (q *Query) ownChunks(yield func(Chunk) bool) {
 	q.each(s.Loop, yield)
 }
 
-// allChunks is Chunks of a global system.
+// allChunks is Chunks of a global system, which has all shards to itself.
 func (q *Query) allChunks(yield func(Chunk) bool) {
 	loop := uint64(0)
 	for i := range q.parts {
@@ -201,7 +207,7 @@ func (q *Query) allChunks(yield func(Chunk) bool) {
 	q.each(loop, yield)
 }
 
-// idleChunks is Chunks of the idle world.
+// idleChunks is Chunks of the idle world. It panics if the world is not idle when the loop begins.
 func (q *Query) idleChunks(yield func(Chunk) bool) {
 	w := q.w
 	w.mustIdle("Query.Chunks")
@@ -247,22 +253,23 @@ func (q *Query) watch(made uint64, yield func(Chunk) bool) func(Chunk) bool {
 	}
 }
 
-// mustBeIn panics about an iterator that was made in an earlier tick.
+// mustBeIn panics about an iterator that was made in an earlier tick. Check build only.
 func (w *World) mustBeIn(made uint64) {
 	if now := w.engine.Tick.Load(); now != made {
 		panic(fmt.Sprintf("world: an iterator made in tick %d is used in tick %d; ask for a new one in each tick", made, now))
 	}
 }
 
-// look is update if there are tables to look at.
+// look is update if there are tables to look at. The caller has the shard.
 func (p *queryPart) look(q *Query) {
 	if p.made+p.removals != p.shard.TablesVersion() {
 		p.update(q)
 	}
 }
 
-// each yields the rows that match, as they were when the loop began. It is short for a table of
-// one chunk, because a small world has many: there the price of a table is most of the loop's.
+// each yields the rows that match, as they were when the loop began, to the goroutine that has the
+// shards. It is short for a table of one chunk, because a small world has many: there the price of
+// a table is most of the loop's.
 func (q *Query) each(loop uint64, yield func(Chunk) bool) {
 	filter := *q.matching() // code in the loop may change the query's filter
 	all := filter.All()
@@ -285,7 +292,8 @@ func (q *Query) each(loop uint64, yield func(Chunk) bool) {
 	}
 }
 
-// runs yields those of the first left rows of a table that match.
+// runs yields the rows that match, among the first left rows of a table. It returns false when
+// yield does.
 func runs(t *store.Table, left int, f *store.Filter, yield func(Chunk) bool) bool {
 	for i := 0; left > 0; i++ {
 		rows := t.Run(i, left)
@@ -297,7 +305,8 @@ func runs(t *store.Table, left int, f *store.Filter, yield func(Chunk) bool) boo
 	return true
 }
 
-// Count returns the number of rows that match, dying ones included, without visiting them.
+// Count returns the number of rows that match, dying ones included, without visiting them. A query
+// of the idle world panics at another time.
 func (q *Query) Count() int {
 	if q.idle {
 		q.w.mustIdle("Query.Count")
@@ -320,7 +329,8 @@ func (q *Query) Count() int {
 type Chunk = shard.Chunk
 
 // At returns the i-th of the entities that match, counted from 0, as a Chunk of one row, for
-// Handle(0) and the accessors' Slice; or false if there are fewer.
+// Handle(0) and the accessors' Slice; or false if there are fewer. A query of the idle world panics
+// at another time.
 func (q *Query) At(i int) (Chunk, bool) {
 	if q.idle {
 		q.w.mustIdle("Query.At")
@@ -347,7 +357,7 @@ func (q *Query) At(i int) (Chunk, bool) {
 }
 
 // Entities yields the entities that match, one by one, in the order of Chunks, each with its
-// location for the accessors' At.
+// location for the accessors' At. What Chunks forbids in a loop, it forbids.
 func (q *Query) Entities() iter.Seq2[handle.Handle, shard.Loc] {
 	q.mustBeOf("Query.Entities")
 	chunks := q.Chunks()
@@ -363,7 +373,7 @@ func (q *Query) Entities() iter.Seq2[handle.Handle, shard.Loc] {
 	}
 }
 
-// ChunksSince is Chunks for the rows that may have changed since a tick.
+// ChunksSince is Chunks for the rows that may have changed since a tick, chunk by chunk.
 func (q *Query) ChunksSince(tick uint64) iter.Seq[Chunk] {
 	var made uint64
 	if check.Enabled {
@@ -394,14 +404,14 @@ type loop struct {
 	asked []uintptr // the callers that asked for it; check build only
 }
 
-// enterLoop notes that a loop begins.
+// enterLoop notes that a loop of the idle world begins: from now on calls that move rows panic.
 func (w *World) enterLoop(q *Query) {
 	w.open++
 	w.loops = append(w.loops, loop{q, q.asked})
 }
 
-// leaveLoop notes that a loop has ended: the last one over the query. Loops of iter.Pull may end in
-// any order.
+// leaveLoop notes that a loop of the idle world has ended, also by a panic: the last one over the
+// query. Loops of iter.Pull may end in any order.
 func (w *World) leaveLoop(q *Query) {
 	w.closeLoop()
 	last := len(w.loops) - 1
@@ -414,10 +424,11 @@ func (w *World) leaveLoop(q *Query) {
 	w.loops = w.loops[:last]
 }
 
-// closeLoop undoes adding 1 to open.
+// closeLoop undoes adding 1 to open, for what has kept rows of the idle world from moving.
 func (w *World) closeLoop() { w.open-- }
 
-// mustNotLoop panics within a query loop.
+// mustNotLoop panics about a call that moves rows of the idle world, within a query loop or
+// something else that must not see that.
 func (w *World) mustNotLoop(call string) {
 	switch {
 	case w.open == 0:
@@ -434,7 +445,7 @@ func (w *World) mustNotLoop(call string) {
 	}
 }
 
-// describe says what a query selects by its components.
+// describe says what a query selects by its components, for messages.
 func (q *Query) describe() string {
 	names := q.w.ComponentNames(q.with)
 	if names == "" {
@@ -443,7 +454,7 @@ func (q *Query) describe() string {
 	return "entities with " + names
 }
 
-// begun says where the program asked for the loop, if that is known.
+// begun says where the program asked for the loop, for mustNotLoop, if that is known.
 func (l *loop) begun() string {
 	if !check.Enabled {
 		return " (a build with -race says where it began)"
@@ -462,13 +473,14 @@ func (l *loop) begun() string {
 // module begins the name of each function of this module.
 const module = "github.com/atoll-sim/atoll/"
 
-// note notes where the program asks for a loop. Check build only.
+// note notes where the program asks for a loop, for loop.begun. Check build only.
 func (q *Query) note() {
 	var callers [8]uintptr
 	q.asked = append([]uintptr(nil), callers[:runtime.Callers(3, callers[:])]...)
 }
 
-// Destroy marks all entities that match and returns how many were not marked before.
+// Destroy marks all entities that match and returns how many were not marked before. The query must
+// be of the idle world.
 func (q *Query) Destroy() int {
 	w := q.ofWorld("Query.Destroy")
 	w.mustIdle("Query.Destroy")
@@ -490,20 +502,23 @@ func (q *Query) Destroy() int {
 }
 
 // Remove takes the components of the parts from all entities that match, as far as they have them,
-// in one move.
+// in one move, as exchange does.
 func (q *Query) Remove(parts ...ComponentSet) error {
 	w := q.ofWorld("Query.Remove")
 	return q.exchange("Query.Remove", nil, store.Set{}, w.SetOf("Query.Remove", parts))
 }
 
-// AddTo gives the components of a set to all entities that match, and takes away what remove names.
+// AddTo gives the components of a set to all entities that match, and takes away what remove names,
+// as exchange does. init, if not nil, fills in the rows.
 func (q *Query) AddTo(call string, init func(rows Chunk), of ComponentSet, remove []ComponentSet) error {
 	w := q.ofWorld(call)
 	return q.exchange(call, init, w.SetOf(call, []ComponentSet{of}), w.SetOf(call, remove))
 }
 
 // exchange adds the components of plus to all entities that match, and removes the components of
-// minus. A component that is in both stays. ofWorld has accepted the query.
+// minus. A component that is in both stays. ofWorld has accepted the query; the world must be idle.
+// An error of too few chunks changes nothing; init, which may create, can still use them up: then
+// the tables before the error are changed.
 func (q *Query) exchange(call string, init func(rows Chunk), plus, minus store.Set) error {
 	w := q.w
 	if err := w.idle(call); err != nil {
@@ -533,7 +548,7 @@ func (q *Query) exchange(call string, init func(rows Chunk), plus, minus store.S
 	})
 }
 
-// mayExchange returns ErrChunks if there may be too few chunks for an exchange.
+// mayExchange returns ErrChunks if there may be too few chunks for an exchange. It changes nothing.
 func (q *Query) mayExchange(plus, minus *store.Set) error {
 	chunks := 0
 	_ = q.eachMeant(func(t *store.Table, most int) error {
@@ -546,7 +561,7 @@ func (q *Query) mayExchange(plus, minus *store.Set) error {
 }
 
 // has reports whether the atom at l, if that is not 0, has all components of x. It does not make
-// the set of x, which would take longer than the rest.
+// the set of x, which would take longer than the rest. The caller may read the row.
 func (w *World) has(call string, l slots.Loc, x ComponentSet) bool {
 	if isNil(x) {
 		mustPart(call, 0, x)
@@ -558,8 +573,8 @@ func (w *World) has(call string, l slots.Loc, x ComponentSet) bool {
 	return x.in(w, w.space.Set(l))
 }
 
-// mean finds the tables that match now, and how many of their first matching rows a call is about.
-// It returns the sum.
+// mean finds the tables that match now, and how many of their first matching rows a call on the
+// idle world is about. It returns the sum.
 func (q *Query) mean() int {
 	left, filter := q.limit, q.matching()
 	for i := range q.parts { // count all shards first: what is done with them may create
@@ -582,8 +597,8 @@ func (q *Query) mean() int {
 	return q.limit - left
 }
 
-// eachMeant calls f with what mean has found. It does not visit tables that f makes, nor count rows
-// again that f moves.
+// eachMeant calls f with what mean has found, until f returns an error. It does not visit tables
+// that f makes, nor count rows again that f moves.
 func (q *Query) eachMeant(f func(t *store.Table, most int) error) error {
 	for i := range q.parts {
 		p := &q.parts[i]

@@ -16,6 +16,7 @@ type (
 	contextSelf       struct{}
 	entityContextSelf struct{}
 	portSelf          struct{}
+	txSelf            struct{}
 	buildSelf         struct{}
 	frameSelf         struct{}
 )
@@ -40,6 +41,16 @@ func (e *entityContextSelf) self() Self { return (*EntityContext)(unsafe.Pointer
 //
 // Safety: as for worldSelf.self.
 func (p *portSelf) self() Self { return (*Port)(unsafe.Pointer(p)) }
+
+// self returns the Tx that t is embedded in.
+//
+// Safety: as for worldSelf.self.
+func (t *txSelf) self() Self { return (*Tx)(unsafe.Pointer(t)) }
+
+// transaction returns the Tx that t is embedded in.
+//
+// Safety: as for worldSelf.self.
+func (t *txSelf) transaction() *Tx { return (*Tx)(unsafe.Pointer(t)) }
 
 // bind is World.binding.
 //

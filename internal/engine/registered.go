@@ -28,7 +28,7 @@ type Messages interface {
 	Load(shard int, to []handle.Handle) (bodies mem.Cells, put func())
 }
 
-// AddMessages makes messages of a type known to the world.
+// AddMessages makes messages of a type known to the idle world. If it panics, they are not.
 func (w *World) AddMessages(t reflect.Type, name string, make func() Messages) {
 	const call = "world.RegisterMessage"
 	mustBe(w, call)
@@ -51,7 +51,8 @@ func (w *World) AddMessages(t reflect.Type, name string, make func() Messages) {
 	w.engine.Mail.Routers = append(w.engine.Mail.Routers, m)
 }
 
-// messagesOf returns the messages of a type. user names the caller for the panic if there are none.
+// messagesOf returns the messages of a type, for the constructor of a system. user names the caller
+// for the panic if there are none.
 func (w *World) messagesOf(t reflect.Type, user string) Messages {
 	for _, m := range w.messages {
 		if m.Type() == t {
@@ -61,17 +62,18 @@ func (w *World) messagesOf(t reflect.Type, user string) Messages {
 	panic(fmt.Sprintf("world: %s: %v is not a message of this world; call world.RegisterMessage[%v] first", user, t, t))
 }
 
-// List makes the next refreshes look at a box of messages of a shard.
+// List makes the next refreshes look at a box of messages of a shard, for the goroutine that has
+// the shard.
 func (w *World) List(shard int, box refresh.Mailbox) { w.engine.Mail.List(shard, box) }
 
-// DeliveredBy returns what a *world.Message embeds: its messages are requests of a kind, and
-// deliver takes one that a timer sends.
+// DeliveredBy returns what a *world.Message embeds when it is registered: its messages are requests
+// of a kind, and deliver takes one that a timer sends.
 func (w *World) DeliveredBy(name string, kind *queue.Kind, deliver extend.Deliver) Delivered {
 	return Delivered{Requested{w, name, kind}, deliver}
 }
 
-// Wake takes flags from an entity of the shard, in a step that the shard runs. It reports whether
-// the entity had any.
+// Wake takes flags from an entity of the shard, on the goroutine that has the shard. It reports
+// whether the entity had any.
 func (w *World) Wake(s *store.Shard, h handle.Handle, f Flags) bool {
 	l := w.space.Locate(h)
 	if l == 0 || w.space.FlagsAt(l)&f == 0 {
@@ -81,7 +83,8 @@ func (w *World) Wake(s *store.Shard, h handle.Handle, f Flags) bool {
 	return true
 }
 
-// Sends says that the idle world sends a message to an entity, and returns its shard.
+// Sends says that the idle world sends a message to an entity, and returns its shard. After an
+// error it must not be sent.
 func (w *World) Sends(call string, to handle.Handle) (shard int, err error) {
 	if err := w.ready(call); err != nil {
 		return 0, err
@@ -94,7 +97,8 @@ func (w *World) Sends(call string, to handle.Handle) (shard int, err error) {
 	return w.space.Owner(l), nil
 }
 
-// Changes says that the idle world is about to change. It returns the error of a closed one.
+// Changes says that the idle world is about to change. It returns the error of a closed one, which
+// must not.
 func (w *World) Changes(call string) error {
 	err := w.ready(call)
 	if err == nil {
@@ -103,7 +107,8 @@ func (w *World) Changes(call string) error {
 	return err
 }
 
-// MustHaveShard panics if a message is sent to a shard that there is not.
+// MustHaveShard panics if a message is sent to a shard that there is not. A port's batch is then
+// refused.
 func MustHaveShard(by Self, to, shards int, message string) {
 	if to < 0 || to >= shards {
 		turnDownBy(by)
@@ -127,7 +132,7 @@ type Resource interface {
 	Keep() (restore func())
 }
 
-// AddResource makes a resource known to the world.
+// AddResource makes a resource known to the idle world. If it panics, it is not.
 func (w *World) AddResource(t reflect.Type, call, name string, r Resource) {
 	mustBe(w, call)
 	w.mustIdle(call)
@@ -149,8 +154,8 @@ func (w *World) AddResource(t reflect.Type, call, name string, r Resource) {
 	w.resources = append(w.resources, r)
 }
 
-// resourceOf returns the number of the resource of a type and the resource. user names the caller
-// for the panic if there is none.
+// resourceOf returns the number of the resource of a type and the resource, for the constructor of
+// a system. user names the caller for the panic if there is none.
 func (w *World) resourceOf(t reflect.Type, user string) (int, Resource) {
 	for i, r := range w.resources {
 		if r.Type() == t {
@@ -194,7 +199,8 @@ func (d *Delivered) delivers(w *World) extend.Deliver {
 	return d.deliver
 }
 
-// Delivers returns the function that delivers a message, for a Late.
+// Delivers returns the function that delivers a message, for a Late. It panics if the message is of
+// another world.
 func (w *World) Delivers(m Delivering) extend.Deliver { return m.delivers(w) }
 
 // refusedNow returns an error, and counts n requests as rejected, if ports may not send requests of
@@ -217,7 +223,8 @@ func (p *Port) refusedNow(k *queue.Kind, n int) error {
 }
 
 // RefusedAtPort returns the error with which a port may not send x now, or nil. With an error it
-// ends the call, as Requests.Refuse does, and counts the request as rejected. by is a port.
+// ends the call, as Requests.Refuse does, and counts the request as rejected. by is a port, and its
+// goroutine calls.
 func (w *World) RefusedAtPort(by Actor, x Refusable) error {
 	p := by.self().(*Port)
 	if check.Enabled {

@@ -19,20 +19,22 @@ type Requests[T any] struct {
 	name string
 }
 
-// NewRequests makes a kind of request. The refresh calls do for the entity that the request was
-// sent with, if that entity is alive and not marked. The result of do is the outcome of the
-// request. name is for panics.
+// NewRequests makes a kind of request, for an extension that is being added to the idle world. The
+// coordinator calls do in the step extend, for the entity that the request was sent with, if that
+// entity is alive and not marked. The result of do is the outcome of the request. name is for
+// panics.
 func NewRequests[T any](w *World, name string, do func(h handle.Handle, v *T) queue.Outcome) *Requests[T] {
-	return &Requests[T]{store.NewJoint(w.space, mem.TypeOf[T](), jointly[T]{w, name, name, do}), w, name}
+	return &Requests[T]{store.NewJoint(w.space, mem.TypeOf[T](), jointly[T]{w, name, do}), w, name}
 }
 
 // NewOwned is NewRequests for requests that concern the extension's data in an entity's shard. do
-// is called with the shard that has the entity, on the goroutine of that shard.
+// is called with the shard that has the entity, on the goroutine of that shard, in the step apply.
 func NewOwned[T any](w *World, name string, do func(shard int, h handle.Handle, v *T) queue.Outcome) *Requests[T] {
 	return &Requests[T]{store.NewKind(w.space, mem.TypeOf[T](), owned[T]{name, do}), w, name}
 }
 
-// NewDirect is NewOwned for requests that concern a shard itself; see SendShard.
+// NewDirect is NewOwned for requests that concern a shard itself; see SendShard. do is called on
+// the goroutine of the shard, in the step apply.
 func NewDirect[T any](w *World, name string, do func(shard int, v *T) queue.Outcome) *Requests[T] {
 	return &Requests[T]{store.NewKind(w.space, mem.TypeOf[T](), direct[T]{name, do}), w, name}
 }
@@ -48,7 +50,8 @@ func (r *Requests[T]) Check(by Actor) Self { return r.w.own(by, r.name) }
 func (r *Requests[T]) Size() uint32 { return r.kind.Size() }
 
 // Refuse ends a call that sends nothing, and returns err, the reason; err is nil if there is
-// nothing to do. Each call by an actor ends in Send or Refuse.
+// nothing to do. Each call by an actor ends in Send or Refuse. With an error the batch of a port is
+// refused.
 func (r *Requests[T]) Refuse(by Actor, err error) error {
 	if p, ok := r.w.own(by, r.name).(*Port); ok {
 		return p.turnDown(err)
@@ -58,7 +61,7 @@ func (r *Requests[T]) Refuse(by Actor, err error) error {
 
 // Send sends a request of a *world.Context, *world.EntityContext or *world.Port about an entity. It
 // returns world.ErrStale if a system knows that the entity is not alive, and world.ErrFull if the
-// request was not accepted.
+// request was not accepted: then nothing was sent.
 func (r *Requests[T]) Send(by Actor, h handle.Handle, v T) error { return r.send(by, h, 0, v) }
 
 // SendN is Send of the same value about several entities: all requests are accepted, or none. A
@@ -87,7 +90,8 @@ func (r *Requests[T]) SendShard(by Actor, shard int, v T) error {
 	return r.send(by, handle.None, queue.To(shard), v)
 }
 
-// send sends a request, with the flags that say which shard it is for.
+// send sends a request, with the flags that say which shard it is for. After an error nothing was
+// sent.
 func (r *Requests[T]) send(by Actor, h handle.Handle, flags queue.Flags, v T) error {
 	self := r.w.own(by, r.name)
 	q, epoch, done, err := r.w.openFor(self, r.name, h, nil, r.kind.Size())
@@ -102,18 +106,18 @@ func (r *Requests[T]) send(by Actor, h handle.Handle, flags queue.Flags, v T) er
 
 // jointly applies a request of NewRequests.
 type jointly[T any] struct {
-	w     *World
-	label any // its name, boxed once
-	name  string
-	do    func(h handle.Handle, v *T) queue.Outcome
+	w    *World
+	name string
+	do   func(h handle.Handle, v *T) queue.Outcome
 }
 
-// Apply calls do for an entity that is alive and not marked.
+// Apply calls do for an entity that is alive and not marked. The coordinator calls it in the step
+// extend; a panic of do breaks the world.
 func (j jointly[T]) Apply(_ *store.Shard, h handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
 	if l == 0 || j.w.space.Marked(l) {
 		return queue.Gone
 	}
-	j.w.engine.Extensions.Running(j.label)
+	j.w.engine.Extensions.Requesting(j.name)
 	return j.do(h, mem.As[T](v))
 }
 
@@ -126,7 +130,7 @@ type owned[T any] struct {
 	do   func(shard int, h handle.Handle, v *T) queue.Outcome
 }
 
-// Apply calls do.
+// Apply calls do, on the worker of the shard in the step apply.
 func (o owned[T]) Apply(s *store.Shard, h handle.Handle, _ slots.Loc, v mem.Pointer) queue.Outcome {
 	return o.do(s.ID(), h, mem.As[T](v))
 }
@@ -140,7 +144,7 @@ type direct[T any] struct {
 	do   func(shard int, v *T) queue.Outcome
 }
 
-// Apply calls do.
+// Apply calls do, on the worker of the shard in the step apply.
 func (d direct[T]) Apply(s *store.Shard, _ handle.Handle, _ slots.Loc, v mem.Pointer) queue.Outcome {
 	return d.do(s.ID(), mem.As[T](v))
 }

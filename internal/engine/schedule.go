@@ -16,10 +16,12 @@ func (w *World) Context(shard int) *Context {
 	return w.contexts[shard]
 }
 
-// Acting returns the part of the Context that says which system it acts for.
+// Acting returns the part of the Context that says which system it acts for. It is for the
+// scheduler.
 func (c *Context) Acting() *extend.Acting { return &c.acting }
 
-// Replayed calls a function on the idle world that a replay calls as well.
+// Replayed calls a function between ticks on the idle world that a replay calls as well: what it
+// changes needs no log. The scheduler calls it.
 func (w *World) Replayed(f func()) {
 	w.replayed = true
 	defer func() { w.replayed = false }()
@@ -35,7 +37,8 @@ func (w *World) Replayed(f func()) {
 }
 
 // Rung chooses the rung of the ladder that the next tick runs with, which is recorded, and returns
-// it; while inputs are replayed it returns the recorded one.
+// it; while inputs are replayed it returns the recorded one. The scheduler calls it before the
+// tick.
 func (w *World) Rung(wanted uint8) uint8 {
 	w.engine.Rung = max(wanted, w.rungLeast)
 	if f := w.engine.Replay; f != nil {
@@ -60,11 +63,12 @@ func (w *World) Logged() bool { return w.logged.Load() }
 // Replaying reports whether inputs are replayed.
 func (w *World) Replaying() bool { return w.engine.Replay != nil }
 
-// Stretch sets over how many times as many runs Turns spreads entities in systems.
+// Stretch sets over how many times as many runs Turns spreads entities in the systems of the next
+// tick. The scheduler calls it before the tick.
 func (w *World) Stretch(times uint32) { w.stretch = times }
 
 // RefuseAtPorts adds rungs, which may be negative, to the number of rungs that refuse x at ports.
-// It returns false if x belongs to another world.
+// Ports see it at once. It returns false, and changes nothing, if x belongs to another world.
 func (w *World) RefuseAtPorts(x Refusable, rungs int) (name string, ok bool) {
 	if isNil(x) {
 		return "", false
@@ -83,8 +87,8 @@ func (w *World) ComponentName(id int) string { return w.components[id].name }
 // ResourceName returns the name of a resource, by the number that an Access has.
 func (w *World) ResourceName(id int) string { return w.resources[id].Name() }
 
-// MergeResource merges the parts of an accumulator, when every shard has passed the last system
-// that adds to it.
+// MergeResource merges the parts of an accumulator. The scheduler calls it as a global system, when
+// every shard has passed the last system that adds to it.
 func (w *World) MergeResource(id int) { w.resources[id].Merge() }
 
 // Tick is a running tick of a world: the right to run systems on its shards.
@@ -92,8 +96,8 @@ func (w *World) MergeResource(id int) { w.resources[id].Merge() }
 // Ownership: the goroutine that began it.
 type Tick World
 
-// BeginTick takes the world for a tick. It panics if a tick is running already, or within a query
-// loop, and with a *world.BrokenError if an extension panics.
+// BeginTick takes the idle world for a tick; the scheduler calls it. It panics if a tick is running
+// already, or within a query loop, and with a *world.BrokenError if an extension panics.
 func (w *World) BeginTick() *Tick {
 	w.enterPhase(beginTick, phaseTick)
 	w.engine.By(extend.ByTick)
@@ -142,7 +146,7 @@ func (t *Tick) Entities(shard int) int { return t.shards[shard].Alive() }
 // shards, or if there is nothing to move.
 func (t *Tick) Shift(shifts []extend.Shift) { t.engine.Shift(shifts) }
 
-// End is Refresh and Leave.
+// End is Refresh and Leave, for a scheduler that does nothing between them.
 func (t *Tick) End(parallel extend.Parallel) {
 	t.Refresh(parallel)
 	t.Leave()
@@ -174,18 +178,19 @@ func (t *Tick) Break(value any) error {
 	return w.Err()
 }
 
-// Failures returns the panics of functions in the refresh, by shard. If there were more, omitted is
-// how many, and the error says so.
+// Failures returns the panics of functions in the refresh, by shard, until the next one. If there
+// were more, omitted is how many, and the error says so.
 func (t *Tick) Failures() (all []*Panic, omitted int, err error) {
 	w := (*World)(t)
 	omitted, err = w.omitted()
 	return w.failures(), omitted, err
 }
 
-// FailedHooks returns the panics of hooks in the refresh, by shard, in the order of the calls.
+// FailedHooks returns the panics of hooks in the refresh, by shard, in the order of the calls,
+// until the next refresh.
 func (t *Tick) FailedHooks() []*Panic { return (*World)(t).failedHooks() }
 
-// DisableHook disables the hook of a panic, on one shard or on AllShards.
+// DisableHook disables the hook of a panic, on one shard or on AllShards, when the refresh is over.
 func (t *Tick) DisableHook(e *Panic, shard int) {
 	if shard == AllShards {
 		e.hook.off = true
@@ -203,5 +208,5 @@ func (t *Tick) StepSpans() []extend.StepSpan { return t.engine.Times.Spans }
 // Step returns the step of the refresh that runs.
 func (t *Tick) Step() extend.RefreshStep { return t.engine.Times.At }
 
-// FailedRecorder returns the panic of the Recorder in the refresh, or nil.
+// FailedRecorder returns the panic of the Recorder in the refresh, or nil, until the next refresh.
 func (t *Tick) FailedRecorder() *Panic { return t.recorderErr }

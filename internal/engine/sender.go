@@ -23,7 +23,7 @@ type sender struct {
 	rejected    atomic.Uint64
 }
 
-// open returns the queue, made on the first call.
+// open returns the queue, made on the first call. The sender calls it, or a load of the idle world.
 func (s *sender) open() *queue.Queue {
 	if s.out == nil {
 		s.out = queue.New(s.w.space.Registry, s.maxRequests, s.maxBytes)
@@ -31,14 +31,14 @@ func (s *sender) open() *queue.Queue {
 	return s.out
 }
 
-// reject counts requests that were not accepted.
+// reject counts requests that were not accepted, for the sender and the world.
 func (s *sender) reject(requests int) {
 	s.rejected.Add(uint64(requests))
 	s.w.rejected.Add(uint64(requests))
 }
 
-// refuse counts requests for which there is no room, and returns whether there can ever be room for
-// them.
+// refuse counts requests for which there is no room in q, and returns ErrFull or, if there can
+// never be room for them, ErrTooLarge.
 func (s *sender) refuse(q *queue.Queue, n int, size uint32) error {
 	s.reject(n)
 	err := ErrFull
@@ -49,7 +49,7 @@ func (s *sender) refuse(q *queue.Queue, n int, size uint32) error {
 }
 
 // tooLarge returns the ErrTooLarge of requests, with the limits that they exceed. The bytes of the
-// batch under way, staged, are added to theirs.
+// batch under way, staged, are added to the bytes of the requests.
 func tooLarge(requests, staged, bytes uint64, count string, mostRequests int, size string, mostBytes int) error {
 	if bytes += staged; bytes < staged {
 		bytes = math.MaxUint64
@@ -66,7 +66,8 @@ type Sending struct {
 	times *mem.Type    // of a row whose times drop their clocks, as the times in a request do; or nil
 }
 
-// Done hands over the request. The refresh publishes the requests of systems.
+// Done hands over what the caller has filled in: it publishes the request of a port. The refresh
+// publishes the requests of systems.
 func (s Sending) Done() {
 	if s.port != nil {
 		s.port.Send()
@@ -76,7 +77,8 @@ func (s Sending) Done() {
 	}
 }
 
-// timed returns the type if it has times, for a sending, or nil.
+// timed returns the type if it has times, for the Sending of a row, whose Done drops their clocks;
+// or nil.
 func timed(t *mem.Type) *mem.Type {
 	if t.HasTimes() {
 		return t
@@ -84,7 +86,8 @@ func timed(t *mem.Type) *mem.Type {
 	return nil
 }
 
-// send accepts a request with a payload.
+// send pushes a request with a payload, for the caller to fill in. After an error nothing was
+// pushed.
 func (s *sender) send(k *queue.Kind, h handle.Handle) (Sending, error) {
 	q := s.open()
 	if !q.Room(1, k.Size()) {
@@ -94,7 +97,7 @@ func (s *sender) send(k *queue.Kind, h handle.Handle) (Sending, error) {
 	return Sending{To: at}, nil
 }
 
-// sendBare sends a request without a payload.
+// sendBare pushes a request without a payload. After an error nothing was pushed.
 func (s *sender) sendBare(b queue.Bare, h handle.Handle) error {
 	q := s.open()
 	if !q.Room(1, queue.BareSize) {
@@ -104,7 +107,8 @@ func (s *sender) sendBare(b queue.Bare, h handle.Handle) error {
 	return nil
 }
 
-// Request accepts a request of an actor that can only request.
+// Request accepts a request of an actor that can only request, for the caller to fill in; an idle
+// world panics. After an error nothing was sent.
 func Request(by Self, call string, k *queue.Kind, h handle.Handle) (Sending, error) {
 	switch by := by.(type) {
 	case *Port:
@@ -125,6 +129,14 @@ func Request(by Self, call string, k *queue.Kind, h handle.Handle) (Sending, err
 	panic(notFor(by, call))
 }
 
+// RequestOfNone is Request for one that is about no entity.
+func RequestOfNone(by Self, call string, k *queue.Kind) (Sending, error) {
+	if p, ok := by.(*Port); ok {
+		return p.request(k, handle.None)
+	}
+	return outboxOf(by, call).send(k, handle.None)
+}
+
 // outboxOf returns where a running system or function sends requests. It panics for other actors.
 func outboxOf(by Self, call string) *sender {
 	switch by := by.(type) {
@@ -138,7 +150,8 @@ func outboxOf(by Self, call string) *sender {
 	panic(notFor(by, call))
 }
 
-// RoomFor makes sure that there is room for a request to each of n shards.
+// RoomFor makes sure that there is room for a request to each of n shards, for Direct. After an
+// error nothing may be sent, and a port's batch is refused.
 func RoomFor(by Self, call string, k *queue.Kind, n int) (Sending, error) {
 	p, ok := by.(*Port)
 	if !ok {
@@ -164,7 +177,8 @@ func RoomFor(by Self, call string, k *queue.Kind, n int) (Sending, error) {
 	return Sending{port: p}, nil
 }
 
-// Direct returns the address of the payload of a request to a shard, for which there is room.
+// Direct pushes a request to a shard, for which RoomFor has found room, and returns the address of
+// its payload.
 func (s *Sending) Direct(w *World, k *queue.Kind, shard int) mem.Pointer {
 	q, done := s.queue, queue.Finisher(nil)
 	if s.port != nil {

@@ -57,7 +57,7 @@ func (p *Part) enter(v *View) { v.components = v.components.Union(p.components(v
 // framed implements Viewable: a set of components is no extension.
 func (p *Part) framed() (*World, int) { return nil, 0 }
 
-// SetOf returns the components of parts, which must belong to the world.
+// SetOf returns the components of parts. It panics if one is nil or of another world.
 func (w *World) SetOf(call string, parts []ComponentSet) (set store.Set) {
 	for i, p := range parts {
 		mustPart(call, i, p)
@@ -66,7 +66,7 @@ func (w *World) SetOf(call string, parts []ComponentSet) (set store.Set) {
 	return set
 }
 
-// mustPart panics about a part that is nil.
+// mustPart panics about part i of a call if it is nil.
 func mustPart(call string, i int, p ComponentSet) {
 	switch {
 	case p == nil:

@@ -17,7 +17,8 @@ import (
 // its methods must not be written, and are good until the world changes.
 type Survey World
 
-// Survey returns the world's whole state.
+// Survey returns the whole state of the idle world, for reading. It is good until the world
+// changes.
 func (w *World) Survey() *Survey {
 	w.mustIdle("a survey")
 	return (*Survey)(w)
@@ -38,7 +39,7 @@ func (s *Survey) Messages() []extend.Named { return namedOf(s.messages) }
 // Resources lists the resources, by number.
 func (s *Survey) Resources() []extend.Named { return namedOf(s.resources) }
 
-// namedOf lists what has a name and a type.
+// namedOf lists what has a name and a type, by number.
 func namedOf[T interface {
 	Name() string
 	Type() reflect.Type
@@ -59,8 +60,8 @@ func (s *Survey) Registered() []extend.Registered {
 	for _, h := range s.hooks.all {
 		hooks = append(hooks, extend.Named{Name: h.name})
 	}
-	for i, x := range s.parts {
-		extensions = append(extensions, extend.Named{Name: extend.NameOf(x, i)})
+	for _, x := range s.parts {
+		extensions = append(extensions, extend.Named{Name: x.Name()})
 	}
 	return []extend.Registered{
 		{What: "component", Names: s.Components()}, {What: "message", Names: s.Messages()}, {What: "resource", Names: s.Resources()},
@@ -68,7 +69,7 @@ func (s *Survey) Registered() []extend.Registered {
 	}
 }
 
-// Counts returns how many there are.
+// Counts returns how many components, resources and extensions there are.
 func (s *Survey) Counts() extend.Counts {
 	return extend.Counts{Components: len(s.components), Resources: len(s.resources), Extensions: len(s.parts)}
 }
@@ -106,7 +107,7 @@ func (s *Survey) Shards() []*store.Shard { return s.shards }
 func (s *Survey) PortSlots() *slots.PortAllocator { return s.engine.PortSlots }
 
 // Extensions returns the extensions, in the order in which they were added.
-func (s *Survey) Extensions() []any { return s.parts }
+func (s *Survey) Extensions() []extend.Base { return s.parts }
 
 // Hooks returns the hooks, in the order in which they are called.
 func (s *Survey) Hooks() []*Hook { return s.hooks.all }
@@ -114,9 +115,9 @@ func (s *Survey) Hooks() []*Hook { return s.hooks.all }
 // Kinds returns the kinds of requests.
 func (s *Survey) Kinds() store.Kinds { return s.space.Kinds() }
 
-// Requests calls f with the requests that systems, and functions called on entities, have sent
-// and that the next refresh will apply: those of one shard, in order, or with world.AllShards
-// those of global systems. The argument of f is good until f returns.
+// Requests calls f with the requests that systems, and functions called on entities, have sent and
+// that the next refresh will apply: the requests of one shard, in order, or with world.AllShards of
+// global systems. The argument of f is good until f returns.
 func (s *Survey) Requests(from int, f func(queue.PendingRequest)) {
 	c := s.contexts[len(s.shards)]
 	if from != AllShards {

@@ -36,6 +36,7 @@ const (
 	takesTurns
 )
 
+// term implements Term.
 func (t term) term() term { return t }
 
 // Accessor makes what it is embedded in a Term: a *world.Reader or *world.Writer.
@@ -45,33 +46,36 @@ type Accessor struct {
 	typ   reflect.Type
 }
 
+// term implements Term: an accessor requires its component.
 func (a *Accessor) term() term {
 	t := newTerm(requires, a.id, a.asked, a.typ)
 	t.accessed = t.of
 	return t
 }
 
-// newTerm makes a term about one component.
+// newTerm makes a term about one component, asked of the Binder that has the look-up.
 func newTerm(kind termKind, component int, asked *slots.Lookup, typ reflect.Type) term {
 	t := term{kind: kind, asked: asked, names: typ.String()}
 	t.of.Add(component)
 	return t
 }
 
-// With is the condition that the entity has the component.
+// With is the condition that the entity has the component. It panics if the world has no such
+// component.
 func With(a Binder, t reflect.Type) Term { return ofType(a, "world.With", requires, t) }
 
-// Without is the condition that the entity lacks the component.
+// Without is the condition that the entity lacks the component. It panics if the world has no such
+// component.
 func Without(a Binder, t reflect.Type) Term { return ofType(a, "world.Without", excludes, t) }
 
-// ofType makes the term of With or Without.
+// ofType makes the term of With or Without. It panics if the world has no such component.
 func ofType(a Binder, call string, kind termKind, t reflect.Type) term {
 	b := bind(a, call)
 	return newTerm(kind, b.w.componentOf(t, b.call), b.lookup, t)
 }
 
 // Optional makes an accessor usable in the query without a condition: its Slice is nil where a
-// chunk lacks the component.
+// chunk lacks the component. It panics about another term.
 func Optional(accessor Term) Term {
 	if !isNil(accessor) {
 		if t := accessor.term(); t.kind == requires && t.accessed == t.of {
@@ -83,7 +87,7 @@ func Optional(accessor Term) Term {
 }
 
 // AnyOf is the condition that the entity has at least one of the components that the terms, each a
-// *Reader, *Writer or With, name.
+// *Reader, *Writer or With, name. It panics about others.
 func AnyOf(terms ...Term) Term {
 	var any term
 	for i, x := range terms {
@@ -110,7 +114,8 @@ func AnyOf(terms ...Term) Term {
 	return any
 }
 
-// add makes the term a condition of the query.
+// add makes the term a condition of a new query. It panics about a term that is nil, names a
+// component twice, or was asked of another Binder.
 func (q *Query) add(b *binding, i int, x Term) {
 	if x == nil {
 		panic(fmt.Sprintf("world: %s: term %d is nil; pass accessors, With, Without, Optional or AnyOf", b.call, i))
@@ -141,7 +146,7 @@ func (q *Query) add(b *binding, i int, x Term) {
 	}
 }
 
-// nameOf names the owner of a look-up.
+// nameOf names the owner of a look-up, for messages.
 func (w *World) nameOf(l *slots.Lookup) string {
 	if l == &w.lookup {
 		return "the World"
@@ -167,7 +172,8 @@ type turns struct {
 	tick uint64 // the filter is that of this tick; the first has 1
 }
 
-// Turns is the condition that it is the entity's turn.
+// Turns is the condition that it is the entity's turn, one in n. It panics unless n is a power of
+// two.
 func Turns(a Binder, n int) Term {
 	b := bind(a, "world.Turns")
 	if n < 1 || n > TurnsMax || n&(n-1) != 0 {
@@ -176,7 +182,8 @@ func Turns(a Binder, n int) Term {
 	return term{kind: takesTurns, asked: b.lookup, turns: turns{n: uint32(n)}, names: "Turns"}
 }
 
-// TurnsFor is Turns with the least n for which a run has about rows entities or fewer.
+// TurnsFor is Turns with the least n for which a run has about rows entities or fewer. It panics if
+// rows is less than 1.
 func TurnsFor(a Binder, rows int) Term {
 	b := bind(a, "world.TurnsFor")
 	if rows < 1 {
@@ -185,7 +192,7 @@ func TurnsFor(a Binder, rows int) Term {
 	return term{kind: takesTurns, asked: b.lookup, turns: turns{n: 1, rows: rows}, names: "TurnsFor"}
 }
 
-// addTurns makes the turns of a term a condition of the query.
+// addTurns makes the turns of a term a condition of a new query, which may have one of them.
 func (q *Query) addTurns(b *binding, t term) {
 	if q.turns.n != 0 {
 		panic(fmt.Sprintf("world: %s: there are two of Turns and TurnsFor; pass one", b.call))
@@ -193,7 +200,8 @@ func (q *Query) addTurns(b *binding, t term) {
 	q.turns = t.turns
 }
 
-// matching returns the filter for a loop that begins now.
+// matching returns the filter for a loop that begins now, on the goroutine that has the shards of
+// the query.
 func (q *Query) matching() *store.Filter {
 	if q.turns.n != 0 && !q.frame { // a frame's query is used by several goroutines, and got its filter when it was made
 		q.findTurn()
@@ -201,8 +209,8 @@ func (q *Query) matching() *store.Filter {
 	return &q.filter
 }
 
-// findTurn sets the filter to the entities whose turn it is. For a system's query it stays the same
-// within a tick.
+// findTurn sets the filter to the entities whose turn it is, on the goroutine that has the shards.
+// For a system's query it stays the same within a tick.
 func (q *Query) findTurn() {
 	tick := q.w.engine.Tick.Load()
 	if q.turns.tick == tick+1 && !q.idle {
@@ -219,7 +227,7 @@ func (q *Query) findTurn() {
 	q.filter.Turn, q.filter.Mask = uint32(tick/max(1, q.access.Every)), n-1
 }
 
-// turnsFor returns the least number of runs with at most so many rows each.
+// turnsFor returns the least number of turns, a power of two, with at most so many rows each.
 func (q *Query) turnsFor(rows int) (n uint32) {
 	all := 0
 	f := store.Filter{With: q.filter.With, Without: q.filter.Without}
@@ -235,7 +243,8 @@ func (q *Query) turnsFor(rows int) (n uint32) {
 	return n
 }
 
-// Delta returns the simulated time from one turn of an entity to the next, in seconds.
+// Delta returns the simulated time from one turn of an entity to the next, in seconds, for who may
+// loop over the query.
 func (q *Query) Delta() float64 {
 	q.mustBeOf("Query.Delta")
 	if check.Enabled {
@@ -248,13 +257,13 @@ func (q *Query) Delta() float64 {
 	return once * float64(q.matching().Mask+1)
 }
 
-// WithFlags is the condition that the entity has all of the flags.
+// WithFlags is the condition that the entity has all of the flags. It panics if there are none.
 func WithFlags(a Binder, f Flags) Term { return ofFlags(a, "world.WithFlags", requiresFlags, f) }
 
-// WithoutFlags is the condition that the entity has none of the flags.
+// WithoutFlags is the condition that the entity has none of the flags. It panics if there are none.
 func WithoutFlags(a Binder, f Flags) Term { return ofFlags(a, "world.WithoutFlags", excludesFlags, f) }
 
-// ofFlags makes the term of WithFlags or WithoutFlags.
+// ofFlags makes the term of WithFlags or WithoutFlags. It panics if f has none.
 func ofFlags(a Binder, call string, kind termKind, f Flags) term {
 	b := bind(a, call)
 	if f == 0 {
@@ -263,7 +272,7 @@ func ofFlags(a Binder, call string, kind termKind, f Flags) term {
 	return term{kind: kind, asked: b.lookup, flags: f, names: fmt.Sprintf("flags %#b", f)}
 }
 
-// addFlags makes the flags of a term a condition of the query.
+// addFlags makes the flags of a term a condition of a new query. It panics if one is named twice.
 func (q *Query) addFlags(b *binding, t term) {
 	if twice := t.flags & (q.filter.With | q.filter.Without); twice != 0 {
 		panic(fmt.Sprintf("world: %s: flags %#b are named twice; name each once", b.call, twice))

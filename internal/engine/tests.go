@@ -10,13 +10,15 @@ import (
 )
 
 // Scatter makes the next shard take new entities after each run of so few: a small world then has
-// entities in all its shards.
+// entities in all its shards. For tests, on an idle world.
 func (w *World) Scatter(run int) { w.runLeast, w.run, w.begun.run = run, run, 0 }
 
-// LeastRung makes the rung of each tick at least n, where ticks do not take too long.
+// LeastRung makes the rung of each tick at least n, where ticks do not take too long. For tests, on
+// an idle world.
 func (w *World) LeastRung(n uint8) { w.rungLeast = n }
 
-// Fill registers components that nothing uses, until the world has n of them.
+// Fill registers components that nothing uses, until the world has n of them. For tests, on an idle
+// world.
 func (w *World) Fill(n int) {
 	type filler struct{}
 	for i := len(w.components); i < n; i++ {

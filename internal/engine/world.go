@@ -34,6 +34,7 @@ type World struct {
 	componentID map[reflect.Type]int
 	accessors   map[accessorKey]Term // the idle world's
 	flagger     *flagger
+	tx          *Tx             // nil: there are no transactions
 	functions   map[string]bool // names that are taken
 	messages    []Messages
 	resources   []Resource
@@ -67,7 +68,7 @@ type World struct {
 	capturing *capturing // makes frames; nil until the first
 
 	bundles  map[store.Set]*Bundle // of groups
-	parts    []any                 // extensions, in the order in which they were added
+	parts    []extend.Base         // extensions, in the order in which they were added
 	framed   []extend.Framed       // those that frames can have copies of
 	measured []extend.Measurable   // what is not an extension, and has figures
 	hooks    hooks
@@ -88,7 +89,7 @@ type World struct {
 	stretch   uint32 // by how much Turns in systems are stretched; 0 for 1
 }
 
-// New makes a world.
+// New makes an idle world. After an error, which names the options that are wrong, there is none.
 func New(o Options) (*World, error) {
 	o, err := o.validate()
 	if err != nil {
@@ -130,19 +131,20 @@ func New(o Options) (*World, error) {
 	return w, nil
 }
 
-// Options returns the options with the defaults filled in.
+// Options returns the options with the defaults filled in. They never change, so any goroutine may
+// ask.
 func (w *World) Options() Options { return w.options }
 
 // Tick returns the number of refreshes so far. Safe from any goroutine.
 func (w *World) Tick() uint64 { return w.engine.Tick.Load() }
 
-// Shards returns the number of shards.
+// Shards returns the number of shards. It never changes, so any goroutine may ask.
 func (w *World) Shards() int { return len(w.shards) }
 
-// Alive reports whether the entity is alive.
+// Alive reports whether the entity is alive. Safe from any goroutine at any time.
 func (w *World) Alive(h handle.Handle) bool { return w.space.Alive(h) }
 
-// Status returns what a handle stands for.
+// Status returns what a handle stands for. The world must be idle, or closed.
 func (w *World) Status(h handle.Handle) Status {
 	w.MustBeAsked("World.Status")
 	if l := w.space.Locate(h); l != 0 && w.space.Marked(l) {
@@ -151,7 +153,8 @@ func (w *World) Status(h handle.Handle) Status {
 	return statusNow(w, h)
 }
 
-// Locate returns the entity's location, for the accessors' At, or 0 if the entity is not alive.
+// Locate returns the entity's location, for the accessors' At, or 0 if the entity is not alive. The
+// world must be idle, or closed; a release build does not check it.
 func (w *World) Locate(h handle.Handle) shard.Loc {
 	if check.Enabled {
 		w.MustBeAsked("World.Locate")
@@ -159,13 +162,14 @@ func (w *World) Locate(h handle.Handle) shard.Loc {
 	return shard.Loc(w.lookup.Locate(h))
 }
 
-// Has reports whether the entity is alive and has all of the components.
+// Has reports whether the entity is alive and has all of the components. The world must be idle.
 func (w *World) Has(h handle.Handle, c ComponentSet) bool {
 	w.MustBeAsked("World.Has")
 	return w.has("World.Has", w.space.Locate(h), c)
 }
 
-// Destroy marks the entity: it stays alive until the refresh, which removes it.
+// Destroy marks the entity: it stays alive until the refresh, which removes it. It returns false,
+// and changes nothing, if the entity is dead or marked. The world must be idle.
 func (w *World) Destroy(h handle.Handle) bool {
 	w.MustBeAsked("World.Destroy")
 	l := w.lookup.Locate(h)
@@ -188,13 +192,13 @@ func (w *World) Destroy(h handle.Handle) bool {
 // The occupants of a shard, in the check build.
 var creating, destroying = store.Occupant{What: "Bundle.Create by the World"}, store.Occupant{What: "World.Destroy"}
 
-// Count returns the number of entities, dying ones included.
+// Count returns the number of entities, dying ones included. The world must be idle.
 func (w *World) Count() int {
 	w.mustIdle("World.Count")
 	return w.entities()
 }
 
-// entities returns the number of entities.
+// entities returns the number of entities, dying ones included, while nothing is created.
 func (w *World) entities() int {
 	n := 0
 	for _, s := range w.shards {
@@ -203,7 +207,7 @@ func (w *World) entities() int {
 	return n
 }
 
-// Clear is a Refresh that destroys every entity.
+// Clear is a Refresh of the idle world that destroys every entity, and gives memory back.
 func (w *World) Clear() {
 	w.LookForChanges()
 	w.enterPhase("World.Clear", phaseRefresh)
@@ -225,7 +229,7 @@ func (w *World) afterRefresh() {
 	}
 }
 
-// shardOf returns the shard that owns the row at l.
+// shardOf returns the shard that owns the row at l, which must be alive.
 func (w *World) shardOf(l slots.Loc) *store.Shard {
 	return w.shards[w.space.Owner(l)]
 }
@@ -240,8 +244,8 @@ const (
 	phaseFrame   // the phase of a Frame's World: never idle
 )
 
-// enterPhase takes the idle world for a tick or a refresh. It panics if the world is not idle,
-// or within a query loop or a function, because rows must not move there.
+// enterPhase takes the idle world for a tick or a refresh. It panics, and takes nothing, if the
+// world is not idle, or within a query loop or a function, because rows must not move there.
 func (w *World) enterPhase(call string, phase uint32) {
 	for !w.tryEnterPhase(call, phase) {
 		w.mustIdle(call)
@@ -264,7 +268,7 @@ func (w *World) tryEnterPhase(call string, phase uint32) bool {
 	return true
 }
 
-// leavePhase makes the world idle again.
+// leavePhase makes the world idle again, by the goroutine that has taken it.
 func (w *World) leavePhase() {
 	if check.Enabled {
 		w.turn.Begin(idleTurn)
@@ -273,7 +277,8 @@ func (w *World) leavePhase() {
 	w.phase.Store(phaseIdle)
 }
 
-// ready returns ErrClosed if the world is closed, and panics while a tick runs.
+// ready returns ErrClosed, or the *BrokenError, if the world is closed, and panics while a tick or
+// a refresh runs.
 func (w *World) ready(call string) error {
 	if w.phase.Load() == phaseIdle {
 		return nil
@@ -281,7 +286,8 @@ func (w *World) ready(call string) error {
 	return w.unready(call)
 }
 
-// unready is a function of its own so that ready inlines.
+// unready is what ready does if the world is not idle. It is a function of its own so that ready
+// inlines.
 //
 //go:noinline
 func (w *World) unready(call string) error {
@@ -294,7 +300,7 @@ func (w *World) unready(call string) error {
 		}
 		panic(fmt.Sprintf("world: %s while a tick runs; within a system use its Context and what it asked of its Build, elsewhere a Port or a Frame", call))
 	case phaseRefresh:
-		panic(fmt.Sprintf("world: %s while a refresh runs; within a hook use its Context, within a function its EntityContext, elsewhere a Port", call))
+		panic(fmt.Sprintf("world: %s while a refresh runs; within a hook use its Context, within a function its EntityContext, within a transaction its Tx, elsewhere a Port", call))
 	}
 	if err := w.Err(); err != nil {
 		return err
@@ -317,7 +323,7 @@ func (w *World) mustIdle(call string) {
 // there all entities are dead.
 func (w *World) MustBeAsked(call string) { _ = w.ready(call) }
 
-// idle is ready for calls that move rows: it panics within a query loop.
+// idle is ready for calls that move rows: it also panics within a query loop.
 func (w *World) idle(call string) error {
 	if w.phase.Load() == phaseIdle && w.open == 0 {
 		return nil
@@ -325,7 +331,7 @@ func (w *World) idle(call string) error {
 	return w.notIdle(call)
 }
 
-// notIdle is a function of its own so that idle inlines.
+// notIdle is what idle does otherwise. It is a function of its own so that idle inlines.
 func (w *World) notIdle(call string) error {
 	if err := w.ready(call); err != nil {
 		return err
@@ -334,7 +340,7 @@ func (w *World) notIdle(call string) error {
 	return nil
 }
 
-// closeFill undoes adding 1 to open and filling.
+// closeFill undoes adding 1 to open and filling, when rows are filled in or init has panicked.
 func (w *World) closeFill() {
 	w.filling--
 	w.closeLoop()
@@ -363,9 +369,11 @@ func mustBe(w *World, call string) {
 	}
 }
 
+// world implements Self.
 func (w *World) world() *World { return w }
 
-// Close ends the world: it destroys every entity, as Clear does, and gives memory back.
+// Close ends the world: it destroys every entity, as Clear does, and gives memory back. The world
+// must be idle, or closed: then it does nothing.
 func (w *World) Close() {
 	w.LookForChanges()
 	for w.phase.Load() != phaseOver {
@@ -377,7 +385,8 @@ func (w *World) Close() {
 }
 
 // close is Close by the caller that has taken the world. Extensions, and then hooks, may keep
-// entities for one more refresh.
+// entities for one more refresh. If one of these refreshes fails, the world is broken instead, and
+// close panics.
 func (w *World) close() {
 	w.frames.close(ErrClosed)
 	w.capturing = nil
@@ -397,8 +406,8 @@ func (w *World) close() {
 	w.drop()
 }
 
-// drop gives back the memory of a world in which all entities are dead, and notifies senders
-// that wait for an outcome.
+// drop gives back the memory of a world in which all entities are dead, notifies senders that wait
+// for an outcome, and calls the functions of OnClose.
 func (w *World) drop() {
 	w.space.Liveness().Cut()
 	for _, m := range w.messages {
@@ -418,7 +427,8 @@ func (w *World) drop() {
 	}
 }
 
-// Refresh ends a tick, or settles the idle world.
+// Refresh settles the idle world: it applies requests and removes the dead, on this goroutine. It
+// panics with the *BrokenError if that fails.
 func (w *World) Refresh() {
 	w.LookForChanges()
 	w.enterPhase("World.Refresh", phaseRefresh)
@@ -427,8 +437,8 @@ func (w *World) Refresh() {
 	w.afterRefresh()
 }
 
-// doRefresh does a refresh; with all, one that destroys all entities. If the refresh is not
-// completed, the world is broken.
+// doRefresh does a refresh, by the goroutine that has taken the world; with all, one that destroys
+// all entities. If the refresh is not completed, the world is broken: see guard.
 func (w *World) doRefresh(parallel extend.Parallel, all bool) {
 	done := false
 	defer w.guard(&done)
@@ -466,7 +476,11 @@ func (r *refreshed) FramesDue() bool { return r.frames.asked.Load() > 0 || r.fra
 // Capture implements refresh.Owner.
 func (r *refreshed) Capture(parallel extend.Parallel) { r.frames.refresh((*World)(r), parallel) }
 
-// RecorderPanicked implements refresh.Owner: it keeps the panic for Failure.
+// MoveTaken implements refresh.Owner.
+func (r *refreshed) MoveTaken() { (*World)(r).moveTaken() }
+
+// RecorderPanicked implements refresh.Owner: it keeps the panic for Failure, and no longer looks
+// for changes.
 func (r *refreshed) RecorderPanicked(p *refresh.Panic) error {
 	r.changed = nil
 	e := &Panic{In: InRecorder, Name: p.During, Shard: AllShards, Tick: r.engine.Tick.Load(), Value: p.Value, Stack: p.Stack}
@@ -484,10 +498,10 @@ func (w *World) outdate() {
 	}
 }
 
-// Incarnation returns the number of the world's incarnation, from 1.
+// Incarnation returns the number of the world's incarnation, from 1. The world must be idle.
 func (w *World) Incarnation() uint32 { return w.space.Incarnation() }
 
-// Reincarnate makes the world its n-th incarnation.
+// Reincarnate makes the idle world its n-th incarnation. After an error it is the one that it was.
 func (w *World) Reincarnate(n uint32) error {
 	if err := w.idle("World.Reincarnate"); err != nil {
 		return err
@@ -546,7 +560,7 @@ func statusInTick(w *World, h handle.Handle) Status {
 }
 
 // statusNow returns the Status of a handle as any goroutine may know it: never Dying. A free slot
-// of ports is pending only if a port has given its handle to a caller.
+// of ports is pending only if a port has given its handle to a caller. Any goroutine may call it.
 func statusNow(w *World, h handle.Handle) Status {
 	s := status(w, h, false)
 	if s != Unused || !w.space.IsPorts(h) {
@@ -561,7 +575,7 @@ func statusNow(w *World, h handle.Handle) Status {
 	return w.pending()
 }
 
-// pending returns the Status of a handle that is to come.
+// pending returns the Status of a handle that is to come, or Stale in a closed world.
 func (w *World) pending() Status {
 	if w.engine.Closed.Load() {
 		return Stale // no create is applied any more
@@ -569,7 +583,8 @@ func (w *World) pending() Status {
 	return Pending
 }
 
-// status returns the Status of a handle. free says that free slots of ports are pending.
+// status returns the Status of a handle, except that a dying entity is Alive. free says that free
+// slots of ports are pending. Any goroutine may call it.
 func status(w *World, h handle.Handle, free bool) Status {
 	version, state, ok := w.space.Look(h)
 	switch {
@@ -600,11 +615,12 @@ func status(w *World, h handle.Handle, free bool) Status {
 // fail.
 const failuresMax = 64
 
-// keepsFailure reports whether a shard that has kept n failures keeps the next.
+// keepsFailure reports whether a shard that has kept n failures keeps the next. The shard's worker
+// asks.
 func (w *World) keepsFailure(n int) bool { return n < max(1, failuresMax/len(w.shards)) }
 
-// Failure returns the panics of the last refresh, joined, or nil if there was none: those of
-// functions, then those of hooks, and the recorder's.
+// Failure returns the panics of the last refresh, joined, or nil if there was none: first of
+// functions, then of hooks and of the recorder. The world must be idle.
 func (w *World) Failure() error {
 	w.mustIdle("World.Failure")
 	var all []error
@@ -623,7 +639,8 @@ func (w *World) Failure() error {
 	return errors.Join(all...)
 }
 
-// omitted returns how many panics of functions are not in failures, and an error that says so.
+// omitted returns how many panics of functions are not in failures, and an error that says so. It
+// is called between refreshes.
 func (w *World) omitted() (calls int, err error) {
 	if !w.panicked.Load() {
 		return 0, nil
@@ -640,6 +657,8 @@ func (w *World) omitted() (calls int, err error) {
 	return calls, err
 }
 
+// failures returns the panics of functions in the last refresh, by shard. It is called between
+// refreshes.
 func (w *World) failures() (all []*Panic) {
 	if !w.panicked.Load() {
 		return nil
@@ -650,6 +669,8 @@ func (w *World) failures() (all []*Panic) {
 	return all
 }
 
+// failedHooks returns the panics of hooks in the last refresh, by shard. It is called between
+// refreshes.
 func (w *World) failedHooks() (all []*Panic) {
 	if !w.panicked.Load() {
 		return nil
@@ -661,7 +682,7 @@ func (w *World) failedHooks() (all []*Panic) {
 }
 
 // Err returns nil while the world can be used, a *BrokenError if it is broken, or ErrClosed if it
-// is closed.
+// is closed. Safe from any goroutine.
 func (w *World) Err() error {
 	if e := w.cause.Load(); e != nil {
 		return e.Err
@@ -733,7 +754,7 @@ func (w *World) changedSealed() {
 }
 
 // newBroken makes the Breakdown of a world by a value that was recovered during something, on this
-// goroutine.
+// goroutine, whose stack it has.
 func newBroken(w *World, during string, value any) *Breakdown {
 	if value == nil {
 		value = aside.ErrGoexit
@@ -741,7 +762,8 @@ func newBroken(w *World, during string, value any) *Breakdown {
 	return &Breakdown{Tick: w.engine.Tick.Load(), During: during, Value: value, Stack: debug.Stack()}
 }
 
-// asBroken is newBroken for a value recovered in a refresh.
+// asBroken is newBroken for a value recovered in a refresh, on the goroutine that has taken the
+// world. The stack is of the goroutine that panicked.
 func asBroken(w *World, v any) *Breakdown {
 	p, ok := v.(*refresh.Panic)
 	if !ok {
@@ -780,8 +802,8 @@ func (w *World) end(err error, abandon func()) {
 	}
 }
 
-// guard breaks the world if the function that defers it does not complete. It then panics again,
-// with the *BrokenError.
+// guard breaks the world if the function that defers it, by the goroutine that has taken the world,
+// does not complete. It then panics again, with the *BrokenError.
 func (w *World) guard(done *bool) {
 	if *done {
 		return

@@ -29,8 +29,8 @@ type Access struct {
 	Every uint64
 }
 
-// Same reports whether a and b asked for the same. Their Neighbours may differ, as they do from
-// shard to shard.
+// Same reports whether a and b asked for the same, for the scheduler, which compares the shards of
+// a system. Their Neighbours may differ, as they do from shard to shard.
 func (a *Access) Same(b *Access) bool {
 	return a.Reads == b.Reads && a.Writes == b.Writes && a.Foreign == b.Foreign && a.Neighbour == b.Neighbour &&
 		a.ResourceReads == b.ResourceReads && a.ResourceWrites == b.ResourceWrites && a.ResourceParts == b.ResourceParts

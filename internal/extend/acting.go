@@ -36,8 +36,8 @@ func (a *Acting) Returned() {
 	}
 }
 
-// Stop undoes Start. After a system that had all shards to itself, all of them see what was created
-// before.
+// Stop undoes Start, on the same worker, also after a panic. After a system that had all shards to
+// itself, all of them see what was created before.
 func (a *Acting) Stop() {
 	if a.Access != nil && a.Access.Exclusive {
 		a.Reveal()

@@ -21,7 +21,7 @@ type Copying struct {
 	Clones [][]mem.Address   // by entity of Of: its components that have a CloneBy
 }
 
-// Reset empties it.
+// Reset empties it, for the next copy.
 func (c *Copying) Reset() {
 	clear(c.Tables)
 	clear(c.Shards)

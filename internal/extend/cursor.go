@@ -18,7 +18,7 @@ func AppendNumber[N ~int | ~uint32 | ~uint64 | ~uint8](dst []byte, n N) []byte {
 	return binary.AppendUvarint(dst, uint64(n))
 }
 
-// AppendNumbers appends a list of numbers.
+// AppendNumbers appends a list of numbers, which Cursor.Numbers reads.
 func AppendNumbers(dst []byte, all []int) []byte {
 	dst = AppendNumber(dst, len(all))
 	for _, n := range all {
@@ -32,13 +32,13 @@ func AppendText[B ~string | ~[]byte](dst []byte, s B) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// AppendWords appends a list of words.
+// AppendWords appends a list of words, which WordsOf reads.
 func AppendWords[W uint32 | uint64 | handle.Handle](dst []byte, words []W) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(words)))
 	return append(dst, mem.BytesOf(words)...)
 }
 
-// AppendSet appends a set of rows, without the empty words at its end.
+// AppendSet appends a set of rows, as words of bits, without the empty words at its end.
 func AppendSet(dst []byte, words []uint64) []byte {
 	for len(words) > 0 && words[len(words)-1] == 0 {
 		words = words[:len(words)-1]
@@ -46,7 +46,7 @@ func AppendSet(dst []byte, words []uint64) []byte {
 	return AppendWords(dst, words)
 }
 
-// FlagsOf packs answers into a number.
+// FlagsOf packs answers into a number, the first into its lowest bit.
 func FlagsOf(all ...bool) (n int) {
 	for i, is := range all {
 		if is {
@@ -84,7 +84,7 @@ func (c *Cursor) failBy(err error) {
 }
 
 // Takes counts the memory that n values of a size are about to take, and reports whether there may
-// be so much.
+// be so much. If not, the reading ends with ErrMemory.
 func (c *Cursor) Takes(n, size int) bool {
 	c.took += int64(n) * int64(size)
 	if c.Most > 0 && c.took > c.Most {
@@ -93,8 +93,8 @@ func (c *Cursor) Takes(n, size int) bool {
 	return c.Err == nil
 }
 
-// ListOf reads the length of a list and makes the list. Each element has least bytes or more in
-// the part.
+// ListOf reads the length of a list and makes the list, with zeros for the caller to fill in. Each
+// element has least bytes or more in the part.
 func ListOf[T any](c *Cursor, least int) []T {
 	n := c.Count(least)
 	if !c.Takes(n, int(reflect.TypeFor[T]().Size())) {
@@ -103,7 +103,7 @@ func ListOf[T any](c *Cursor, least int) []T {
 	return make([]T, n)
 }
 
-// Number reads what AppendNumber wrote.
+// Number reads what AppendNumber wrote. If that is not there, the reading ends with ErrBody.
 func (c *Cursor) Number() uint64 {
 	n, size := binary.Uvarint(c.Rest)
 	if size <= 0 {
@@ -114,7 +114,7 @@ func (c *Cursor) Number() uint64 {
 	return n
 }
 
-// Below reads a number below a bound.
+// Below reads a number below a bound. Another one ends the reading with ErrBody.
 func (c *Cursor) Below(bound uint64) uint64 {
 	n := c.Number()
 	if n >= bound {
@@ -144,7 +144,7 @@ func (c *Cursor) Handle() handle.Handle { return handle.Handle(c.Number()) }
 // Count reads the length of a list whose elements have least bytes or more each.
 func (c *Cursor) Count(least int) int { return int(c.Below(uint64(len(c.Rest)/least) + 1)) }
 
-// Take takes n bytes.
+// Take takes n bytes, in place. If there are fewer, the reading ends with ErrBody.
 func (c *Cursor) Take(n int) []byte {
 	if n < 0 || n > len(c.Rest) {
 		c.fail()
@@ -173,7 +173,7 @@ func (c *Cursor) Text() string { return string(c.Bytes()) }
 // Flags reads what FlagsOf packed into so many bits.
 func (c *Cursor) Flags(bits int) (n uint64) { return c.Below(1 << bits) }
 
-// WordsOf reads a list of words.
+// WordsOf reads a list of words, which AppendWords wrote.
 func WordsOf[W uint32 | uint64 | handle.Handle](c *Cursor) []W {
 	var size = len(mem.BytesOf(make([]W, 1)))
 	words := make([]W, c.Count(size))
@@ -184,7 +184,7 @@ func WordsOf[W uint32 | uint64 | handle.Handle](c *Cursor) []W {
 	return words
 }
 
-// End returns an error unless all was read.
+// End returns the error that ended the reading, or another unless all was read.
 func (c *Cursor) End() error {
 	if c.Err == nil && len(c.Rest) > 0 {
 		c.Err = errors.New("there is more data after it")

@@ -1,12 +1,15 @@
 package extend
 
 import (
-	"fmt"
-	"strconv"
-
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/store"
 )
+
+// Base is what an Extension, a Late and a Derived have in common.
+type Base interface {
+	// Name returns the name by which errors, metrics and snapshots know it.
+	Name() string
+}
 
 // Extension is what a package outside the core keeps about entities, such as a relation among them
 // or an index of them. It takes part in each refresh, after all requests on single entities were
@@ -24,6 +27,7 @@ import (
 //
 // Ownership: the coordinator calls, while no shard runs.
 type Extension interface {
+	Base
 	// Begin is called when a tick begins. Until the refresh the extension must not change, so that
 	// systems may read it.
 	Begin()
@@ -66,30 +70,6 @@ type Naming interface {
 	TextOf(h handle.Handle) (string, bool)
 }
 
-// NameOf returns the name of an Extension or Late, or its number.
-func NameOf(x any, number int) string {
-	if name, ok := nameOf(x); ok {
-		return name
-	}
-	return strconv.Itoa(number)
-}
-
-// Mention returns an Extension, Late or Derived as errors call it: by its name or, if it has none,
-// its type.
-func Mention(x any) string {
-	if name, ok := nameOf(x); ok {
-		return fmt.Sprintf("extension %q", name)
-	}
-	return fmt.Sprintf("extension %T", x)
-}
-
-func nameOf(x any) (name string, ok bool) {
-	if x, ok := x.(interface{ Name() string }); ok {
-		return x.Name(), true
-	}
-	return "", false
-}
-
 // DyingSet holds the entities that die in a refresh: first the marked ones, by shard in order,
 // then those that extensions mark as a consequence.
 //
@@ -102,7 +82,8 @@ type DyingSet struct {
 	notify bool // other extensions must be notified of what one marks
 }
 
-// Collect lists the marked entities of each shard, for a refresh with that many extensions.
+// Collect lists the marked entities of each shard, for a refresh with that many extensions. The
+// coordinator calls it in the step extend.
 func (d *DyingSet) Collect(space *store.Space, shards []*store.Shard, extensions int) {
 	d.space, d.notify = space, extensions > 1
 	d.all, d.spared = d.all[:0], d.spared[:0]
@@ -114,7 +95,8 @@ func (d *DyingSet) Collect(space *store.Space, shards []*store.Shard, extensions
 // Spared returns how many marks were removed since Collect.
 func (d *DyingSet) Spared() int { return len(d.spared) }
 
-// Know sets how many of them the extension that is called next knows, or -1 in its first call.
+// Know sets how many of the spared entities the extension that is called next knows, or -1 in its
+// first call.
 func (d *DyingSet) Know(n int) { d.known = n }
 
 // News returns the entities whose marks were removed since Spare of the extension was called last,
@@ -133,8 +115,8 @@ func (d *DyingSet) Has(h handle.Handle) bool {
 	return l != 0 && d.space.Marked(l)
 }
 
-// Mark marks the given entities that are alive, for use in Extension.Spread. The other
-// extensions are notified of them.
+// Mark marks the given entities that are alive, for use in Extension.Spread. If there are other
+// extensions, they are notified of them.
 func (d *DyingSet) Mark(hs []handle.Handle) {
 	if d.notify {
 		d.space.MarkEach(hs, &d.all)

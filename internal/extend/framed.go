@@ -42,7 +42,7 @@ const runsEach = 1 << 15
 // Reset begins new runs.
 func (r *Runs[T]) Reset() { r.runs, r.ends, r.begun, r.size = r.runs[:0], r.ends[:0], 0, 0 }
 
-// Add adds a piece of memory.
+// Add adds a piece of memory to copy, before Parts is called. Nothing is copied yet.
 func (r *Runs[T]) Add(to, from []T) {
 	for len(from) > 0 {
 		n := min(len(from), runsEach)
@@ -54,7 +54,8 @@ func (r *Runs[T]) Add(to, from []T) {
 	}
 }
 
-// Parts returns how many parts there are, and how many elements are in them.
+// Parts returns how many parts there are, and how many elements are in them. Nothing may be added
+// after it.
 func (r *Runs[T]) Parts() (parts, size int) {
 	if r.begun < r.size {
 		r.ends, r.begun = append(r.ends, len(r.runs)), r.size
@@ -62,7 +63,7 @@ func (r *Runs[T]) Parts() (parts, size int) {
 	return len(r.ends), r.size
 }
 
-// Part copies one part, and forgets its source.
+// Part copies one part, and forgets its source. Any goroutine may copy a part.
 func (r *Runs[T]) Part(i int) {
 	from := 0
 	if i > 0 {

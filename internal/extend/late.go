@@ -10,6 +10,7 @@ import (
 // global systems. Unlike an Extension it is not notified of deaths, so it adds nothing to the cost
 // of a destroy.
 type Late interface {
+	Base
 	// Due returns how much there is to do at a tick, which begins when the refresh ends. The
 	// coordinator calls it; if it returns 0, the other methods are not called.
 	Due(tick uint64) int

@@ -26,7 +26,7 @@ type release struct {
 	next   *release
 }
 
-// NewLiveness makes the liveness of a world.
+// NewLiveness makes the liveness of a world. Only the first is used; see engine.World.Liveness.
 func NewLiveness(space *slots.Liveness) *Liveness { return &Liveness{space: space} }
 
 // Alive reports whether an entity is alive; no entity is once the world is collected or closed.
@@ -86,7 +86,7 @@ func (r *Releases) Take(a *Liveness) {
 	r.takeAll(a)
 }
 
-// takeAll is Take when something is released or pending.
+// takeAll is Take when something is released or pending. Due is in the order of the handles.
 func (r *Releases) takeAll(a *Liveness) {
 	all := append(r.Due, r.pending...)
 	for x := a.released.Swap(nil); x != nil; x = x.next {

@@ -6,8 +6,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// Saved is an Extension that can be saved and loaded. The names of extensions are those of
-// NameOf.
+// Saved is an Extension that can be saved and loaded. It is found by
+// its name.
 type Saved interface {
 	// AppendSaved appends all that LoadSaved needs to dst. The same state gives the same bytes.
 	AppendSaved(dst []byte) []byte

@@ -22,7 +22,8 @@ type SystemState struct {
 	Off  []byte // nil: a panic has disabled it nowhere
 }
 
-// NextSystem reads the next record of the state of a scheduler. ok is false if there is none.
+// NextSystem reads the next record of the state of a scheduler, and returns the rest. ok is false
+// if there is none. After an error, rest is src.
 func NextSystem(src []byte, shards int) (x SystemState, rest []byte, ok bool, err error) {
 	if len(src) == 0 || src[0] <= 1 {
 		return x, src, false, nil
@@ -53,7 +54,7 @@ func NextSystem(src []byte, shards int) (x SystemState, rest []byte, ok bool, er
 }
 
 // RenameSystems gives the systems in the state of a scheduler the names that now returns, and
-// leaves out those for which it returns false.
+// leaves out those for which it returns false. It does not write to src.
 func RenameSystems(src []byte, shards int, now func(name string) (string, bool)) (dst []byte, err error) {
 	for {
 		x, rest, ok, err := NextSystem(src, shards)

@@ -1,12 +1,15 @@
 package figures
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 	"github.com/atoll-sim/atoll/world/stats"
@@ -37,6 +40,8 @@ const (
 func (k Kind) String() string { return [...]string{"gauge", "counter", "histogram"}[k] }
 
 // Family is the figures with one name. They have the same labels.
+//
+// Ownership: whoever asked for it.
 type Family struct {
 	Name, Help string
 	Kind       Kind
@@ -52,6 +57,9 @@ type Figure struct {
 }
 
 // Sample is what figures are made from.
+//
+// Ownership: the mutex of the Reader guards it. Take runs between ticks; until it has ended nobody
+// else uses the sample.
 type Sample struct {
 	Scheduler scheduler.Stats
 	World     world.Stats
@@ -60,40 +68,54 @@ type Sample struct {
 	paused    bool
 	at        time.Time
 	pairs     [][]scheduler.ShardStats // by system; none of more than PairsMax
-	sets      []set
+	sets      []Set
+	names     []extend.Named // of the components
 	more      []Family
 }
 
-type set struct {
-	name string
-	n    int
-}
-
-// Take reads a world, which must be idle.
+// Take reads a world and its scheduler. It runs between two ticks, on the scheduler's goroutine,
+// and so reads no more than it must: Families does the rest later. It leaves the world as it is.
 func (s *Sample) Take(by *scheduler.Scheduler, w *world.World) {
 	s.at = time.Now()
 	by.Stats(&s.Scheduler)
 	w.Stats(&s.World)
 	s.takePairs(by)
 	s.workers, s.indexes, s.paused = by.Workers(), int(w.Options().IndexMax)+1, by.Paused()
-	s.sets = s.sets[:0]
-	at := map[string]int{}
-	for _, x := range w.Describe().Shards {
-		for _, t := range x.Tables {
-			key := strings.Join(t.Components, "\xff") // a name may have a comma
-			i, ok := at[key]
-			if !ok {
-				i = len(s.sets)
-				at[key] = i
-				s.sets = append(s.sets, set{name: strings.Join(t.Components, ",")})
-			}
-			s.sets[i].n += t.Entities
-		}
-	}
-	s.more = Others(w)
+	s.sets, s.names, s.more = SetsOf(w), engine.Of(w).Survey().Components(), Others(w)
 }
 
-// takePairs reads what each system did on each shard.
+// Set is the entities with one set of components.
+type Set struct {
+	Components store.Set
+	N          int
+	Shards     []int // how many of them are in each
+}
+
+// SetsOf returns the sets of components that entities of an idle world have, those with most
+// entities first.
+func SetsOf(w *world.World) (all []Set) {
+	survey := engine.Of(w).Survey()
+	places := map[store.Set]int{}
+	for i := range w.Shards() {
+		for _, t := range survey.Shard(i).Tables() {
+			if t.Rows() == 0 {
+				continue
+			}
+			at, ok := places[t.Set()]
+			if !ok {
+				at = len(all)
+				places[t.Set()] = at
+				all = append(all, Set{Components: t.Set(), Shards: make([]int, w.Shards())})
+			}
+			all[at].N += t.Rows()
+			all[at].Shards[i] += t.Rows()
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Set) int { return cmp.Compare(b.N, a.N) })
+	return all
+}
+
+// takePairs reads what each system did on each shard. It runs within Take.
 func (s *Sample) takePairs(by *scheduler.Scheduler) {
 	all := s.Scheduler.Systems
 	s.pairs = s.pairs[:0]
@@ -107,7 +129,7 @@ func (s *Sample) takePairs(by *scheduler.Scheduler) {
 }
 
 // Others returns the figures of things that an idle world keeps besides entities, if it uses them:
-// timers, names and the like.
+// timers, names and the like. The caller must have the idle world.
 func Others(w *world.World) (all []Family) {
 	at := map[string]int{}
 	engine.Of(w).Measure(func(x extend.Measured) {
@@ -134,27 +156,37 @@ func Others(w *world.World) (all []Family) {
 }
 
 // list collects families.
+//
+// Ownership: the caller of Families.
 type list []Family
 
+// add appends a family.
 func (l *list) add(f Family) { *l = append(*l, f) }
 
+// one appends a family with a single figure and no labels.
 func (l *list) one(kind Kind, name, help string, value float64) {
 	l.add(Family{name, help, kind, nil, []Figure{{Value: value}}})
 }
 
-func (l *list) gauge(name, help string, value int)      { l.one(Gauge, name, help, float64(value)) }
+// gauge appends a family with one number that goes up and down.
+func (l *list) gauge(name, help string, value int) { l.one(Gauge, name, help, float64(value)) }
+
+// counter appends a family with one number that only goes up.
 func (l *list) counter(name, help string, value uint64) { l.one(Counter, name, help, float64(value)) }
 
+// time appends a family with one histogram.
 func (l *list) time(name, help string, h *stats.Histogram) {
 	l.add(Family{name, help, Histogram, nil, []Figure{{Histogram: clone(h)}}})
 }
 
+// clone returns a copy of a histogram, because the next Take overwrites the sample.
 func clone(h *stats.Histogram) *stats.Histogram {
 	own := *h
 	return &own
 }
 
 // Families returns the figures of the sample. They share no memory with it that Take writes.
+// Whoever has the sample calls it, after the tick goes on.
 func (s *Sample) Families() []Family {
 	var l list
 	s.ticks(&l)
@@ -170,6 +202,7 @@ func (s *Sample) Families() []Family {
 	return l
 }
 
+// ticks adds what the scheduler counts about ticks and the refresh.
 func (s *Sample) ticks(l *list) {
 	c := &s.Scheduler
 	l.counter("atoll_ticks_total", "Ticks that the scheduler has made.", c.Ticks)
@@ -195,15 +228,20 @@ func (s *Sample) ticks(l *list) {
 	l.add(steps)
 }
 
+// entities adds how many entities there are by component set, the largest sets first.
 func (s *Sample) entities(l *list) {
 	sets := Family{"atoll_component_set_entities", "Entities by their components, separated by commas. The rarest are summed up as \"others\".", Gauge, []string{"components"}, nil}
 	others := 0
-	for i, n := range order(s.sets) {
+	for i, x := range s.sets {
 		if i >= SetsMax {
-			others += n.n
+			others += x.N
 			continue
 		}
-		sets.Figures = append(sets.Figures, Figure{Values: []string{n.name}, Value: float64(n.n)})
+		var names []string
+		for id := range x.Components.All {
+			names = append(names, s.names[id].Name)
+		}
+		sets.Figures = append(sets.Figures, Figure{Values: []string{strings.Join(names, ",")}, Value: float64(x.N)})
 	}
 	if others > 0 {
 		sets.Figures = append(sets.Figures, Figure{Values: []string{"others"}, Value: float64(others)})
@@ -211,8 +249,9 @@ func (s *Sample) entities(l *list) {
 	l.add(sets)
 }
 
-// perShard adds a family with a figure for each shard, or for more than ShardsMax one for all.
-func (s *Sample) perShard(l *list, kind Kind, name, help string, of func(shard int) float64) {
+// perShard makes a family with a figure for each shard, or for more than ShardsMax one for all,
+// without a label.
+func (s *Sample) perShard(kind Kind, name, help string, of func(shard int) float64) Family {
 	f := Family{Name: name, Help: help, Kind: kind}
 	sum := 0.0
 	for i := range s.World.Shards {
@@ -227,19 +266,20 @@ func (s *Sample) perShard(l *list, kind Kind, name, help string, of func(shard i
 	} else {
 		f.Labels = []string{"shard"}
 	}
-	l.add(f)
+	return f
 }
 
+// shards adds what there is for each shard: entities, tables, indexes, and how long systems ran.
 func (s *Sample) shards(l *list) {
 	of := s.World.Shards
 	l.gauge("atoll_shards", "Shards of the world.", len(of))
-	s.perShard(l, Gauge, "atoll_entities", "Entities alive.", func(i int) float64 { return float64(of[i].Entities) })
-	s.perShard(l, Counter, "atoll_entities_created_total", "Entities created.", func(i int) float64 { return float64(of[i].Created) })
-	s.perShard(l, Counter, "atoll_entities_destroyed_total", "Entities destroyed.", func(i int) float64 { return float64(of[i].Destroyed) })
-	s.perShard(l, Counter, "atoll_entities_moved_in_total", "Entities that came from other shards.", func(i int) float64 { return float64(of[i].Arrived) })
-	s.perShard(l, Counter, "atoll_entities_moved_out_total", "Entities that went to other shards.", func(i int) float64 { return float64(of[i].Departed) })
+	l.add(s.perShard(Gauge, "atoll_entities", "Entities alive.", func(i int) float64 { return float64(of[i].Entities) }))
+	l.add(s.perShard(Counter, "atoll_entities_created_total", "Entities created.", func(i int) float64 { return float64(of[i].Created) }))
+	l.add(s.perShard(Counter, "atoll_entities_destroyed_total", "Entities destroyed.", func(i int) float64 { return float64(of[i].Destroyed) }))
+	l.add(s.perShard(Counter, "atoll_entities_moved_in_total", "Entities that came from other shards.", func(i int) float64 { return float64(of[i].Arrived) }))
+	l.add(s.perShard(Counter, "atoll_entities_moved_out_total", "Entities that went to other shards.", func(i int) float64 { return float64(of[i].Departed) }))
 	s.homes(l)
-	s.perShard(l, Gauge, "atoll_tables", "Tables, one for each component set and shard.", func(i int) float64 { return float64(of[i].Tables) })
+	l.add(s.perShard(Gauge, "atoll_tables", "Tables, one for each component set and shard.", func(i int) float64 { return float64(of[i].Tables) }))
 	for _, x := range []struct {
 		name, help string
 		of         func(scheduler.ShardTimes) time.Duration
@@ -248,31 +288,28 @@ func (s *Sample) shards(l *list) {
 		{"waited", "How long the shard stood before systems for others to pass fences.", func(x scheduler.ShardTimes) time.Duration { return x.Waited }},
 		{"held_up", "How long others stood because the shard was the last to pass.", func(x scheduler.ShardTimes) time.Duration { return x.HeldUp }},
 	} {
-		s.perShard(l, Counter, "atoll_shard_"+x.name+"_seconds_total", x.help, func(i int) float64 {
+		l.add(s.perShard(Counter, "atoll_shard_"+x.name+"_seconds_total", x.help, func(i int) float64 {
 			return x.of(s.Scheduler.Shards[i]).Seconds()
-		})
+		}))
 	}
 }
 
 // homes adds how much of each home is used: those of shards have the numbers of the shards, or are
 // summed up as "shards", and there is that of ports.
 func (s *Sample) homes(l *list) {
-	f := Family{"atoll_indexes_used", "Indexes of handles in use or retired, by home: a shard, or \"ports\" for what all ports create.", Gauge, []string{"home"}, nil}
-	sum := 0
-	for i, x := range s.World.Shards {
-		sum += x.Indexes
-		if len(s.World.Shards) <= ShardsMax {
-			f.Figures = append(f.Figures, Figure{Values: []string{strconv.Itoa(i)}, Value: float64(x.Indexes)})
-		}
+	f := s.perShard(Gauge, "atoll_indexes_used", "Indexes of handles in use or retired, by home: a shard, or \"ports\" for what all ports create.", func(i int) float64 {
+		return float64(s.World.Shards[i].Indexes)
+	})
+	if f.Labels == nil {
+		f.Figures[0].Values = []string{"shards"}
 	}
-	if f.Figures == nil {
-		f.Figures = []Figure{{Values: []string{"shards"}, Value: float64(sum)}}
-	}
+	f.Labels = []string{"home"}
 	f.Figures = append(f.Figures, Figure{Values: []string{"ports"}, Value: float64(s.World.PortIndexes)})
 	l.add(f)
 	l.one(Gauge, "atoll_indexes_max", "Indexes that each home has: one more than Options.IndexMax.", float64(s.indexes))
 }
 
+// requests adds what became of requests, and how long they waited.
 func (s *Sample) requests(l *list) {
 	w := &s.World
 	f := Family{"atoll_requests_total", "Requests that were applied at a refresh, by outcome.", Counter, []string{"outcome"}, nil}
@@ -289,6 +326,7 @@ func (s *Sample) requests(l *list) {
 	l.gauge("atoll_ports", "Open ports.", w.Ports)
 }
 
+// memory adds what the world's memory is used for.
 func (s *Sample) memory(l *list) {
 	w := &s.World
 	l.one(Gauge, "atoll_memory_used_bytes", "Bytes of occupied rows and given slots.", float64(w.BytesUsed))
@@ -299,6 +337,7 @@ func (s *Sample) memory(l *list) {
 	l.one(Gauge, "atoll_frames_bytes", "Bytes of the copies for frames.", float64(w.FramesBytes))
 }
 
+// systems adds what there is for each system: how often and how long it ran, and where.
 func (s *Sample) systems(l *list) {
 	all := s.Scheduler.Systems
 	name := []string{"system"}

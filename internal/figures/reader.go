@@ -26,9 +26,10 @@ type Reader struct {
 // NewReader makes a Reader.
 func NewReader(s *scheduler.Scheduler) *Reader { return &Reader{s: s} }
 
-// Read returns the figures between two ticks, read after the call. It waits for them until the
-// context ends. Then, or if the world is closed, it returns the last figures there were, or only
-// atoll_up if there are none. Callers wait for each other.
+// Read returns the figures between two ticks, read after the call. Any goroutine may call it, such
+// as one that serves an HTTP request; callers wait for each other. It waits for the figures until
+// the context ends. Then, or if the world is closed, it returns the last figures there were, or
+// only atoll_up if there are none.
 func (r *Reader) Read(ctx context.Context) []Family {
 	m := &r.mu
 	m.Lock()
@@ -49,7 +50,8 @@ func (r *Reader) Read(ctx context.Context) []Family {
 	return append(last.Families(), up(1), age)
 }
 
-// wait waits for the reading that is under way. The lock is held.
+// wait waits for the reading that is under way, or until the context ends: then the reading stays
+// under way, for the next caller. The lock is held.
 func (r *Reader) wait(ctx context.Context) {
 	m := &r.mu
 	select {
@@ -61,6 +63,7 @@ func (r *Reader) wait(ctx context.Context) {
 	}
 }
 
+// up makes the family that says whether there are figures of the world.
 func up(is float64) Family {
 	return Family{"atoll_up", "1 if there are figures of the world.", Gauge, nil, []Figure{{Value: is}}}
 }

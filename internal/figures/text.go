@@ -1,18 +1,10 @@
 package figures
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 )
-
-// order returns the sets with the largest first.
-func order(sets []set) []set {
-	all := slices.Clone(sets)
-	slices.SortFunc(all, func(a, b set) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.name, b.name)) })
-	return all
-}
 
 // distinguish makes the values of labels valid UTF-8 and different from each other: Prometheus
 // rejects a whole scrape if two figures of a family have the same labels.
@@ -44,7 +36,8 @@ var (
 	escapeValue = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 )
 
-// AppendText appends families in Prometheus' text format, version 0.0.4.
+// AppendText appends families in Prometheus' text format, version 0.0.4. Any goroutine that has the
+// families calls it.
 func AppendText(dst []byte, families []Family) []byte {
 	for i := range families {
 		f := &families[i]
@@ -56,6 +49,8 @@ func AppendText(dst []byte, families []Family) []byte {
 	return dst
 }
 
+// append appends one figure of the family as text: one line, or for a histogram one for each
+// bucket, the sum and the count.
 func (f *Family) append(dst []byte, x Figure) []byte {
 	var labels strings.Builder
 	for i, name := range f.Labels {
@@ -82,4 +77,5 @@ func (f *Family) append(dst []byte, x Figure) []byte {
 	return dst
 }
 
+// number writes a value as Prometheus reads it.
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -38,7 +38,8 @@ const PartEnd = ".part"
 
 // Write writes a file. The file gets its name only when all of it is on disk; until then the name
 // stands for what it did before. Write reports whether the file has its name; if not, nothing is
-// left of it.
+// left of it. With an error it may have its name all the same, and not be on disk. write runs on
+// the caller's goroutine.
 func Write(f Files, name string, write func(to io.Writer) error) (named bool, err error) {
 	part := name + PartEnd
 	defer func() { // also if write panics
@@ -60,7 +61,8 @@ func Write(f Files, name string, write func(to io.Writer) error) (named bool, er
 	return true, f.Sync()
 }
 
-// fill writes a file, and closes it.
+// fill writes a file, syncs it and closes it. After an error what is in the file is worth nothing,
+// and the file is closed all the same.
 func fill(out File, write func(to io.Writer) error) (err error) {
 	defer func() { err = errors.Join(err, out.Close()) }()
 	if err = write(out); err == nil {
@@ -70,10 +72,12 @@ func fill(out File, write func(to io.Writer) error) (err error) {
 }
 
 // OS is a directory of the operating system, by its path.
+//
+// Ownership: any goroutine. Two that write one file get in each other's way.
 type OS string
 
 // Make makes the directory and those that it is in, unless it exists. When it returns, an entry of
-// it in its parent is on disk.
+// it in its parent is on disk. After an error some of them may exist.
 func (d OS) Make() error {
 	if _, err := os.Stat(string(d)); err == nil {
 		return nil
@@ -84,6 +88,7 @@ func (d OS) Make() error {
 	return OS(filepath.Dir(string(d))).Sync()
 }
 
+// List returns the names of the files in the directory, but not of directories.
 func (d OS) List() (names []string, err error) {
 	entries, err := os.ReadDir(string(d))
 	for _, x := range entries {
@@ -94,6 +99,7 @@ func (d OS) List() (names []string, err error) {
 	return names, err
 }
 
+// Create makes an empty file, or empties the one with that name. The caller closes it.
 func (d OS) Create(name string) (File, error) {
 	return os.OpenFile(d.path(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 }
@@ -101,7 +107,8 @@ func (d OS) Create(name string) (File, error) {
 // errNotRegular counts as a file that is not there.
 var errNotRegular = fmt.Errorf("not a regular file: %w", fs.ErrNotExist)
 
-// Open opens a regular file; opening a pipe would wait for a writer.
+// Open opens a regular file for reading. The caller closes it. Anything else counts as missing:
+// opening a pipe would wait for a writer.
 func (d OS) Open(name string) (io.ReadCloser, error) {
 	x, err := os.Stat(d.path(name))
 	if err != nil {
@@ -113,10 +120,13 @@ func (d OS) Open(name string) (io.ReadCloser, error) {
 	return os.Open(d.path(name))
 }
 
+// Rename gives a file another name, in place of the file that had it. Sync puts that on disk.
 func (d OS) Rename(from, to string) error { return os.Rename(d.path(from), d.path(to)) }
 
+// Remove removes a file.
 func (d OS) Remove(name string) error { return os.Remove(d.path(name)) }
 
+// SyncFile opens a file again, to sync its contents. An error says nothing about what is on disk.
 func (d OS) SyncFile(name string) error {
 	f, err := os.OpenFile(d.path(name), os.O_RDWR, 0)
 	if err != nil {
@@ -125,7 +135,8 @@ func (d OS) SyncFile(name string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Sync syncs the directory, where that can be done.
+// Sync syncs the directory, so that new names and removed ones are on disk. Windows cannot do that:
+// there it does nothing. An error says nothing about what is on disk.
 func (d OS) Sync() error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -137,4 +148,5 @@ func (d OS) Sync() error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
+// path returns the path of a file in the directory.
 func (d OS) path(name string) string { return filepath.Join(string(d), name) }

@@ -14,6 +14,8 @@ import (
 )
 
 // Encoder is the Form of a type by Codecs.
+//
+// Ownership: immutable once it is made. Any goroutine may use it, as far as the codecs allow that.
 type Encoder struct {
 	parts   []formPart
 	shape   string
@@ -44,8 +46,9 @@ var text = textCodec{funcs[string]{
 // textCodec tells text from a registered codec of strings.
 type textCodec struct{ funcs[string] }
 
-// Form returns the form of a type. It returns ErrNoCodec, naming the field, if a codec is missing, or
-// if toRead is set and it has no Read.
+// Form returns the form of a type. Callers make it once, when they learn the types of a world or of
+// a file. The error is ErrNoCodec, and names the field, if a codec is missing or, with toRead set,
+// has no Read.
 func (c *Codecs) Form(t reflect.Type, toRead bool) (Form, error) {
 	f, err := c.Encoder(t, toRead)
 	if err != nil {
@@ -73,7 +76,7 @@ type naming struct {
 	in  reflect.Type // the innermost type around a field that the user can name
 }
 
-// can reports whether the user can name a type.
+// can reports whether the user can name a type: otherwise an error suggests the type around it.
 func (n naming) can(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Chan:
@@ -93,7 +96,9 @@ func wraps(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t.NumField() > 0 && t.PkgPath() == reflect.TypeFor[world.World]().PkgPath() && !token.IsExported(t.Name())
 }
 
-// add adds a part of a value: the part has type t, within the type of the naming.
+// add adds a part of a value: the part has type t, at an offset, within the type of the naming. A
+// struct that can be written neither as memory nor as CBOR is added field by field. After an error
+// the encoder is of no use.
 func (e *Encoder) add(c *Codecs, n naming, t reflect.Type, at uintptr, path string, toRead bool) error {
 	if x := c.Of(t); x != nil {
 		if toRead && !x.CanRead() {
@@ -176,9 +181,11 @@ func shapeOf(t reflect.Type, handles string) string {
 	return t.Kind().String()
 }
 
+// Shape is the method of Form.
 func (e *Encoder) Shape() string { return e.shape }
 
-// Append appends the parts of a value, with the length of what a codec writes.
+// Append appends the parts of a value, with the length of what a codec writes. It may run code of
+// the user, on the caller's goroutine.
 func (e *Encoder) Append(dst []byte, value mem.Cells) []byte {
 	for i := range e.parts {
 		p := &e.parts[i]
@@ -205,7 +212,8 @@ const lengthBytes = 4
 // errShort is for bytes that end too soon.
 var errShort = errors.New("a value ends before its last field")
 
-// Read reads the parts of a value as Append wrote them.
+// Read reads the parts of a value as Append wrote them, and returns the bytes after it. It may run
+// code of the user, on the caller's goroutine. After an error some parts may have been read.
 func (e *Encoder) Read(src []byte, value mem.Cells) (rest []byte, err error) {
 	for i := range e.parts {
 		p := &e.parts[i]
@@ -259,7 +267,8 @@ func (e *Encoder) AppendAll(dst []byte, values mem.Cells) []byte {
 	return dst
 }
 
-// ReadAll reads all values, at once if they are numbers alone.
+// ReadAll reads all values, at once if they are numbers alone. After an error some values may have
+// been read.
 func (e *Encoder) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
 	l := e.flat()
 	if l == nil {
@@ -287,11 +296,13 @@ func (e *Encoder) ReadAll(src []byte, values mem.Cells) (rest []byte, err error)
 	return src[n:], nil
 }
 
+// Whole is the method of Form.
 func (e *Encoder) Whole() bool {
 	l := e.flat()
 	return l != nil && l.Whole
 }
 
+// Least is the method of Form: codecs may write nothing but a length.
 func (e *Encoder) Least() (n int) {
 	for i := range e.parts {
 		if e.parts[i].codec != nil {
@@ -303,6 +314,7 @@ func (e *Encoder) Least() (n int) {
 	return n
 }
 
+// ByCodec is the method of Form.
 func (e *Encoder) ByCodec() bool { return e.byCodec }
 
 // Parts describes the parts of the form for those who do not have the type.
@@ -326,12 +338,13 @@ func (e *Encoder) Parts() (all []Part) {
 	return all
 }
 
+// ReadPart is the method of Form: it calls the part's codec, which may be code of the user.
 func (e *Encoder) ReadPart(part int, src []byte, value mem.Cells) error {
 	p := &e.parts[part]
 	return p.codec.Read(src, value.Part(p.offset))
 }
 
-// appendFields appends the fields of a type of numbers.
+// appendFields appends the fields of a type of numbers, for Parts.
 func appendFields(all []Field, t reflect.Type, path string, at uintptr) []Field {
 	if t.Kind() != reflect.Struct {
 		return append(all, Field{Path: path, Type: shapeOf(t, "handle"), Offset: int(at)})
@@ -364,7 +377,8 @@ type Layout struct {
 // maskBytes is the least length of a mask: shorter loops cost more.
 const maskBytes = 512
 
-// LayoutOf makes the layout of a type. path is its name in errors.
+// LayoutOf makes the layout of a type. path is its name in errors. The error says which part of the
+// type is not a number.
 func LayoutOf(t reflect.Type, path string) (*Layout, error) {
 	counts := make([]coverage, t.Size())
 	if err := cover(counts, t, 0, path); err != nil {
@@ -463,6 +477,7 @@ func (l *Layout) Masked(dst, rows []byte) {
 	}
 }
 
+// maskWords writes the words of src to dst, with the bits that the mask lacks set to zero.
 func maskWords(dst, src []byte, mask []uint64) {
 	for _, m := range mask {
 		binary.LittleEndian.PutUint64(dst, binary.LittleEndian.Uint64(src)&m)

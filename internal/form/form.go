@@ -3,6 +3,7 @@
 package form
 
 import (
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
@@ -70,8 +71,8 @@ type Coded interface {
 }
 
 // StateOf returns the value that shows the state of an Extension or Late: itself, unless it is
-// Coded.
-func StateOf(x any, codecs *Codecs, toRead bool) (any, error) {
+// Coded. Callers save, load or hash the state. An error is that of Coded, and nothing has changed.
+func StateOf(x extend.Base, codecs *Codecs, toRead bool) (any, error) {
 	if c, ok := x.(Coded); ok {
 		return c.Coded(codecs, toRead)
 	}

@@ -26,7 +26,7 @@ var Size = sync.OnceValue(func() uintptr {
 })
 
 // Ask asks for the huge page that begins at an address, a multiple of Size, and reports whether the
-// kernel accepted the hint. It takes a microsecond.
+// kernel accepted the hint. It takes a microsecond. Any goroutine may call it.
 func Ask(at uintptr) bool {
 	_, _, err := syscall.Syscall(syscall.SYS_MADVISE, at, Size(), syscall.MADV_HUGEPAGE)
 	return err == 0

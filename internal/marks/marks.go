@@ -30,7 +30,8 @@ const (
 
 var table = crc64.MakeTable(crc64.ECMA)
 
-// Append appends a mark: all ticks before tick are on disk.
+// Append appends a mark: all ticks before tick are on disk. Package durable calls it when a sync
+// has returned.
 func Append(dst []byte, id, tick uint64) []byte {
 	at := len(dst)
 	dst = binary.LittleEndian.AppendUint32(append(dst, Kind), bodySize)
@@ -39,14 +40,16 @@ func Append(dst []byte, id, tick uint64) []byte {
 	return binary.LittleEndian.AppendUint64(dst, crc64.Checksum(dst[at:], table))
 }
 
-// Valid reports whether bytes are a mark of any file.
+// Valid reports whether bytes are a mark of any file. The reader of a log calls it, to pass over
+// marks.
 func Valid(b []byte) bool {
 	return len(b) == size && b[0] == Kind && binary.LittleEndian.Uint32(b[1:]) == bodySize &&
 		crc64.Checksum(b[:size-sumSize], table) == binary.LittleEndian.Uint64(b[size-sumSize:])
 }
 
 // Last returns the highest tick of the marks of a file, or 0. It finds them behind bytes of any
-// kind.
+// kind. A start calls it, to learn what must be there. An error is that of in; the tick is then of
+// what was read so far.
 func Last(in io.Reader, id uint64) (tick uint64, err error) {
 	key := Append(nil, id, 0)[:keySize]
 	buf := make([]byte, 0, 1<<16)

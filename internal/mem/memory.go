@@ -28,7 +28,7 @@ const (
 )
 
 // Take allocates n zeroed values of a type, and touches them if they are large. It returns the
-// address of the first.
+// address of the first. Any goroutine may call it.
 func (m *Memory) Take(t *Type, n int) Address {
 	at := m.Reserve(t, n)
 	if n*int(t.Size) >= LargeBytes {
@@ -38,7 +38,7 @@ func (m *Memory) Take(t *Type, n int) Address {
 }
 
 // Reserve allocates n zeroed values. The caller must touch large parts of them before they are
-// used.
+// used. Any goroutine may call it.
 func (m *Memory) Reserve(t *Type, n int) Address {
 	at := t.New(n)
 	if size := n * int(t.Size); m.HugePages && size >= LargeBytes {
@@ -50,7 +50,7 @@ func (m *Memory) Reserve(t *Type, n int) Address {
 // Touch writes to each page of zeroed values, so that the pages are likely to be neighbours in
 // physical memory as they are in virtual memory. Without that, creates would touch the pages of
 // several columns in turns. Pages that alternate in this way make a loop over a million entities 5
-// % slower.
+// % slower. Nobody else may use the values yet.
 func (t *Type) Touch(at Address, n int) {
 	if t.Size == 0 {
 		return
@@ -75,7 +75,7 @@ func (m *Memory) Asked() int {
 }
 
 // ask asks for the huge pages that some bytes are in. These also hold other parts of the heap, but
-// mostly those of the world, because it is the world that grows.
+// mostly those of the world, because it is the world that grows. It takes the lock.
 func (m *Memory) ask(at, bytes uintptr) {
 	size := hugepage.Size()
 	if size == 0 {

@@ -23,6 +23,7 @@ type Type struct {
 // span is a part of a value.
 type span struct{ at, size uintptr }
 
+// newType makes the Type of a Go type. move is the function that assigns its values.
 func newType(of reflect.Type, move func(to, from Address, n int)) *Type {
 	return &Type{Of: of, Size: of.Size(), Plain: !HasPointers(of), slice: reflect.SliceOf(of), move: move,
 		singles: appendSingles(nil, of, 0), times: appendTimes(nil, of, 0)}
@@ -42,7 +43,7 @@ func Single[T any]() { singles = append(singles, reflect.TypeFor[T]()) }
 func IsSingle(t reflect.Type) bool { return slices.Contains(singles, t) }
 
 // appendSingles appends the parts of a t at an offset that have such types: in fields and arrays,
-// but not behind slices, maps, pointers and interfaces.
+// but not behind slices, maps, pointers and interfaces. newType calls it once for a type.
 func appendSingles(dst []span, t reflect.Type, at uintptr) []span {
 	switch {
 	case slices.Contains(singles, t):
@@ -63,13 +64,13 @@ func appendSingles(dst []span, t reflect.Type, at uintptr) []span {
 	return dst
 }
 
-// HasSingles reports whether the type has such parts, which ClearSingles clears.
+// HasSingles reports whether values have parts of Single types, which ClearSingles clears.
 func (t *Type) HasSingles() bool { return t.singles != nil }
 
 var timeType = reflect.TypeFor[time.Time]()
 
 // appendTimes appends the offsets of each time.Time in a t at an offset: in fields and arrays, but
-// not behind slices, maps, pointers and interfaces.
+// not behind slices, maps, pointers and interfaces. newType calls it once for a type.
 func appendTimes(dst []uintptr, t reflect.Type, at uintptr) []uintptr {
 	switch {
 	case t.Kind() == reflect.Struct && t.ConvertibleTo(timeType): // also a type made of it
@@ -92,7 +93,7 @@ func (t *Type) HasTimes() bool { return t.times != nil }
 // make allocates n zeroed values.
 func (t *Type) make(n int) reflect.Value { return reflect.MakeSlice(t.slice, n, n) }
 
-// Box returns the address of a copy of a value of the type.
+// Box returns the address of a copy of a value of the type. The value must have that type.
 func (t *Type) Box(value any) Address {
 	p := reflect.New(t.Of)
 	p.Elem().Set(reflect.ValueOf(value))

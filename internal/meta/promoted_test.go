@@ -24,18 +24,19 @@ var publicPackages = []string{"handle", "shard", "world/stats", "world", "schedu
 // promotes lists the fields that exported types of the public packages embed, each
 // with the reason why whoever holds the type may have all that the field has.
 var promotes = map[string]string{
-	"hierarchy.Relation.part":  "it exports nothing",
-	"names.Names.part":         "it exports nothing",
-	"near.Index.viewable":      "it exports nothing",
-	"prefab.Prefab.part":       "it exports nothing",
-	"world.Answer.Completion":  "an answer is waited for as a completion is",
-	"world.Bundle.part":        "it exports nothing",
-	"world.Component.part":     "it exports nothing",
-	"world.Func.requested":     "it exports nothing",
-	"world.Message.delivered":  "it exports nothing",
-	"world.Question.requested": "it exports nothing",
-	"world.Reader.accessor":    "it exports nothing",
-	"world.Writer.Reader":      "who may write may read",
+	"hierarchy.Relation.part":     "it exports nothing",
+	"names.Names.part":            "it exports nothing",
+	"near.Index.viewable":         "it exports nothing",
+	"prefab.Prefab.part":          "it exports nothing",
+	"world.Answer.Completion":     "an answer is waited for as a completion is",
+	"world.Bundle.part":           "it exports nothing",
+	"world.Component.part":        "it exports nothing",
+	"world.Func.requested":        "it exports nothing",
+	"world.Message.delivered":     "it exports nothing",
+	"world.Question.requested":    "it exports nothing",
+	"world.Transaction.requested": "it exports nothing",
+	"world.Reader.accessor":       "it exports nothing",
+	"world.Writer.Reader":         "who may write may read",
 
 	"inspect.Inspector.visitor": "it exports nothing",
 }
@@ -110,7 +111,7 @@ func TestFace(t *testing.T) {
 			assert.True(t, !exported || own[m.Obj().Name()], "world.%s gets the method %s of package engine", name, m.Obj().Name())
 		}
 	}
-	assert.Equal(t, 10, defined)
+	assert.Equal(t, 11, defined)
 }
 
 // embedded returns the name of an embedded field, without package and type arguments.

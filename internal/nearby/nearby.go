@@ -26,7 +26,7 @@ type Hit struct {
 // open returns the Index that a *near.Reader reads. It is set once, when the program starts.
 var open func(reader any) Index
 
-// Register sets what Of calls. It is for package near.
+// Register sets what Of calls. Package near calls it when the program starts.
 func Register(f func(reader any) Index) { open = f }
 
 // Of returns the Index that a *near.Reader of a frame reads.

@@ -70,8 +70,8 @@ func (w *Words[W]) Page(home, number int) *Page[W] {
 	return nil
 }
 
-// Put puts in the page that h is on. Only behind its end does it write a table that it makes longer,
-// so readers may still use the shorter one.
+// Put puts in the page that h is on. Only behind its end does it write a table that it makes
+// longer, so readers may still use the shorter one. The owner calls it.
 func (w *Words[W]) Put(h handle.Handle, p *Page[W]) {
 	home, number := int(h>>HomeShift), NumberOf(h)
 	w.reach(home + 1)
@@ -93,7 +93,8 @@ func (w *Words[W]) Clone() Words[W] {
 	return c
 }
 
-// Reserve makes room in the tables of the first homes for so many more pages of each.
+// Reserve makes room in the tables of the first homes for so many more pages of each. After that,
+// Put of these pages allocates nothing.
 func (w *Words[W]) Reserve(homes, pages int) {
 	w.reach(homes)
 	for i := range w.Homes[:homes] {
@@ -101,6 +102,7 @@ func (w *Words[W]) Reserve(homes, pages int) {
 	}
 }
 
+// reach makes room for the tables of so many homes.
 func (w *Words[W]) reach(homes int) {
 	if n := homes - len(w.Homes); n > 0 {
 		w.Homes = append(w.Homes, make([][]*Page[W], n)...)
@@ -146,7 +148,8 @@ func (s *Shared[W]) At(h handle.Handle) *W {
 	return nil
 }
 
-// Reach makes the table of a home long enough for so many pages.
+// Reach makes the table of a home long enough for so many pages. One goroutine at a time calls it;
+// others may look up meanwhile.
 func (s *Shared[W]) Reach(home uint32, pages int) {
 	old := s.homes[home].Load()
 	if old == nil {
@@ -162,7 +165,8 @@ func (s *Shared[W]) Reach(home uint32, pages int) {
 	s.homes[home].Store(&table) // readers may still use the old one
 }
 
-// Make returns the word of h, and makes its page if that is missing. The table must reach it.
+// Make returns the word of h, and makes its page if that is missing. The table must reach it. Any
+// goroutine may call it at any time but in a Reach or a Clear.
 func (s *Shared[W]) Make(h handle.Handle) *W {
 	at := &(*s.homes[h>>HomeShift].Load())[h>>PageShift%PagesMax]
 	if p := at.Load(); p != nil {
@@ -172,7 +176,7 @@ func (s *Shared[W]) Make(h handle.Handle) *W {
 	return at.Load().At(h)
 }
 
-// Clear forgets all pages.
+// Clear forgets all pages. The caller knows that nobody calls Reach or Make.
 func (s *Shared[W]) Clear() {
 	for i := range s.homes {
 		s.homes[i].Store(nil)

@@ -32,6 +32,7 @@ type run struct{ from, shard uint32 }
 // span is a run of requests in a record: the first, and how many.
 type span uint64
 
+// spanOf returns the span of n requests of a record, from number from on.
 func spanOf(from, n uint32) span { return span(from)<<32 | span(n) }
 func (s span) from() uint32      { return uint32(s >> 32) }
 func (s span) len() uint32       { return uint32(s) }
@@ -47,7 +48,7 @@ type Many struct {
 	runs []run
 }
 
-// Place says that the creates from number i on go to a shard.
+// Place says that the creates from number i on go to a shard. The sender calls it with rising i.
 func (m *Many) Place(i, shard int) {
 	if n := m.head.runs; n == 0 || m.runs[n-1].shard != uint32(shard) {
 		m.runs[n] = run{uint32(i), uint32(shard)}
@@ -86,7 +87,7 @@ func runsAt(n, values uint64) uint64 { return n*handleBytes + (values+7)&^7 }
 // Destroys is the kind of requests to destroy, for PushMany. Destroying returns a single one.
 var Destroys = Kind{number: DestroyKind, plain: true, units: 1, size: BareSize, of: mem.TypeOf[struct{}]()}
 
-// drainMany takes a record of many requests. It returns how many there are.
+// drainMany takes a record of many requests, for Drain. It returns how many there are.
 func (q *Queue) drainMany(r *Request, to *Drained) (n uint32) {
 	p, k := q.nextMany(r)
 	if r.flags&notify != 0 {
@@ -116,7 +117,7 @@ func (q *Queue) drainMany(r *Request, to *Drained) (n uint32) {
 	return n
 }
 
-// nextMany takes the units of a record of many requests, and its payloads.
+// nextMany takes the units of a record of many requests, and its payloads. Consumer only.
 func (q *Queue) nextMany(r *Request) (PendingRequest, *kindInfo) {
 	k, head := &q.kinds.kinds[r.kind&^many], r.many()
 	q.records.got += head.units
@@ -127,7 +128,8 @@ func (q *Queue) nextMany(r *Request) (PendingRequest, *kindInfo) {
 	return p, k
 }
 
-// inRecord returns how many bytes of a record hold the payloads of n requests.
+// inRecord returns how many bytes of a record hold the payloads of n requests; payloads with
+// pointers are in a Ring.
 func (k *kindInfo) inRecord(n uint32) uint64 {
 	if k.plain {
 		return uint64(n) * uint64(k.bytes)
@@ -136,7 +138,7 @@ func (k *kindInfo) inRecord(n uint32) uint64 {
 }
 
 // Each calls f with each request of a whole record of many, as if it had been sent alone. While f
-// runs, the head of the record is replaced by that of the single request. Consumer only.
+// runs, the head of the record is replaced by the head of the single request. Consumer only.
 func (x *Registry) Each(many PendingRequest, f func(PendingRequest)) {
 	r, k := many.Request, &x.kinds[many.Kind()]
 	head := *r
@@ -153,7 +155,7 @@ func (x *Registry) Each(many PendingRequest, f func(PendingRequest)) {
 	}
 }
 
-// IsMany reports whether the request stands for many, of one shard if they are creates.
+// IsMany reports whether the request stands for many, which go to one shard if they are creates.
 func (r PendingRequest) IsMany() bool { return r.of != 0 }
 
 // Len returns how many requests it stands for.
@@ -162,7 +164,7 @@ func (r PendingRequest) Len() int { return max(1, int(r.of.len())) }
 // Handles returns the handles of many requests.
 func (r PendingRequest) Handles() []handle.Handle { return r.handles()[r.of.from():][:r.of.len()] }
 
-// Values returns the first payload of many requests; the others are behind it.
+// Values returns the first payload of many creates; the others are behind it.
 func (x *Registry) Values(r PendingRequest) mem.Pointer {
 	return r.payload.At(int(r.of.from()), x.kinds[r.Kind()].bytes)
 }
@@ -172,8 +174,8 @@ func (x *Registry) PayloadOf(r PendingRequest, i int) mem.Pointer {
 	return r.payload.At(i, x.kinds[r.Kind()].bytes)
 }
 
-// addMany adds many requests that are not creates. Whether they cancel creates is known only when
-// they are routed to their shards.
+// addMany adds many requests that are not creates, as one. Whether they cancel creates is known
+// only when they are routed to their shards.
 func (d *Drained) addMany(r PendingRequest) {
 	d.Others = append(d.Others, r)
 	d.Count += int(r.of.len())
@@ -187,8 +189,8 @@ const (
 	allApplied  = math.MaxUint32&^outcomeMask | uint32(Applied)
 )
 
-// DecideOne decides the outcome of request i of many, and counts it. Several shards may do so at
-// the same time.
+// DecideOne decides the outcome of request i of many, and counts it. Several shards may do so for
+// one record at the same time, each with its own Outcomes.
 func (b *Outcomes) DecideOne(r PendingRequest, i int, o Outcome) {
 	b.counts[o]++
 	if o == Applied || r.flags&notify == 0 {

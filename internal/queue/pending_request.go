@@ -20,7 +20,8 @@ type PendingRequest struct {
 // Payload returns where the payload of a single request is.
 func (r PendingRequest) Payload() mem.Pointer { return r.payload }
 
-// Loc returns the location of the atom that the request is for, if it is alive or staged, or 0.
+// Loc returns the location of the atom that the request is for, if it is alive or staged, or 0. For
+// a refresh, before atoms migrate.
 func (r PendingRequest) Loc() slots.Loc {
 	if r.slot != nil {
 		return r.slot.LocStaged(r.Handle)
@@ -44,16 +45,19 @@ type Drained struct {
 	Failed  int              // how many failed before: see Request.Fail
 	Keep    bool             // Drain also appends to Kept
 	Kept    []PendingRequest // in the order in which they were sent; a record of many is one
+	// Transacts says that some of Joint are transactions.
+	Transacts bool
 	// Cancels says that the refresh may destroy an entity that it creates. Calls says that
 	// functions of the user will run.
 	Cancels, Calls bool
 }
 
-// add adds a request that is not a create.
+// add adds a request that is not a create, and notes what it means for the refresh.
 func (d *Drained) add(r PendingRequest, k *kindInfo) {
 	switch {
 	case k.joint:
 		d.Joint = append(d.Joint, r)
+		d.Transacts = d.Transacts || k.call
 		return
 	case k.call:
 		d.Calls = true
@@ -66,7 +70,7 @@ func (d *Drained) add(r PendingRequest, k *kindInfo) {
 	d.Count++
 }
 
-// Forget drops the requests. Their queues are about to be released.
+// Forget drops the requests, in the step release: their queues are about to be released.
 func (d *Drained) Forget() {
 	for i, all := range d.Creates {
 		clear(all)
@@ -76,5 +80,5 @@ func (d *Drained) Forget() {
 	clear(d.Joint)
 	clear(d.Kept)
 	d.Joint, d.Kept = d.Joint[:0], d.Kept[:0]
-	d.Others, d.Count, d.Moves, d.Failed, d.Cancels, d.Calls = d.Others[:0], 0, 0, 0, false, false
+	d.Others, d.Count, d.Moves, d.Failed, d.Cancels, d.Calls, d.Transacts = d.Others[:0], 0, 0, 0, false, false, false
 }

@@ -54,8 +54,8 @@ type awaited struct {
 	outcome Outcome
 }
 
-// New makes a queue that holds at most the given number of requests and
-// bytes, payloads included.
+// New makes a queue that holds at most the given number of requests and bytes, payloads included.
+// The sender calls it.
 func New(kinds *Registry, requests, bytes int) *Queue {
 	q := &Queue{kinds: kinds, maxCount: uint32(requests), maxSize: uint32(bytes / unitBytes)}
 	q.records.init(unitType, firstRecords)
@@ -141,7 +141,7 @@ func (k *Kind) Push(q *Queue, h handle.Handle, epoch uint32, flags Flags, done F
 	return r, mem.Pointer{Address: q.ringOf(k.number, k.of).Push()}
 }
 
-// PushBare is Push for a request without a payload.
+// PushBare is Push for a request without a payload. Producer only.
 func (q *Queue) PushBare(b Bare, h handle.Handle, epoch uint32, done Finisher) {
 	r := q.push(h, epoch, b.kind, b.flags, 1, BareSize)
 	if done != nil {
@@ -149,6 +149,8 @@ func (q *Queue) PushBare(b Bare, h handle.Handle, epoch uint32, done Finisher) {
 	}
 }
 
+// push adds the head of a request, and counts it; the caller fills in what follows. It returns the
+// request.
 func (q *Queue) push(h handle.Handle, epoch uint32, kind uint16, flags Flags, units, size uint32) *Request {
 	s := q.records.tail
 	n := s.size
@@ -170,7 +172,7 @@ func (q *Queue) push(h handle.Handle, epoch uint32, kind uint16, flags Flags, un
 	return r
 }
 
-// addFinisher arranges that done is notified of the outcome of a request.
+// addFinisher arranges that done is notified of the outcome of a request. Producer only.
 func (q *Queue) addFinisher(r *Request, done Finisher) {
 	r.flags |= notify
 	*mem.As[Finisher](mem.Pointer{Address: q.ringOf(doneKind, finisherType).Push()}) = done
@@ -178,7 +180,7 @@ func (q *Queue) addFinisher(r *Request, done Finisher) {
 
 var finisherType = mem.TypeOf[Finisher]()
 
-// ringOf returns the ring of the payloads of a kind, made on the first call.
+// ringOf returns the ring of the payloads of a kind, made on the first call. Producer only.
 func (q *Queue) ringOf(kind uint16, of *mem.Type) *Ring {
 	var have []stream
 	if all := q.streams.Load(); all != nil {
@@ -211,7 +213,8 @@ type queueBatch struct {
 	sent, size uint32   // of the queue, before the batch
 }
 
-// add adds a request to the batch and returns the flags that mark it as part of the batch.
+// add adds a request to the batch and returns the flags that mark it as part of the batch. Producer
+// only.
 func (b *queueBatch) add(r *Request) Flags {
 	if b.first != nil {
 		return together
@@ -248,6 +251,7 @@ func (q *Queue) Rollback() int {
 	return int(n)
 }
 
+// eachRing calls f with all rings, on the producer or the consumer.
 func (q *Queue) eachRing(f func(*Ring)) {
 	f(&q.records.Ring)
 	if all := q.streams.Load(); all != nil {
@@ -314,12 +318,12 @@ func (q *Queue) Drain(published, cut uint32, to *Drained) (creates int) {
 	return creates
 }
 
-// nextOf takes the next payload of a kind.
+// nextOf takes the next payload of a kind. Consumer only.
 func (q *Queue) nextOf(kind uint16) mem.Pointer {
 	return mem.Pointer{Address: q.streamOf(kind).Pop()}
 }
 
-// streamOf returns the stream of a kind, which must have one.
+// streamOf returns the ring of a kind, which must have one. Consumer only.
 func (q *Queue) streamOf(kind uint16) *Ring {
 	for i, all := 0, *q.streams.Load(); ; i++ {
 		if all[i].kind == kind {
@@ -340,8 +344,8 @@ func (q *Queue) ReadyTo(upto uint32) int { return int(upto - q.taken) }
 // Empty reports whether everything sent so far was taken. Consumer only.
 func (q *Queue) Empty() bool { return q.taken == q.published.Load() }
 
-// Release ends a refresh: all that was taken is applied, and its room is given
-// back. Consumer only.
+// Release ends a refresh: all that was taken is applied, and its room is given back to the
+// producer. Outcomes are kept for Notify. Consumer only.
 func (q *Queue) Release() {
 	if q.taken == q.applied.Load() {
 		return
@@ -366,7 +370,8 @@ func (q *Queue) DecideAll(o Outcome) {
 	}
 }
 
-// Notify notifies the waiting Finishers of the outcomes of released requests. Consumer only.
+// Notify notifies the waiting Finishers of the outcomes of released requests, in the step notify or
+// when the world ends. Consumer only.
 func (q *Queue) Notify() {
 	for i := range q.awaited {
 		q.awaited[i].done.Finish(q.awaited[i].outcome)

@@ -54,10 +54,11 @@ func (r *Request) handles() []handle.Handle {
 	return unsafe.Slice((*handle.Handle)(unsafe.Add(r.behind(), unitBytes)), r.many().n)
 }
 
-// values returns the address of the payloads in a record of many requests.
+// values returns the address of the payloads in a record of many requests, for the producer and the
+// consumer.
 //
 // Safety: as for handles, which they follow. If they take no bytes, the record may end there, and
-// the ring with it: then the address is that of the record.
+// the ring with it: then it is an address within the record, which nobody reads.
 func (r *Request) values(bytes uint64) mem.Address {
 	if bytes == 0 {
 		return r.behind()

@@ -162,7 +162,8 @@ func (x *Registry) Push(q *Queue, kind int, flags Flags, h handle.Handle, epoch 
 // Left returns how many more kinds there may be.
 func (x *Registry) Left() int { return many - 1 - len(x.kinds) }
 
-// NewKind makes a kind of request with payloads of a type. The world must be idle.
+// NewKind makes a kind of request with payloads of a type. The world must be idle. It panics, and
+// makes none, if there are too many.
 func NewKind(x *Registry, of *mem.Type) Kind {
 	n := len(x.kinds)
 	if x.Left() == 0 {
@@ -176,10 +177,12 @@ func NewKind(x *Registry, of *mem.Type) Kind {
 	return k
 }
 
-// SetCall says that requests of a kind run a function of the user, which may end its goroutine.
+// SetCall says that requests of a kind run a function of the user, which may end its goroutine. The
+// world must be idle.
 func (x *Registry) SetCall(kind int) { x.kinds[kind].call = true }
 
-// SetJoint says that requests of a kind may concern any entities, of any shards.
+// SetJoint says that requests of a kind may concern any entities, of any shards: the coordinator
+// applies them. The world must be idle.
 func (x *Registry) SetJoint(kind int) { x.kinds[kind].joint = true }
 
 // SizeOf returns how many units a request with a payload of a type counts for in a queue.

@@ -53,19 +53,21 @@ type segment struct {
 	next atomic.Pointer[segment]
 }
 
-// NewRing makes an empty ring.
+// NewRing makes an empty ring for elements of a type. The producer calls it.
 func NewRing(of *mem.Type) *Ring {
 	q := new(Ring)
 	q.init(of, firstSegment)
 	return q
 }
 
+// init makes the first segment, of so many elements.
 func (q *Ring) init(of *mem.Type, first uint32) {
 	q.of = of
 	q.tail = q.newSegment(first)
 	q.front = q.tail
 }
 
+// newSegment makes an empty segment, of so many elements.
 func (q *Ring) newSegment(size uint32) *segment {
 	return &segment{buf: q.of.New(int(size)), size: size}
 }
@@ -75,7 +77,7 @@ func (q *Ring) newSegment(size uint32) *segment {
 func (q *Ring) at(r *segment, i uint32) mem.Address { return q.of.At(r.buf, int(i&(r.size-1))) }
 
 // clear sets the elements from number from on, and before number to, to zero, if they have
-// pointers.
+// pointers. The caller is the one that may write them.
 func (q *Ring) clear(r *segment, from, to uint32) {
 	if q.of.Plain || from == to {
 		return
@@ -111,7 +113,8 @@ func (q *Ring) PushRun(n int) (run mem.Address, skip uint32) {
 	return q.of.At(r.buf, at), skip
 }
 
-// place returns where n adjacent elements begin, from element i on, and how many are skipped.
+// place returns where n adjacent elements begin, from element i on, and how many places are skipped
+// so that they do not cross the end.
 func (r *segment) place(i uint32, n int) (at int, skip uint32) {
 	at = int(i & (r.size - 1))
 	if at+n > int(r.size) {
@@ -120,8 +123,8 @@ func (r *segment) place(i uint32, n int) (at int, skip uint32) {
 	return at, 0
 }
 
-// grow closes the segment and returns its successor, which has room for at least so many
-// elements.
+// grow closes the segment and returns its successor, which has room for at least so many elements.
+// Producer only.
 func (q *Ring) grow(least uint32) *segment {
 	r := q.tail
 	size := 2 * r.size

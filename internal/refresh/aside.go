@@ -8,8 +8,8 @@ import "github.com/atoll-sim/atoll/internal/aside"
 // Ownership: as for its Caller.
 type Aside struct{ aside.Caller }
 
-// MustCall is Call for code that contains the panics of users' functions in it. It passes any
-// other panic on to the caller, as a *Panic.
+// MustCall is Call for code that contains the panics of users' functions in it. It passes any other
+// panic on to the caller, the worker of a shard, as a *Panic.
 func (a *Aside) MustCall() {
 	if !a.Call() && a.Value != nil {
 		panic(&Panic{During: "the refresh", Value: a.Value, Stack: a.Stack})
@@ -26,6 +26,8 @@ type applier struct {
 	partition int // the next partition to apply
 }
 
+// init binds what apply runs for a shard: it goes on with the next partition where the last call
+// ended.
 func (a *applier) init(e *Engine, shard int) {
 	a.e, a.shard = e, shard
 	a.Bind(func() {
@@ -35,8 +37,8 @@ func (a *applier) init(e *Engine, shard int) {
 	})
 }
 
-// apply applies everything. If a function ends the goroutine in the middle of a partition, the next
-// call continues after it.
+// apply applies everything for the shard, on its worker in the step apply. If a function ends the
+// goroutine in the middle of a partition, the next call continues after it.
 func (a *applier) apply() {
 	for a.partition = 0; a.partition < len(a.e.active); {
 		a.MustCall()

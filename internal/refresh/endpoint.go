@@ -48,8 +48,8 @@ type Endpoint struct {
 // bit is the port's bit in active.
 func (e *Endpoint) bit() uint64 { return 1 << (e.Number % 64) }
 
-// Draw makes sure that there are n handles in the hand. It takes none and returns ErrIndexes if
-// the world does not have that many left.
+// Draw makes sure that there are n handles in the hand; the sender calls it. It takes none and
+// returns ErrIndexes if the world does not have that many left.
 func (e *Endpoint) Draw(o *slots.PortAllocator, n int, epoch uint32) error {
 	if epoch == e.drew {
 		e.block = min(max(2*e.block, drawFirst), CacheMax)
@@ -60,7 +60,7 @@ func (e *Endpoint) Draw(o *slots.PortAllocator, n int, epoch uint32) error {
 	return o.Take(&e.Hand, int(e.Number), n-e.Hand.Len(), int(e.block))
 }
 
-// TookBack returns how many handles were taken back since the last refresh.
+// TookBack returns how many handles were taken back since the last refresh. The sender calls it.
 func (e *Endpoint) TookBack(epoch uint32) int {
 	if epoch != e.recalledIn {
 		e.recalled, e.recalledIn = 0, epoch
@@ -68,8 +68,8 @@ func (e *Endpoint) TookBack(epoch uint32) int {
 	return int(e.recalled)
 }
 
-// TakeBack takes back handles that were given out and for which no create is sent. They are not
-// used until the next refresh.
+// TakeBack takes back handles that were given out and for which no create is sent; the sender calls
+// it when it rolls a batch back. They are not used until the next refresh.
 func (e *Endpoint) TakeBack(o *slots.PortAllocator, handles []handle.Handle, epoch uint32) {
 	e.recalled = uint32(e.TookBack(epoch) + len(handles))
 	o.Recall(handles...)
@@ -78,8 +78,9 @@ func (e *Endpoint) TakeBack(o *slots.PortAllocator, handles []handle.Handle, epo
 	}
 }
 
-// Activate sets the port's bit. The queue was published before, so a refresh
-// that clears the bit after this sees the request.
+// Activate sets the port's bit; the sender calls it, or the refresh, for what was sent after the
+// cut. The queue was published before, so a refresh that clears the bit after this sees the
+// request.
 func (e *Endpoint) Activate() {
 	if bit := e.bit(); e.active.Load()&bit == 0 {
 		e.since.Store(clock.Now())
@@ -100,8 +101,9 @@ func (e *Endpoint) wake() {
 	}
 }
 
-// Close closes the port: it puts the handles in the hand back. The port's number is freed when its
-// queue is empty.
+// Close closes the port, unless it is closed: it puts the handles in the hand back. The sender
+// calls it, or the collector's goroutine. A refresh frees the port's number when its queue is
+// empty.
 func (e *Endpoint) Close() {
 	t := e.ports
 	t.mu.Lock()

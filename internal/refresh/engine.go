@@ -24,6 +24,8 @@ type Owner interface {
 	// FramesDue reports whether Capture has something to do, which copies rows for frames.
 	FramesDue() bool
 	Capture(parallel extend.Parallel)
+	// MoveTaken moves the entities that transactions have moved.
+	MoveTaken()
 	// RecorderPanicked returns the error for a Recorder that has panicked, in the method that the
 	// Panic names.
 	RecorderPanicked(p *Panic) error
@@ -93,6 +95,7 @@ type Engine struct {
 	cut        uint32
 	staged     bool            // created entities become alive only when it is known that they stay
 	calls      bool            // functions will run
+	joint      int             // requests to extensions, and transactions
 	clear      bool            // all entities will die
 	appliers   []applier       // by shard
 	releases   extend.Releases // by references
@@ -126,7 +129,8 @@ type Replay struct {
 	Sealed   bool            // the next tick is
 }
 
-// Init makes an Engine for a world. Space, Shards, PortSlots and Outboxes are set.
+// Init makes the Engine of a new world, and binds the steps. Space, Shards, PortSlots and Outboxes
+// are set.
 func (e *Engine) Init(owner Owner) {
 	e.owner = owner
 	e.Times.scale = clock.Measure()
@@ -195,7 +199,8 @@ func (e *Engine) Init(owner Owner) {
 	e.notify = func(i int) { e.active[i].notify() }
 }
 
-// in makes a step enter the shard that it works on. Check build only.
+// in makes a step enter the shard that it works on, so that a second goroutine there panics. Check
+// build only.
 func (e *Engine) in(step string, f func(int)) func(int) {
 	if !check.Enabled {
 		return f

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/queue"
 )
 
 // Extensions holds the extensions of a world that take part in its refreshes.
@@ -16,11 +17,11 @@ type Extensions struct {
 	of     *Engine
 	all    []extended
 	late   []late
+	aside  joiner
 	deaths extend.DyingSet
 
-	// What is running, for errors: an extension and its method, or the name of a extend.Requests.
-	running any
-	method  string
+	running string // for errors: a method, or "a request"; "": nothing of an extension
+	name    string // of the extension
 }
 
 type extended struct {
@@ -34,19 +35,68 @@ type late struct {
 	collect, deliver func(int)
 }
 
-// extend applies the requests to extensions, sender by sender.
+// extend applies the requests to extensions and the transactions, sender by sender. The coordinator
+// calls it in the step extend. A panic breaks the world. If a transaction ended the goroutine, the next
+// call continues after it.
 func (x *partition) extend() {
-	from, s := 0, &x.e.Extensions.Sender
-	for _, of := range x.joints {
-		*s = extend.Sender{Port: of.Port}
-		for _, r := range x.Joint[from:of.End] {
+	if x.extending {
+		x.lost.Decide(x.Joint[x.extended-1].Request, queue.Failed)
+		x.extending = false
+	}
+	for ; x.sender < len(x.joints); x.sender++ {
+		of := x.joints[x.sender]
+		x.e.Extensions.Sender = extend.Sender{Port: of.Port}
+		for x.extended < of.End {
+			r := x.Joint[x.extended]
+			x.extended++
+			x.extending = true
 			x.lost.Decide(r.Request, x.e.Space.Apply(r))
+			x.extending = false
 		}
-		from = of.End
 	}
 }
 
-// Add adds an extension.
+// apply applies the requests to extensions and the transactions, partition by partition. It reports
+// whether there were transactions; these run aside.
+func (e *Extensions) apply(partitions []*partition) (transacted bool) {
+	for _, x := range partitions {
+		if x.Transacts && !transacted {
+			transacted = true
+			e.aside.run(e, partitions)
+		}
+		x.extend()
+	}
+	e.running = ""
+	return transacted
+}
+
+// joiner runs the extend of all partitions on a goroutine of its own.
+//
+// Ownership: the coordinator, and the goroutine of the Aside while that waits.
+type joiner struct {
+	Aside
+	partitions []*partition
+}
+
+// run does it all.
+func (j *joiner) run(e *Extensions, partitions []*partition) {
+	if j.partitions == nil {
+		j.Bind(func() {
+			for len(j.partitions) > 0 {
+				j.partitions[0].extend()
+				j.partitions = j.partitions[1:]
+			}
+		})
+	}
+	for j.partitions = partitions; len(j.partitions) > 0; {
+		if !j.Call() && j.Value != nil {
+			panic(&Panic{During: e.During(), Value: j.Value, Stack: j.Stack})
+		}
+	}
+}
+
+// Add adds an extension: from now on shards wait with the outcome of destroys until the extensions
+// have spared. The world is idle.
 func (e *Extensions) Add(x extend.Extension) {
 	e.all = append(e.all, extended{Extension: x})
 	for _, s := range e.of.Shards {
@@ -54,7 +104,7 @@ func (e *Extensions) Add(x extend.Extension) {
 	}
 }
 
-// AddLate adds an extension of the step deliver.
+// AddLate adds an extension of the step deliver. The world is idle.
 func (e *Extensions) AddLate(x extend.Late) {
 	e.late = append(e.late, late{x, x.Collect, e.of.in("deliver", x.Deliver)})
 }
@@ -62,52 +112,47 @@ func (e *Extensions) AddLate(x extend.Late) {
 // Len returns how many were added by Add.
 func (e *Extensions) Len() int { return len(e.all) }
 
-// Drop forgets all extensions.
+// Drop forgets all extensions, when the world is closed or broken.
 func (e *Extensions) Drop() { e.all, e.late, e.Derived = nil, nil, nil }
 
-// Begin tells the extensions that a tick begins.
+// Begin tells the extensions that a tick begins, on the goroutine that begins it. A panic breaks
+// the world.
 func (e *Extensions) Begin() {
 	for i := range e.all {
 		e.run(i, "Begin").Begin()
 	}
-	e.running = nil
+	e.running = ""
 }
 
-// run returns an extension whose method is about to be called.
+// run returns an extension whose method is about to be called, and notes both for During.
 func (e *Extensions) run(i int, method string) extend.Extension {
 	x := e.all[i].Extension
-	e.running, e.method = x, method
+	e.running, e.name = method, x.Name()
 	return x
 }
 
-// Running sets what is running, for During: the name of a extend.Requests, or nil.
-func (e *Extensions) Running(x any) { e.running = x }
+// Requesting says that a request to an extension runs, for During.
+func (e *Extensions) Requesting(name string) { e.running, e.name = "a request", name }
 
-// runLate returns an extension of the step deliver whose methods are about to be called.
+// runLate returns an extension of the step deliver whose methods are about to be called, and notes
+// it for During.
 func (e *Extensions) runLate(i int) *late {
 	x := &e.late[i]
-	e.running, e.method = x.Late, "Deliver"
+	e.running, e.name = "Deliver", x.Name()
 	return x
 }
 
-// During names what is running.
+// During names what is running, for the error of a world that breaks.
 func (e *Extensions) During() string {
-	switch x := e.running.(type) {
-	case nil:
+	if e.running == "" {
 		return "the refresh"
-	case string:
-		return fmt.Sprintf("a request of extension %q", x)
-	default:
-		return e.method + " of " + extend.Mention(x)
 	}
+	return fmt.Sprintf("%s of extension %q", e.running, e.name)
 }
 
-// refresh is the extensions' part of a refresh: it applies the requests to them, partition by
-// partition, and finds the deaths that follow. It reports whether some entities were spared.
-func (e *Extensions) refresh(partitions []*partition) (spared bool) {
-	for _, x := range partitions {
-		x.extend()
-	}
+// refresh is the rest of the step extend, after the requests: it finds the deaths that follow. It
+// reports whether some entities were spared. A panic of an extension breaks the world.
+func (e *Extensions) refresh() (spared bool) {
 	e.collect()
 	if len(e.deaths.All()) > 0 {
 		spared = e.spare()
@@ -116,14 +161,14 @@ func (e *Extensions) refresh(partitions []*partition) (spared bool) {
 	for i := range e.all {
 		e.run(i, "Settle").Settle()
 	}
-	e.running = nil
+	e.running = ""
 	for _, s := range e.of.Shards {
 		s.DecideHeld()
 	}
 	return spared
 }
 
-// collect lists the marked entities of each shard.
+// collect lists the marked entities of each shard, for the extensions.
 func (e *Extensions) collect() { e.deaths.Collect(e.of.Space, e.of.Shards, len(e.all)) }
 
 // spare calls the extensions until none of them spares another entity. It reports whether some
@@ -149,7 +194,7 @@ func (e *Extensions) spare() (spared bool) {
 
 // spread notifies the extensions of the deaths: first those whose Spread may add further ones,
 // until each of them knows all, and then those that follow. So these do once what they do to the
-// relatives of the dead. It is called by the coordinator.
+// relatives of the dead.
 func (e *Extensions) spread() {
 	for i := range e.all {
 		e.all[i].notified = 0
@@ -173,17 +218,18 @@ func (e *Extensions) spreadTo(following bool) (some bool) {
 	return some
 }
 
+// following reports whether the extension marks no entities in Spread.
 func (x *extended) following() bool {
 	f, ok := x.Extension.(extend.Following)
 	return ok && f.Follows()
 }
 
 // Derive has the extensions bring up to date what they derive from rows. Coordinator only, while no
-// row moves; step shares the work with the workers.
+// row moves; step shares the work with the workers. A panic breaks the world.
 func (e *Extensions) Derive(step extend.Step) {
 	for _, x := range e.Derived {
-		e.running, e.method = x, "Update"
+		e.running, e.name = "Update", x.Name()
 		x.Update(e.of.Tick.Load(), step)
 	}
-	e.running = nil
+	e.running = ""
 }

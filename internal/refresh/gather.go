@@ -3,8 +3,8 @@ package refresh
 import "github.com/atoll-sim/atoll/internal/extend"
 
 // gather finds the queues that requests were sent on: ports by number, or the queue of a replay;
-// then the outboxes of the shards, and that of global systems, whose requests it publishes: their
-// systems have ended. It returns how many requests there are.
+// then the outboxes of the shards and of global systems, whose requests it publishes: their systems
+// have ended. It returns how many requests there are. It is the step gather, by the coordinator.
 func (e *Engine) gather(ports bool) (sent int) {
 	clear(e.producers)
 	e.producers, e.active = e.producers[:0], nil
@@ -56,7 +56,8 @@ func (e *Engine) collect(some bool) {
 	}
 }
 
-// divide divides the producers into partitions with about as many requests each.
+// divide divides the producers into partitions with about as many requests each, before the step
+// read.
 func (e *Engine) divide(sent int) {
 	n := min(len(e.producers), max(1, sent/smallStep), extend.PartitionsMax)
 	for len(e.partitions) < n {

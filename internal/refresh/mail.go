@@ -49,7 +49,7 @@ func (m *Mail) List(shard int, box Mailbox) {
 	of.boxes = append(of.boxes, box)
 }
 
-// Empty reports whether there are no messages.
+// Empty reports whether there are no messages. The world is idle.
 func (m *Mail) Empty() bool { return m.boxes() == 0 }
 
 // Clear takes all boxes off the list. The caller has emptied them.
@@ -59,7 +59,7 @@ func (m *Mail) Clear() {
 	}
 }
 
-// boxes returns how many boxes hold messages.
+// boxes returns how many boxes hold messages, while no shard runs.
 func (m *Mail) boxes() (n int) {
 	for i := range m.shards {
 		n += len(m.shards[i].boxes)
@@ -68,7 +68,7 @@ func (m *Mail) boxes() (n int) {
 }
 
 // Forward moves the messages of this tick to the shards where their entities are now, after the
-// messages that are there already.
+// messages that are there already. The goroutine that begins a tick calls it, before a shard runs.
 func (m *Mail) Forward() {
 	if !m.Misrouted {
 		return
@@ -81,7 +81,8 @@ func (m *Mail) Forward() {
 	}
 }
 
-// swap swaps the boxes of a shard and keeps those that still hold messages.
+// swap swaps the boxes of a shard, so that the next tick receives what was sent in this one, and
+// keeps those that still hold messages. The shard's worker calls it in the step end tick.
 func (m *Mail) swap(s *store.Shard) {
 	of := &m.shards[s.ID()]
 	if len(of.boxes) == 0 {
@@ -97,14 +98,15 @@ func (m *Mail) swap(s *store.Shard) {
 	of.boxes = kept
 }
 
-// collectOutgoing takes out the messages for atoms that leave a shard.
+// collectOutgoing takes out the messages for atoms that leave a shard, on its worker.
 func (m *Mail) collectOutgoing(s *store.Shard) {
 	for _, box := range m.shards[s.ID()].boxes {
 		box.CollectOutgoing(s)
 	}
 }
 
-// gather groups the messages that were taken out by the shard they go to.
+// gather groups the messages that were taken out by the shard they go to. The coordinator calls it
+// between collect outgoing and copy incoming.
 func (m *Mail) gather() {
 	for _, r := range m.Routers {
 		r.Reset()
@@ -124,7 +126,7 @@ func (m *Mail) gather() {
 	}
 }
 
-// copyIncoming takes in the messages that came to a shard with migrating atoms.
+// copyIncoming takes in the messages that came to a shard with migrating atoms, on its worker.
 func (m *Mail) copyIncoming(shard int) {
 	for _, r := range m.Routers {
 		r.CopyIncoming(shard)

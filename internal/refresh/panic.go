@@ -9,7 +9,8 @@ type Panic struct {
 	Stack  []byte // where it panicked
 }
 
-// asPanic returns a recovered value as a *Panic. It is called where the value was recovered.
+// asPanic returns a recovered value as a *Panic. It is called on the goroutine where the value was
+// recovered, whose stack it keeps.
 func (e *Engine) asPanic(v any) *Panic {
 	if p, ok := v.(*Panic); ok { // made on another goroutine
 		return p

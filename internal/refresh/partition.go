@@ -43,11 +43,15 @@ type partition struct {
 	opened    []int          // by shard: where in targets those of the last record of many begin
 	ends      []int          // by port: where its requests in Kept end
 	joints    []store.Sender // of the requests to extensions
+	sender    int            // of joints: the one whose requests are being applied
+	extended  int            // how many of Joint were begun
+	extending bool           // the last of these is not done
 	senders   []store.Sender // of Others
 	lost      queue.Outcomes // outcomes of requests that no shard decides
 	_         [64]byte       // other partitions are read by other workers
 }
 
+// newPartition makes an empty partition, which is used again in later refreshes.
 func newPartition(e *Engine, number int) *partition {
 	x := &partition{e: e, number: number, to: make([][]uint32, len(e.Shards)), targets: make([][]store.Target, len(e.Shards)), opened: make([]int, len(e.Shards))}
 	x.Creates = make([][]queue.PendingRequest, len(e.Shards))
@@ -93,7 +97,7 @@ func (x *partition) read() {
 	}
 }
 
-// record passes the requests of ports to a Recorder.
+// record passes the requests of ports to a Recorder, on the worker that reads the partition.
 func (x *partition) record(to extend.Recorder) {
 	from := 0
 	for i, end := range x.ends { // ports are the first producers
@@ -104,7 +108,7 @@ func (x *partition) record(to extend.Recorder) {
 	}
 }
 
-// take takes the requests of one sender.
+// take takes the requests of one sender, up to the cut, and notes where they end.
 func (x *partition) take(from producer, sent, cut uint32, port bool) {
 	joint, others := len(x.Joint), len(x.Others)
 	x.created += from.queue.Drain(sent, cut, &x.Drained)
@@ -184,17 +188,18 @@ func (x *partition) routeMany(q *queue.PendingRequest, last bool) bool {
 	return true
 }
 
-// waiting returns how many requests have to wait for the creates.
+// waiting returns how many requests have to wait for the creates of the refresh.
 func (x *partition) waiting() int { return x.Count - x.arrived }
 
-// create stores the atoms that are created in a shard.
+// create stores the atoms that are created in a shard, on its worker.
 func (x *partition) create(s *store.Shard, staged bool) {
 	if creates := x.Creates[s.ID()]; len(creates) > 0 {
 		s.ApplyCreates(creates, staged)
 	}
 }
 
-// apply applies the other requests for a shard.
+// apply applies the partition's other requests for a shard, on its worker, and empties the shard's
+// lists.
 func (x *partition) apply(s *store.Shard) {
 	if to := &x.to[s.ID()]; len(*to) > 0 {
 		targets := &x.targets[s.ID()]
@@ -203,11 +208,12 @@ func (x *partition) apply(s *store.Shard) {
 	}
 }
 
-// release gives the room in the queues back.
+// release forgets the requests, gives the room in the queues back, and wakes senders that wait for
+// it.
 func (x *partition) release() {
 	x.Forget()
 	x.joints, x.senders, x.ends = x.joints[:0], x.senders[:0], x.ends[:0]
-	x.created, x.routed, x.arrived = 0, 0, 0
+	x.created, x.routed, x.arrived, x.sender, x.extended = 0, 0, 0, 0, 0
 	for _, from := range x.producers {
 		from.queue.Release()
 		if from.port != nil {

@@ -44,7 +44,7 @@ type Ports struct {
 }
 
 // Open opens a port and returns its endpoint, or nil if most ports are open already. It returns an
-// error if a log is replayed, or if may returns one.
+// error if a log is replayed, or if may returns one. Any goroutine may call it.
 func (t *Ports) Open(most int, may func() error) (*Endpoint, error) {
 	m := &t.mu
 	m.Lock()
@@ -74,7 +74,8 @@ func (t *Ports) Open(most int, may func() error) (*Endpoint, error) {
 	return e, nil
 }
 
-// Alone calls f if no port is open, and none is opened meanwhile. It returns how many are open.
+// Alone calls f if no port is open, and none is opened meanwhile. It returns how many are open, and
+// the error of f.
 func (t *Ports) Alone(f func() error) (open int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,8 +85,8 @@ func (t *Ports) Alone(f func() error) (open int, err error) {
 	return open, err
 }
 
-// Shut keeps ports from being opened while a log is replayed. It returns how many are open; if
-// there are any, it does nothing.
+// Shut keeps ports from being opened while a log is replayed, until Reopen. It returns how many are
+// open; if there are any, it does nothing. The world is idle.
 func (t *Ports) Shut() (open int) {
 	open, _ = t.Alone(func() error {
 		t.mu.shut = true
@@ -94,7 +95,7 @@ func (t *Ports) Shut() (open int) {
 	return open
 }
 
-// Reopen ends Shut.
+// Reopen ends Shut, when a replay has ended and the world is idle.
 func (t *Ports) Reopen() {
 	t.slots.Reopen()
 	t.mu.Lock()
@@ -104,7 +105,7 @@ func (t *Ports) Reopen() {
 
 // cut ends the epoch and returns it: this refresh takes what was sent in it or before. If no port
 // was ever opened, nothing is sent at the same time, and the epoch continues; what the first port
-// sends from now on waits for the next refresh.
+// sends from now on waits for the next refresh. The coordinator calls it when a refresh begins.
 func (t *Ports) cut(epoch *atomic.Uint32) (last uint32, ports bool) {
 	if t.active.Load() == nil {
 		return epoch.Load(), false
@@ -112,7 +113,8 @@ func (t *Ports) cut(epoch *atomic.Uint32) (last uint32, ports bool) {
 	return epoch.Add(1) - 1, true
 }
 
-// collect appends the ports that have their bit set, by number, and clears it.
+// collect appends the ports that have their bit set, by number, and clears it. A refresh calls it,
+// or the code that closes the world.
 func (t *Ports) collect(to []*Endpoint) []*Endpoint {
 	if !t.some.Load() {
 		return to
@@ -133,7 +135,7 @@ func (t *Ports) collect(to []*Endpoint) []*Endpoint {
 	return to
 }
 
-// Sent reports whether a queue has requests that no refresh has taken.
+// Sent reports whether a queue has requests that no refresh has taken. The world is idle.
 func (t *Ports) Sent() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -148,7 +150,8 @@ func (t *Ports) Sent() bool {
 	return false
 }
 
-// Count returns how many ports there are, and how many requests are in their queues.
+// Count returns how many ports there are, and how many requests are in their queues. Any goroutine
+// may call it.
 func (t *Ports) Count() (n, waiting int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -164,13 +167,14 @@ func (t *Ports) Count() (n, waiting int) {
 	return n, waiting
 }
 
-// retire frees the numbers of closed ports whose queues are empty.
+// retire frees the numbers of closed ports whose queues are empty, at the end of a refresh.
 func (t *Ports) retire() {
 	if t.closed.Load() {
 		t.retireClosed()
 	}
 }
 
+// retireClosed is retire when some ports were closed.
 func (t *Ports) retireClosed() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -238,8 +242,9 @@ func (t *Ports) lose(of []*Endpoint, upto []uint32) {
 	t.abandonAll(of, queue.Closed)
 }
 
-// abandonAll abandons all ports of a world that broke, and those of the refresh that broke it,
-// which may have closed some. Requests taken from their queues get the same outcome.
+// abandonAll abandons all ports of a world that broke, and the ports of the refresh that broke it,
+// which may have closed some. Requests taken from their queues get the same outcome. The goroutine
+// that broke the world calls it.
 func (t *Ports) abandonAll(of []*Endpoint, outcome queue.Outcome) {
 	t.mu.Lock()
 	all := slices.Concat(t.mu.byNumber, of)
@@ -251,8 +256,9 @@ func (t *Ports) abandonAll(of []*Endpoint, outcome queue.Outcome) {
 	}
 }
 
-// NotifyAbandoned notifies senders at the end of Close: when a sender gets the outcome, all
-// entities are dead.
+// NotifyAbandoned notifies the senders of abandoned ports, on the goroutine that closes or breaks
+// the world: when a sender gets the outcome, all entities are dead. From now on Abandon notifies at
+// once.
 func (t *Ports) NotifyAbandoned() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -32,7 +32,8 @@ type methodCaller struct {
 	method string
 }
 
-// Record sets the Recorder that receives the inputs, for an idle world; nil removes it.
+// Record sets the Recorder that receives the inputs, for an idle world or one that breaks; nil
+// removes it.
 func (e *Engine) Record(to extend.Recorder) {
 	if to == nil {
 		e.recording = nil
@@ -61,12 +62,14 @@ func (e *Engine) records() bool { return e.recording != nil && e.recording.seale
 // Recorded reports whether there is a Recorder.
 func (e *Engine) Recorded() bool { return e.recording != nil }
 
+// bind binds a method of the Recorder, by its name, to be called aside. Engine.Record calls it, on
+// the idle world.
 func (m *methodCaller) bind(of *recording, method string, f func()) {
 	m.of, m.method = of, method
 	m.Aside.Bind(f)
 }
 
-// call calls the method, unless the Recorder has panicked.
+// call calls the method, unless the Recorder has panicked. It keeps the first panic for check.
 func (m *methodCaller) call() {
 	if failed := &m.of.failed; failed.Load() == nil && !m.Aside.Call() {
 		failed.CompareAndSwap(nil, &Panic{During: m.method, Value: m.Value, Stack: m.Stack})
@@ -89,7 +92,7 @@ func (r *recording) finish() {
 	r.check()
 }
 
-// settle calls Settled.
+// settle calls Settled, on the coordinator, when the refresh has changed the last thing.
 func (r *recording) settle() {
 	r.settled.call()
 	r.check()

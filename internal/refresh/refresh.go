@@ -7,7 +7,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// By sets what the coming refresh is part of.
+// By sets what the coming refresh is part of. Who begins the refresh or the tick calls it.
 func (e *Engine) By(what extend.Refresh) {
 	e.Times.tick = what == extend.ByTick
 	if x := e.recording; x != nil {
@@ -15,8 +15,9 @@ func (e *Engine) By(what extend.Refresh) {
 	}
 }
 
-// Run does a refresh; with all, one that destroys all entities. It panics with a *Panic, or the
-// value of another panic on this goroutine, if it cannot be completed.
+// Run does a refresh, on the goroutine that has taken the world, which is now the coordinator; with
+// all, one that destroys all entities. It panics with a *Panic, or the value of another panic on
+// this goroutine, if it cannot be completed: then the world is broken.
 func (e *Engine) Run(parallel extend.Parallel, all bool) {
 	n := len(e.Shards)
 	e.clear = all
@@ -40,6 +41,7 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 		f()
 	}
 	sent, moves := e.gather(ports), 0
+	e.joint = 0
 	if sent > 0 || e.shifted > 0 {
 		moves = e.requests(parallel, sent)
 	} else if e.clear {
@@ -53,9 +55,13 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 			e.Space.Mark(l)
 		}
 	}
-	if e.Extensions.Len() > 0 {
+	transacted := false
+	if e.Extensions.Len() > 0 || e.joint > 0 {
 		e.Times.begin(extend.StepExtend)
-		if e.Extensions.refresh(e.active) && e.staged {
+		if transacted = e.Extensions.apply(e.active); transacted && e.clear {
+			e.MarkAll() // again: transactions may have created some
+		}
+		if e.Extensions.Len() > 0 && e.Extensions.refresh() && e.staged {
 			Serial(n, e.commit) // the spared entities are no longer marked
 		}
 	}
@@ -92,13 +98,16 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 	e.Space.SetTick(e.Tick.next())
 	e.Space.Trim()
 	e.step(extend.StepEndTick, parallel, n, e.sum((*store.Shard).Unfinished)+e.Mail.boxes(), e.endTick)
+	if transacted {
+		e.owner.MoveTaken()
+	}
 	for i := range e.Extensions.late {
 		x := e.Extensions.runLate(i)
 		due := x.Due(e.Tick.Load())
 		e.step(extend.StepDeliver, parallel, n+1, due, x.collect)
 		e.step(extend.StepDeliver, parallel, n, due, x.deliver)
 	}
-	e.Extensions.running = nil
+	e.Extensions.running = ""
 	if e.Extensions.Derived != nil {
 		e.Times.begin(extend.StepDerive)
 		e.parallel = parallel
@@ -120,8 +129,8 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 	e.Times.settle()
 }
 
-// requests applies the requests, except moves and those to extensions, and returns how many
-// requests to move there were.
+// requests applies the requests, except moves and requests to extensions, in the steps read to
+// commit. It returns how many requests to move there were.
 func (e *Engine) requests(parallel extend.Parallel, sent int) (moves int) {
 	n := len(e.Shards)
 	e.divide(sent)
@@ -131,6 +140,7 @@ func (e *Engine) requests(parallel extend.Parallel, sent int) (moves int) {
 	for _, x := range e.active {
 		created, waiting, others = created+x.created, waiting+x.waiting(), others+x.Count
 		moves += x.Moves
+		e.joint += len(x.Joint)
 		e.staged, e.calls = e.staged || x.Cancels || x.Calls, e.calls || x.Calls // functions may destroy, too
 	}
 	moves, e.shifted = moves+e.shifted, 0
@@ -155,7 +165,7 @@ func (e *Engine) requests(parallel extend.Parallel, sent int) (moves int) {
 	return moves
 }
 
-// stage begins or ends the time in which functions run.
+// stage begins or ends the time in which functions run: what they create is staged.
 func (e *Engine) stage(on bool) {
 	for _, s := range e.Shards {
 		s.Stage(on)
@@ -163,7 +173,7 @@ func (e *Engine) stage(on bool) {
 }
 
 // move migrates atoms: their shards give up the atoms and the messages for them, then other shards
-// take them in.
+// take them in. A shard without room refuses an atom, which stays.
 func (e *Engine) move(parallel extend.Parallel, asked int) {
 	n := len(e.Shards)
 	e.step(extend.StepCollectOutgoing, parallel, n, asked, e.collectOutgoing)
@@ -176,7 +186,8 @@ func (e *Engine) move(parallel extend.Parallel, asked int) {
 	}
 }
 
-// MarkAll marks every entity and returns how many were not marked before.
+// MarkAll marks every entity and returns how many were not marked before, on the goroutine that has
+// taken the world.
 func (e *Engine) MarkAll() int {
 	n := 0
 	for _, s := range e.Shards {
@@ -185,7 +196,7 @@ func (e *Engine) MarkAll() int {
 	return n
 }
 
-// Abandon decides all requests of a world that broke as Broken.
+// Abandon decides all requests of a world that broke as Broken, on the goroutine that broke it.
 func (e *Engine) Abandon() { e.Ports.abandonAll(e.senders, queue.Broken) }
 
 // Senders returns how many ports the newest refresh has looked at. For an idle world.

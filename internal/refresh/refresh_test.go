@@ -23,6 +23,7 @@ func (owner) GatherEvents() int             { panic("there are no hooks") }
 func (owner) CallHooks(int)                 { panic("there are no hooks") }
 func (owner) FramesDue() bool               { return false }
 func (owner) Capture(extend.Parallel)       { panic("there are no frames") }
+func (owner) MoveTaken()                    { panic("there are no transactions") }
 func (owner) RecorderPanicked(*Panic) error { panic("there is no Recorder") }
 
 // newEngine makes an Engine of a store without tables.

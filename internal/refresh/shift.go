@@ -6,7 +6,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/extend"
 )
 
-// Shift makes entities move at the refresh; see engine.Tick.Shift.
+// Shift makes entities move at the refresh, before that begins; see engine.Tick.Shift. It panics,
+// and moves none, if one of shifts cannot be.
 func (e *Engine) Shift(shifts []extend.Shift) {
 	for _, x := range shifts {
 		if n := len(e.Shards); x.From < 0 || x.From >= n || x.To < 0 || x.To >= n || x.From == x.To || x.Entities < 1 {

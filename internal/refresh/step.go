@@ -9,13 +9,14 @@ import (
 // alone: waking a worker costs more.
 const smallStep = 512
 
-// Serial is the extend.Parallel of one goroutine.
+// Serial is the extend.Parallel of one goroutine, the caller's.
 func Serial(n int, f func(int)) {
 	for i := range n {
 		f(i)
 	}
 }
 
+// sum adds up what of returns for the shards.
 func (e *Engine) sum(of func(*store.Shard) int) int {
 	n := 0
 	for _, s := range e.Shards {
@@ -24,15 +25,16 @@ func (e *Engine) sum(of func(*store.Shard) int) int {
 	return n
 }
 
-// step runs f in parallel if there is enough work, on one goroutine if there is little, and not
-// at all if there is none. It is small enough to be inlined: most steps of most refreshes have none.
+// step runs f in parallel if there is enough work, on one goroutine if there is little, and not at
+// all if there is none. The coordinator calls it, and waits. It is small enough to be inlined: most
+// steps of most refreshes have none.
 func (e *Engine) step(step extend.RefreshStep, parallel extend.Parallel, n, work int, f func(int)) {
 	if work != 0 {
 		e.run(step, parallel, n, work, f)
 	}
 }
 
-// run is step if there is work.
+// run is step if there is work. A panic of f goes on here, when all parts have ended.
 func (e *Engine) run(step extend.RefreshStep, parallel extend.Parallel, n, work int, f func(int)) {
 	e.Times.begin(step)
 	switch {
@@ -47,7 +49,8 @@ func (e *Engine) run(step extend.RefreshStep, parallel extend.Parallel, n, work 
 	}
 }
 
-// guard runs one part of a step that runs in parallel. It keeps a panic for the coordinator.
+// guard runs part i of a step that runs in parallel, on a worker. It keeps the first panic for the
+// coordinator, which goes on with it.
 func (e *Engine) guard(i int) {
 	done := false
 	defer func() {

@@ -31,7 +31,7 @@ type Times struct {
 // StepTimes has a histogram for each step.
 type StepTimes [extend.RefreshSteps]stats.Histogram
 
-// begin ends the running step, and begins one.
+// begin ends the running step, and begins one. In a refresh that ends no tick it only notes which.
 func (t *Times) begin(step extend.RefreshStep) {
 	if !t.tick {
 		t.At = step
@@ -54,13 +54,13 @@ func (t *Times) end(now int64) {
 	}
 }
 
-// start begins the times of a refresh, and its first step. Coordinator only.
+// start begins the times of a refresh, and its first step.
 func (t *Times) start() {
 	t.since, t.begun, t.Spans, t.waited = 0, 0, t.Spans[:0], t.waited[:0]
 	t.begin(extend.StepGather)
 }
 
-// settle ends the refresh, and counts.
+// settle ends the last step of the refresh, and adds the times to the histograms.
 func (t *Times) settle() {
 	if !t.tick && len(t.waited) == 0 {
 		return

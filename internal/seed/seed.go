@@ -28,7 +28,7 @@ var (
 )
 
 // Of returns a seed, another one at each call of a test. The test logs how to get the same seeds
-// again. Of is safe for concurrent use.
+// again. Of is safe for concurrent use. It panics if the variable is no number.
 func Of(t testing.TB) uint64 {
 	mu.Lock()
 	defer mu.Unlock()

@@ -30,18 +30,22 @@ type home struct {
 	retired int
 }
 
+// newHome returns what a new allocator has of its home: no slots.
 func newHome(d *Directory, id uint32) home { return home{dir: d, ref: d.ref(id), id: id} }
 
+// pages returns how many pages of slots the home has.
 func (h *home) pages() int { return h.dir.Pages(h.id) }
 
+// grow adds pages to the home, for its owner. After an error it has added none.
 func (h *home) grow() error { return h.dir.grow(h.id, h.pages()) }
 
 // Retired returns the number of slots whose versions are used up.
 func (h *home) Retired() int { return h.retired }
 
+// errIndexes returns the error for this home without indexes.
 func (h *home) errIndexes() error { return h.dir.errIndexes(h.id, h.retired) }
 
-// Init makes the allocator of the shard with the given number.
+// Init makes the allocator of the shard with the given number, for a new world.
 func (a *Allocator) Init(d *Directory, id int) {
 	*a = Allocator{home: newHome(d, uint32(id))}
 	d.shards[id] = a
@@ -50,8 +54,8 @@ func (a *Allocator) Init(d *Directory, id int) {
 // freshAtOnce is the least number of indexes that go to the free list at a time.
 const freshAtOnce = 64
 
-// Pop takes the next index out of the free list, which must not be empty. It is small enough to be
-// inlined, and so is Next; both in one function would not be.
+// Pop takes the next index out of the free list, which must not be empty: see Refill. It is small
+// enough to be inlined, and so is Next; both in one function would not be.
 func (a *Allocator) Pop() uint32 {
 	n := len(a.free) - 1
 	i := a.free[n]
@@ -66,7 +70,7 @@ func (a *Allocator) Next(i uint32) (handle.Handle, *Slot) {
 }
 
 // Refill puts about want indexes that were never used into the empty free list, in an order that
-// gives them ascending.
+// gives them ascending. After an error the list is as before.
 func (a *Allocator) Refill(want int) error {
 	if int(a.given>>pageBits) == a.pages() {
 		if err := a.grow(); err != nil {
@@ -81,7 +85,7 @@ func (a *Allocator) Refill(want int) error {
 	return nil
 }
 
-// fresh puts the next n indexes, which lie in one page, into the free list.
+// fresh puts the next n indexes, which lie in one page of the home, into the free list.
 func (a *Allocator) fresh(n int) {
 	a.free = slices.Grow(a.free, n)
 	have := len(a.free)
@@ -96,7 +100,7 @@ func (a *Allocator) fresh(n int) {
 	a.given += uint32(n)
 }
 
-// ReserveSlots makes room for n more handles.
+// ReserveSlots makes room for n more handles. After an error the room that could be made stays.
 func (a *Allocator) ReserveSlots(n int) error {
 	for len(a.free)+a.pages()*pageSize-int(a.given) < n {
 		if err := a.grow(); err != nil {
@@ -106,7 +110,7 @@ func (a *Allocator) ReserveSlots(n int) error {
 	return nil
 }
 
-// recycle takes back the slot of a dead atom's handle.
+// recycle takes back the slot of a dead atom's handle, whose home is here, or retires it.
 func (a *Allocator) recycle(dead handle.Handle) {
 	if _, ok := a.ref.slot(dead.Index()).free(dead, a.dir.versions); ok {
 		a.free = append(a.free, dead.Index())
@@ -118,7 +122,7 @@ func (a *Allocator) recycle(dead handle.Handle) {
 // Left returns how many handles are left.
 func (a *Allocator) Left() int { return len(a.free) + int(int64(a.dir.indexMax)+1-int64(a.given)) }
 
-// CheckLeft returns ErrIndexes if there are fewer than n handles left.
+// CheckLeft returns ErrIndexes if there are fewer than n handles left. It changes nothing.
 func (a *Allocator) CheckLeft(n int) error {
 	if left := a.Left(); n > left {
 		return fmt.Errorf("%w: home %d has %d left, of IndexMax = %d", ErrIndexes, a.id, left, a.dir.indexMax)
@@ -142,7 +146,21 @@ func (a *Allocator) AppendNext(dst []handle.Handle, n int) ([]handle.Handle, err
 	return dst, nil
 }
 
-// PopN takes the next n indexes out of the free list; the last one is the first to give.
+// Nth returns the handle that the create after n others gives, without taking any. It returns
+// ErrIndexes if there are not that many.
+func (a *Allocator) Nth(n int) (handle.Handle, error) {
+	if i := len(a.free) - 1 - n; i >= 0 {
+		h, _ := a.Next(a.free[i])
+		return h, nil
+	}
+	if err := a.CheckLeft(n + 1); err != nil {
+		return handle.None, err
+	}
+	return Compose(a.id, a.given+uint32(n-len(a.free)), a.dir.versions.first), nil
+}
+
+// PopN takes the next n indexes out of the free list, which must have them; the last one is the
+// first to give.
 func (a *Allocator) PopN(n int) []uint32 {
 	rest := len(a.free) - n
 	all := a.free[rest:]
@@ -156,13 +174,14 @@ func (a *Allocator) Free() int { return len(a.free) }
 // Deferred returns how many dead handles wait here for their homes to free them.
 func (a *Allocator) Deferred() int { return len(a.dead.shards) + len(a.dead.ports) }
 
-// ShardDead returns those whose home is another shard, in order.
+// ShardDead returns the deferred handles whose home is another shard, in order.
 func (a *Allocator) ShardDead() []handle.Handle { return a.dead.shards }
 
-// PortDead returns those whose home is the port allocator, in order.
+// PortDead returns the deferred handles whose home is the port allocator, in order.
 func (a *Allocator) PortDead() []handle.Handle { return a.dead.ports }
 
-// ForgetDeferred forgets them, when their homes have freed them.
+// ForgetDeferred forgets the deferred handles, at the end of a tick, when their homes have freed
+// them.
 func (a *Allocator) ForgetDeferred() {
 	a.dead.shards, a.dead.ports = a.dead.shards[:0], a.dead.ports[:0]
 }
@@ -177,21 +196,23 @@ func (a *Allocator) DeferFree(dead handle.Handle) {
 	}
 }
 
-// Recycle frees the slots of dead handles whose home is here.
+// Recycle frees the slots of dead handles whose home is here, in the step recycle.
 func (a *Allocator) Recycle(dead []handle.Handle) {
 	for _, x := range dead {
 		a.recycle(x)
 	}
 }
 
-// GrowFree makes room in the free list for n more, in one allocation.
+// GrowFree makes room in the free list for n more, in one allocation, before the step compact frees
+// them.
 func (a *Allocator) GrowFree(n int) { a.free = slices.Grow(a.free, n) }
 
-// Drop gives the memory of the free list back. The home gives no more handles.
+// Drop gives the memory of the free list back, when the world is closed. The home gives no more
+// handles.
 func (a *Allocator) Drop() { a.free, a.dead.shards, a.dead.ports = nil, nil, nil }
 
-// FreeAll frees the slots of dead atoms in order, or from the last to the first. It records the
-// handles of other homes.
+// FreeAll frees the slots of dead atoms in order, or from the last to the first, in the step
+// compact. It defers the handles of other homes.
 func (a *Allocator) FreeAll(dead []handle.Handle, fromLast bool) {
 	a.free = slices.Grow(a.free, len(dead)) // so that the room is checked once
 	free := a.free[:len(a.free)+len(dead)]
@@ -282,7 +303,7 @@ type Size struct {
 	Taken    int    // how many indexes are in use, or retired
 }
 
-// Size measures the slots of a home.
+// Size measures the slots of a home, for its owner.
 func (a *Allocator) Size() Size {
 	return Size{
 		Taken:    int(a.given) - len(a.free),

@@ -32,10 +32,10 @@ type Directory struct {
 	}
 }
 
-// Init makes the directory for the given number of homes, without a page. The last of them is the
-// port allocator. Indexes run from 0 to indexMax, versions from 1 to
-// versionMax; each incarnation has versionsEach of them. Init panics if a handle cannot name so
-// many homes, or if none is left for the shards.
+// Init makes the directory of a new world for the given number of homes, without a page. The last
+// of them is the port allocator. Indexes run from 0 to indexMax, versions from 1 to versionMax;
+// each incarnation has versionsEach of them. Init panics if a handle cannot name so many homes, or
+// if none is left for the shards.
 func (d *Directory) Init(homes int, indexMax, versionMax, versionsEach uint32, m *mem.Memory) {
 	if homes < 2 || homes > handle.HomeMax+1 {
 		panic(fmt.Sprintf("world: %d homes; there are 2 to %d, counting that of ports", homes, handle.HomeMax+1))
@@ -63,6 +63,7 @@ const pagesAtOnce = 8
 
 // grow adds the next block of pages to a home, half as many as it has. It does nothing if the home
 // has more than least pages by now: several goroutines may need the same page at the same time.
+// After an error it has added none.
 func (d *Directory) grow(home uint32, least int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -87,13 +88,15 @@ func (d *Directory) grow(home uint32, least int) error {
 	return nil
 }
 
-// Present is Alive for a refresh: it also returns true for staged atoms.
+// Present is Alive for a refresh: it also returns true for staged atoms. Any worker may ask about
+// any home.
 func (d *Directory) Present(h handle.Handle) bool {
 	slot := d.Slot(h)
 	return slot != nil && (slot.Load()^uint32(h))&^StagedBit == 0 && h.Version() != 0
 }
 
-// LocateStaged is Locate for a refresh: it also finds staged atoms.
+// LocateStaged is Locate for a refresh: it also finds staged atoms. The caller must know that
+// nobody moves them.
 func (d *Directory) LocateStaged(h handle.Handle) Loc {
 	if slot := d.Slot(h); slot != nil {
 		return slot.LocStaged(h)
@@ -135,7 +138,8 @@ func (d *Directory) errIndexes(home uint32, retired int) error {
 	return fmt.Errorf("%w: %s has given all of IndexMax = %d", ErrIndexes, name, d.indexMax)
 }
 
-// EndAll makes every living handle stale, without a refresh, when the directory is no longer used.
+// EndAll makes every living handle stale, without a refresh, when the world breaks and the
+// directory is no longer used.
 func (d *Directory) EndAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -181,7 +185,8 @@ func (d *Directory) Flags(h handle.Handle) Flags {
 	return 0
 }
 
-// PublishFlags publishes f as the flags that any goroutine may read. The caller owns the atom.
+// PublishFlags publishes f as the flags that any goroutine may read. The caller owns the shard that
+// has the atom.
 func (d *Directory) PublishFlags(h handle.Handle, f Flags) {
 	word := d.flags.At(h)
 	if word == nil {

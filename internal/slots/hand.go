@@ -41,10 +41,10 @@ func (h *Hand) GiveN(to []handle.Handle) {
 	publish.Store32(&h.left, rest)
 }
 
-// Next returns the handle that Give returns after i others.
+// Next returns the handle that Give returns after i others, without giving it.
 func (h *Hand) Next(i int) handle.Handle { return h.all[int(h.left)-1-i] }
 
-// has reports whether h is here and was not given yet. The lock is held.
+// has reports whether of is here and was not given yet. The allocator's lock is held.
 func (h *Hand) has(of handle.Handle) bool {
 	for _, x := range h.all[:atomic.LoadUint32(&h.left)] {
 		if x == of {
@@ -66,7 +66,8 @@ type taker uint32
 
 const takerVersion = 1<<11 - 1
 
-// of returns the taker of a handle, or 0 if no port has drawn it.
+// of returns the taker of a handle, or 0 if no port has drawn it. The allocator's lock is held, as
+// in the other methods.
 func (t takers) of(h handle.Handle) taker {
 	i := h.Index()
 	if int(i>>pageBits) >= len(t) || t[i>>pageBits] == nil {
@@ -78,7 +79,7 @@ func (t takers) of(h handle.Handle) taker {
 	return 0
 }
 
-// set notes that a port has drawn a handle.
+// set notes that a port has drawn a handle, whose entry exists.
 func (t takers) set(h handle.Handle, port uint32) {
 	i := h.Index()
 	t[i>>pageBits][i%pageSize] = taker((port+1)<<11 | h.Version()&takerVersion)

@@ -22,7 +22,7 @@ type Index struct {
 var noPage page
 
 // NewIndex makes an index for a number of homes with the contents of another, or with nothing if
-// from is nil.
+// from is nil. The other must be complete.
 func NewIndex(homes int, from *Index) *Index {
 	if from == nil {
 		from = new(Index)
@@ -30,13 +30,13 @@ func NewIndex(homes int, from *Index) *Index {
 	return &Index{Lookup: newLookup(homes), pages: from.pages.Clone(), from: from}
 }
 
-// Enter says where the entity of h is.
+// Enter says where the entity of h is. The index is not complete yet.
 func (i *Index) Enter(h handle.Handle, l Loc) { *i.slot(h) = Slot{uint32(h), l} }
 
-// Leave says that the entity of h is nowhere.
+// Leave says that the entity of h is nowhere. The index is not complete yet.
 func (i *Index) Leave(h handle.Handle) { *i.slot(h) = Slot{} }
 
-// slot returns the slot of h, in a page of its own.
+// slot returns the slot of h, in a page of its own: it copies the page of the other index first.
 func (i *Index) slot(h handle.Handle) *Slot {
 	home, number := int(h.Home()), paged.NumberOf(h)
 	p := i.pages.Page(home, number)

@@ -18,7 +18,7 @@ type Liveness struct {
 	ports uint32 // the home of what ports create
 }
 
-// Liveness returns the Liveness of the directory.
+// Liveness returns the Liveness of the directory, which is made with it. Any goroutine may ask.
 func (d *Directory) Liveness() *Liveness { return d.liveness }
 
 // Alive reports whether h is alive. Once the Liveness is cut, it returns false for all
@@ -43,12 +43,12 @@ func (l *Liveness) State(h handle.Handle) (State, bool) {
 	return state, version == h.Version() && version != 0 && state != StateUnused && state != StateRetired
 }
 
-// Cut empties the Liveness for good, because its world is gone.
+// Cut empties the Liveness for good, because its world is gone. Safe from any goroutine.
 func (l *Liveness) Cut() {
 	l.cut.Store(true)
 	none := newLookup(1) // without a slot
 	l.dir.Store(&none)
 }
 
-// Gone reports whether the Liveness was cut.
+// Gone reports whether the Liveness was cut. Safe from any goroutine.
 func (l *Liveness) Gone() bool { return l.cut.Load() }

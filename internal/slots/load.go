@@ -26,7 +26,8 @@ type PortImage struct {
 	Recalled []handle.Handle // to be freed by the next refresh
 }
 
-// Image returns a copy of the state. The world must be idle; ports may draw meanwhile.
+// Image returns a copy of the state. The world must be idle; ports may draw meanwhile. What they
+// have in hand counts as free.
 func (p *PortAllocator) Image() (x PortImage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -54,8 +55,8 @@ func (p *PortAllocator) Image() (x PortImage) {
 	return x
 }
 
-// settle writes into the slots how many of them were drawn at the last refresh: the last of these
-// says that it is free, if it was never used, and those behind it are 0.
+// settle writes into the slots of a new image how many of them were drawn at the last refresh: the
+// last of these says that it is free, if it was never used, and those behind it are 0.
 func (p *PortImage) settle(of *PortAllocator) {
 	n := of.Settled()
 	clear(p.Slots[n:])
@@ -87,8 +88,8 @@ type Load struct {
 	trusted bool
 }
 
-// NewLoad begins a load. Until Finish, ports get no handle. It returns ErrUsed if a handle was
-// given before.
+// NewLoad begins a load into a new world. Until Finish, ports get no handle. It returns ErrUsed,
+// and begins nothing, if a handle was given before.
 func NewLoad(out *PortAllocator) (*Load, error) {
 	out.mu.Lock()
 	defer out.mu.Unlock()
@@ -99,7 +100,7 @@ func NewLoad(out *PortAllocator) (*Load, error) {
 	return &Load{dir: out.dir, out: out}, nil
 }
 
-// MayLoad returns the error that NewLoad would.
+// MayLoad returns the error that NewLoad would, and begins nothing.
 func MayLoad(out *PortAllocator) error {
 	out.mu.Lock()
 	defer out.mu.Unlock()
@@ -114,7 +115,8 @@ func (p *PortAllocator) used() bool {
 	return p.mu.closed || p.mu.drawn > 0 || slices.ContainsFunc(p.dir.shards, func(a *Allocator) bool { return a.given > 0 })
 }
 
-// Incarnation sets the window of versions, before any slot is loaded.
+// Incarnation sets the window of versions, before any slot is loaded. After an error it is as
+// before.
 func (l *Load) Incarnation(n uint32) error {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
@@ -131,7 +133,8 @@ func (l *Load) Incarnation(n uint32) error {
 	return nil
 }
 
-// Home loads the slots of a shard, from the results of AppendSlots and FreeList.
+// Home loads the slots of a shard, from the results of AppendSlots and FreeList. After an error
+// some are loaded, which Undo takes back.
 func (l *Load) Home(i int, words, free []uint32) error {
 	h := l.dir.shards[i]
 	unused, err := l.slots(&h.home, words, StateUnused)
@@ -149,7 +152,8 @@ func (l *Load) Home(i int, words, free []uint32) error {
 	return nil
 }
 
-// Ports loads the slots of the entities that ports create.
+// Ports loads the slots of the entities that ports create. After an error some are loaded, which
+// Undo takes back.
 func (l *Load) Ports(x PortImage) error {
 	p := l.out
 	unused, err := l.slots(&p.home, x.Slots, StatePending)
@@ -186,7 +190,7 @@ func (l *Load) Ports(x PortImage) error {
 }
 
 // slots loads the words of a home and returns how many are free. Slots that were never used are
-// allowed only if free is StatePending.
+// allowed only if free is StatePending. After an error some are loaded.
 func (l *Load) slots(h *home, words []uint32, free State) (unused int, err error) {
 	if uint64(len(words)) > uint64(l.dir.indexMax)+1 {
 		return 0, fmt.Errorf("%w: home %d has %d slots, with IndexMax = %d", ErrImage, h.id, len(words), l.dir.indexMax)
@@ -223,8 +227,8 @@ func (l *Load) slots(h *home, words []uint32, free State) (unused int, err error
 	return unused, nil
 }
 
-// list checks that the slots of a list are among the first n, are free, and are in the list only
-// once.
+// list checks that the slots of a free list are among the first n, are free, and are in the list
+// only once. It changes nothing but seen.
 func (l *Load) list(h *home, list []uint32, n int, seen indexes) error {
 	for _, i := range list {
 		if int64(i) >= int64(n) || seen.set(i) {
@@ -241,7 +245,8 @@ func (l *Load) list(h *home, list []uint32, n int, seen indexes) error {
 // handle.
 func (l *Load) Trust() { l.trusted = true }
 
-// Place says that atoms are in adjacent rows. The slot of each must say that it is alive.
+// Place says that atoms are in adjacent rows. The slot of each must say that it is alive. After an
+// error some are placed, which Undo takes back.
 func (l *Load) Place(hs []handle.Handle, at Loc) error {
 	for i, h := range hs {
 		slot := l.dir.Slot(h)
@@ -258,7 +263,8 @@ func (l *Load) Place(hs []handle.Handle, at Loc) error {
 	return nil
 }
 
-// Finish lets ports take handles. It returns an error if a living atom has no row.
+// Finish lets ports take handles. It returns an error, and does not let them, if a living atom has
+// no row.
 func (l *Load) Finish() error {
 	if n, alive := l.placed.Load(), l.alive.Load(); n != alive {
 		return fmt.Errorf("%w: %d entities live, and %d have a row", ErrImage, alive, n)
@@ -267,6 +273,7 @@ func (l *Load) Finish() error {
 	return nil
 }
 
+// open lets ports take handles, at the end of a load.
 func (p *PortAllocator) open() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -276,6 +283,7 @@ func (p *PortAllocator) open() {
 // indexes is a set of the indexes of a home.
 type indexes []uint64
 
+// newIndexes makes an empty set of indexes below n.
 func newIndexes(n int) indexes { return make(indexes, (n+63)/64) }
 
 func (i indexes) has(n uint32) bool { return i[n/64]>>(n%64)&1 != 0 }
@@ -287,7 +295,8 @@ func (i indexes) set(n uint32) (had bool) {
 	return had
 }
 
-// Undo takes back what was loaded. The Load can be used again, from its beginning.
+// Undo takes back what was loaded, also after an error. The Load can be used again, from its
+// beginning.
 func (l *Load) Undo() {
 	l.trusted = false
 	l.alive.Store(0)

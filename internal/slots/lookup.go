@@ -70,7 +70,7 @@ type directoryRef struct {
 // given: see Directory.Init.
 const endless = math.MaxUint64
 
-// newLookup makes the directory for a number of homes.
+// newLookup makes the directory for a number of homes, none of which has a page.
 func newLookup(homes int) Lookup {
 	refs := make([]directoryRef, 1<<bits.Len(uint(homes-1)))
 	return Lookup{Refs: mem.AddressOf(refs), Mask: handle.Handle(len(refs)-1) << refBits}

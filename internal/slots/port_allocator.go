@@ -55,7 +55,7 @@ type PortAllocator struct {
 	}
 }
 
-// NewPortAllocator makes the home of ports.
+// NewPortAllocator makes the home of ports in a new world.
 func NewPortAllocator(d *Directory) *PortAllocator {
 	return &PortAllocator{home: newHome(d, d.ports())}
 }
@@ -125,7 +125,8 @@ func (p *PortAllocator) enter(hand *Hand, port int) {
 	hand.number, p.mu.hands[port] = uint32(port), hand
 }
 
-// putBack puts the first n handles of a hand back into the pool. The lock is held.
+// putBack puts the first n handles of a hand back into the pool, for Leave and Put. The lock is
+// held.
 func (p *PortAllocator) putBack(hand *Hand, n int) {
 	some := hand.all[:n]
 	p.mu.takers.clear(some)
@@ -141,10 +142,10 @@ func (p *PortAllocator) left() int { return len(p.mu.pool) + int(p.indexes()-p.m
 // lock is held.
 func (p *PortAllocator) share(left int) int { return left / (2 * max(p.mu.ports, 1)) }
 
-// indexes returns how many indexes there are.
+// indexes returns how many indexes the home can have at most.
 func (p *PortAllocator) indexes() uint64 { return uint64(p.dir.indexMax) + 1 }
 
-// reach makes the slots of the next n indexes. The lock is held.
+// reach makes the slots of the next n indexes. The lock is held. After an error no index is drawn.
 func (p *PortAllocator) reach(n int) error {
 	for i := p.mu.drawn; i < p.mu.drawn+uint64(n); i = (i>>pageBits + 1) << pageBits {
 		h := Compose(p.id, uint32(i), 1)
@@ -269,7 +270,8 @@ func (p *PortAllocator) Given(h handle.Handle) bool {
 	return hand == nil || !hand.has(h)
 }
 
-// Size measures the slots of the entities that ports create.
+// Size measures the slots of the entities that ports create. Nobody may free slots meanwhile; ports
+// may draw.
 func (p *PortAllocator) Size() Size {
 	pages := p.pages()
 	p.mu.Lock()
@@ -308,10 +310,10 @@ func (p *PortAllocator) Drawn() uint32 {
 // any goroutine; it never blocks.
 func (p *PortAllocator) Settled() uint32 { return uint32(p.settled.Load()) }
 
-// Follow sets the state in which so many indexes were drawn, all of them by ports of another world.
-// Handles that were recalled before, and are not freed yet, must be recalled again. No port may
-// take any until Reopen. It returns an error if more were drawn before, or if there are fewer
-// indexes than that.
+// Follow sets the state in which so many indexes were drawn, all of them by ports of another world,
+// for a replay on an idle world. Handles that were recalled before, and are not freed yet, must be
+// recalled again. No port may take any until Reopen. It returns an error if more were drawn before,
+// or if there are fewer indexes than that: then the replay cannot go on.
 func (p *PortAllocator) Follow(drawn uint32) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -330,7 +332,7 @@ func (p *PortAllocator) Follow(drawn uint32) error {
 }
 
 // Pending reports whether h is a handle that a port may have in its hand, or may have given out,
-// and for which no atom is stored.
+// and for which no atom is stored. Safe from any goroutine.
 func (p *PortAllocator) Pending(h handle.Handle) bool {
 	slot := p.dir.Slot(h)
 	return slot != nil && h.Home() == p.id && slot.ToCome(h)
@@ -358,7 +360,7 @@ func (p *PortAllocator) Reopen() {
 	}
 }
 
-// at returns the n-th handle that was drawn, according to its slot.
+// at returns the n-th handle that was drawn, according to its slot, which must exist.
 func (p *PortAllocator) at(n uint32) (handle.Handle, State) {
 	h := Compose(p.id, n, 0)
 	version, state := unpack(p.dir.Slot(h).Load(), h)
@@ -366,9 +368,9 @@ func (p *PortAllocator) at(n uint32) (handle.Handle, State) {
 }
 
 // AppendUses appends for each slot how often it has been used: its version while the entity lives,
-// the number of its uses while it is free or in the hand of a port. Slots are in the order in
-// which they are first drawn. Slots at the end that were never used are left out. So the result
-// depends only on what refreshes have done, and not on what ports draw meanwhile.
+// the number of its uses while it is free or in the hand of a port. Slots are in the order in which
+// they are first drawn. Slots at the end that were never used are left out. So the result depends
+// only on what refreshes have done, and not on what ports draw meanwhile. The world must be idle.
 func (p *PortAllocator) AppendUses(dst []uint32) []uint32 {
 	last := len(dst)
 	for n := range p.Drawn() {
@@ -380,6 +382,7 @@ func (p *PortAllocator) AppendUses(dst []uint32) []uint32 {
 	return dst[:last]
 }
 
+// uses returns how often the n-th slot has been used, as AppendUses counts.
 func (p *PortAllocator) uses(n uint32) uint32 {
 	h, state := p.at(n)
 	if state == StateUnused {

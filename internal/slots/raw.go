@@ -21,9 +21,9 @@ func (l *Lookup) ref(home uint32) *directoryRef {
 }
 
 // Slot returns the slot that h names, or nil if there is none. It ignores the version. It is small
-// enough to be inlined.
+// enough to be inlined. Safe from any goroutine.
 //
-// Safety: the masked home is the offset of an entry: that of h's home or of a lower one. So a
+// Safety: the masked home is the offset of an entry: the entry of h's home or of a lower one. So a
 // handle below end is of that home, and table, which is loaded after end, has its page.
 func (l *Lookup) Slot(h handle.Handle) *Slot {
 	e := (*directoryRef)(unsafe.Add(l.Refs, h>>HomeShift&l.Mask))

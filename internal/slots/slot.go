@@ -31,7 +31,7 @@ type Slot struct {
 	Loc        Loc
 }
 
-// Load reads Generation.
+// Load reads Generation, atomically. Any goroutine may call it.
 func (s *Slot) Load() uint32 { return atomic.LoadUint32(&s.Generation) }
 
 // Store writes Generation and publishes what was written before, including Loc and the row. The
@@ -42,9 +42,10 @@ func (s *Slot) Store(gen uint32) { atomic.StoreUint32(&s.Generation, gen) }
 // publish.
 func (s *Slot) StoreBatched(gen uint32) { publish.Store32(&s.Generation, gen) }
 
-// free raises the generation of a slot whose handle h was the last one given: the slot is free
-// with the next version of the window, so every copy of h becomes stale. It returns the handle
-// with that version, or false if there is none: then the slot is retired.
+// free raises the generation of a slot whose handle h was the last one given: the slot is free with
+// the next version of the window, so every copy of h becomes stale. It returns the handle with that
+// version, or false if there is none: then the slot is retired. The owner of the slot's home calls
+// it.
 func (s *Slot) free(h handle.Handle, of versions) (next handle.Handle, ok bool) {
 	switch {
 	case of.hasNext(h):
@@ -59,7 +60,7 @@ func (s *Slot) free(h handle.Handle, of versions) (next handle.Handle, ok bool) 
 	return next, true
 }
 
-// LocStaged returns the location of the atom of h, if it is alive or staged, or 0.
+// LocStaged returns the location of the atom of h, if it is alive or staged, or 0. For a refresh.
 func (s *Slot) LocStaged(h handle.Handle) Loc {
 	if (s.Load()^uint32(h))&^StagedBit == 0 {
 		return s.Loc
@@ -67,7 +68,8 @@ func (s *Slot) LocStaged(h handle.Handle) Loc {
 	return 0
 }
 
-// ToCome reports whether h may still be given, or was given and its atom is not stored yet.
+// ToCome reports whether h may still be given, or was given and its atom is not stored yet. It
+// reads the slot in one load.
 func (s *Slot) ToCome(h handle.Handle) bool {
 	version, state := unpack(s.Load(), h)
 	return state == StateUnused && max(version, 1) == h.Version()

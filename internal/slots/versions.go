@@ -38,7 +38,7 @@ func (v *versions) firstOf(h handle.Handle) handle.Handle {
 // number returns the number of the incarnation.
 func (v *versions) number() uint32 { return (v.first-1)/v.each + 1 }
 
-// of returns the window of an incarnation.
+// of returns the window of an incarnation, or ErrVersions if there is none with that number.
 func (v *versions) of(n uint32) (versions, error) {
 	first := uint64(n-1)*uint64(v.each) + 1
 	if n == 0 || first > uint64(v.max) {
@@ -48,7 +48,8 @@ func (v *versions) of(n uint32) (versions, error) {
 }
 
 // begin makes all slots of a page without a living entity unused, with the first version of the
-// window. It calls revived with the indexes of those that were retired.
+// window. It calls revived with the indexes of those that were retired. Nobody else may use the
+// page meanwhile.
 func (v *versions) begin(p *page, first handle.Handle, revived func(i uint32)) {
 	for i := range p {
 		h := Compose(first.Home(), first.Index()+uint32(i), v.first)
@@ -63,7 +64,7 @@ func (v *versions) begin(p *page, first handle.Handle, revived func(i uint32)) {
 }
 
 // beginHome calls begin with the pages of a home, and returns the slots that were retired, the
-// highest first.
+// highest first. The world is idle.
 func (d *Directory) beginHome(home uint32) (revived []uint32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -28,7 +28,7 @@ type Target struct {
 }
 
 // ApplyCreates stores the atoms of pending handles. They are alive at once or, if staged, alive
-// only to this refresh until Commit.
+// only to this refresh until Commit. The worker that runs the shard calls it in the step create.
 func (s *Shard) ApplyCreates(creates []queue.PendingRequest, staged bool) {
 	s.applying.staged = 0
 	if staged {
@@ -48,8 +48,8 @@ func (s *Shard) ApplyCreates(creates []queue.PendingRequest, staged bool) {
 	}
 }
 
-// DecideCreate decides the outcome of a create. The slot of a create that was not applied
-// goes back to its home.
+// DecideCreate decides the outcome of a create. The slot of a create that was not applied goes back
+// to its home. The owner of the shard calls it in the step create.
 func (s *Shard) DecideCreate(r queue.PendingRequest, o queue.Outcome) {
 	if o != queue.Applied {
 		s.DeferFree(r.Handle)
@@ -58,7 +58,7 @@ func (s *Shard) DecideCreate(r queue.PendingRequest, o queue.Outcome) {
 }
 
 // Commit makes the staged atoms of the creates alive, except those that the same refresh has
-// marked.
+// marked. It is the step commit, for one shard.
 func (s *Shard) Commit(creates []queue.PendingRequest) {
 	for _, r := range creates {
 		if !r.IsMany() {
@@ -71,10 +71,12 @@ func (s *Shard) Commit(creates []queue.PendingRequest) {
 	}
 }
 
-// BeginRequests is for the beginning of a refresh with requests, and tells whether some move atoms.
+// BeginRequests prepares the shard for a refresh with requests. moves tells whether some of them
+// move atoms. The coordinator calls it for each shard.
 func (s *Shard) BeginRequests(moves bool) { s.InMigration, s.tally.staged = moves, s.tally.staged[:0] }
 
-// Stage begins or ends the time in which functions run: what the shard creates then is staged.
+// Stage begins or ends the time in which functions run: what the shard creates then is staged. The
+// coordinator calls it, before and after the step apply.
 func (s *Shard) Stage(on bool) {
 	s.tally.staging, s.tally.watched = 0, s.tally.hooked
 	if on {
@@ -85,13 +87,14 @@ func (s *Shard) Stage(on bool) {
 // Staged returns how many atoms functions have created in this refresh.
 func (s *Shard) Staged() int { return len(s.tally.staged) }
 
-// CommitStaged is Commit for what functions have created.
+// CommitStaged is Commit for what functions have created. It belongs to the step commit.
 func (s *Shard) CommitStaged() {
 	for _, h := range s.tally.staged {
 		s.commit(h)
 	}
 }
 
+// commit makes a staged atom alive to all goroutines, unless it is marked or was not stored.
 func (s *Shard) commit(h handle.Handle) {
 	slot := s.space.Slot(h)
 	if slot.Load() == uint32(h)^slots.StagedBit && !s.space.Marked(slot.Loc) {
@@ -99,16 +102,18 @@ func (s *Shard) commit(h handle.Handle) {
 	}
 }
 
-// Apply applies a request of a joint kind.
+// Apply applies a request of a joint kind. The coordinator calls it in the step extend.
 func (s *Space) Apply(r queue.PendingRequest) queue.Outcome {
 	return s.handlers[r.Kind()].Apply(nil, r.Handle, s.Locate(r.Handle), r.Payload())
 }
 
-// ApplyRequests applies those requests of a partition whose indexes are given. The first request to
-// destroy an entity marks it; later requests find it gone. partition is the number of the partition.
-// If a function ended the goroutine in the middle of ApplyRequests, the next call continues after
-// that function's request. targets belong to the records of many requests among them. senders are
-// those of the partition's requests, in order.
+// ApplyRequests applies the requests of a partition with the given indexes, in order, and decides
+// their outcomes. The worker that runs the shard calls it in the step apply, partition by
+// partition. The first request to destroy an entity marks it; later requests find it gone.
+//
+// targets belong to the records of many requests among them. senders are the senders of the
+// partition's requests, in order. If a function of the user ends the goroutine, the next call
+// decides that the request failed, and continues after it.
 func (s *Shard) ApplyRequests(requests []queue.PendingRequest, indexes []uint32, targets []Target, senders []Sender, partition int) {
 	s.spending.senders = senders
 	if s.applying.begun > 0 {
@@ -148,8 +153,8 @@ func (s *Shard) ApplyRequests(requests []queue.PendingRequest, indexes []uint32,
 	s.applying.begun, s.applying.target, s.spending = 0, 0, spending{}
 }
 
-// applyMany applies those of many requests that are for this shard. The targets were found before
-// this step; rows may have moved to other tables since.
+// applyMany applies the part of a record of many requests that is for this shard, and decides the
+// outcomes. The targets were found before this step; rows may have moved to other tables since.
 func (s *Shard) applyMany(r queue.PendingRequest, targets []Target) {
 	handles := r.Handles()
 	for _, t := range targets {
@@ -169,7 +174,7 @@ func (s *Shard) applyMany(r queue.PendingRequest, targets []Target) {
 	}
 }
 
-// applyRun applies many requests to the atoms of one run.
+// applyRun applies many requests to the atoms of one run. It decides their outcomes.
 func (s *Shard) applyRun(r queue.PendingRequest, t Target) {
 	if r.Kind() == queue.DestroyKind {
 		s.destroyRun(r, t)
@@ -185,7 +190,8 @@ func (s *Shard) applyRun(r queue.PendingRequest, t Target) {
 	}
 }
 
-// destroyRun marks the atoms of a run.
+// destroyRun marks the atoms of a run, for a record of many requests to destroy. It decides the
+// outcomes, or holds them until DecideHeld.
 func (s *Shard) destroyRun(r queue.PendingRequest, t Target) {
 	c := s.space.chunk(t.Loc)
 	for i := uint32(0); i < t.N; {
@@ -215,6 +221,8 @@ func (s *Shard) destroyRun(r queue.PendingRequest, t Target) {
 // refresh.
 func (s *Shard) Order() uint64 { return s.applying.order }
 
+// apply applies one request to an atom, or to the shard itself, and returns its outcome, which the
+// caller decides.
 func (s *Shard) apply(r queue.PendingRequest) queue.Outcome {
 	l := r.Loc()
 	if l == 0 {
@@ -267,6 +275,8 @@ func (s *Shard) Spent() bool {
 	return s.spending.changes.spent >= ChangeBytesMax && s.overspent(&s.spending.changes)
 }
 
+// overspent reports whether an account is charged to the sender whose request is being applied. If
+// that sender is another, it empties the account.
 func (s *Shard) overspent(x *account) bool {
 	if int(uint32(s.applying.order)) >= s.spending.senders[x.sender].End { // another sender's requests have begun
 		x.spent = 0
@@ -275,7 +285,7 @@ func (s *Shard) overspent(x *account) bool {
 }
 
 // Answers reports whether the port that sent the request that is being applied may have a copy of n
-// bytes, and charges it.
+// bytes, and charges it. A request that is refused this way has copied nothing.
 func (s *Shard) Answers(n uintptr) bool {
 	if n < rowBytesMin {
 		return true
@@ -299,6 +309,7 @@ func (s *Shard) Charge(was uint64) {
 	}
 }
 
+// spend charges n bytes to the sender of the request that is being applied. Only ports are charged.
 func (s *Shard) spend(x *account, n uint64) {
 	senders, i := s.spending.senders, int(uint32(s.applying.order))
 	at := sort.Search(len(senders), func(k int) bool { return senders[k].End > i })
@@ -315,6 +326,8 @@ const adjacentLeast = 4
 
 // Adjacent are requests of one kind for living atoms in adjacent rows, up or down. None of the rows
 // is marked.
+//
+// Ownership: the shard's owner, in the step apply.
 type Adjacent struct {
 	requests []queue.PendingRequest
 	indexes  []uint32 // of the requests, in order
@@ -323,7 +336,8 @@ type Adjacent struct {
 	step     int // from each row to the next: 1 or -1
 }
 
-// adjacent returns those at the head of the requests with the indexes, if they are enough.
+// adjacent returns the adjacent requests at the head of those with the given indexes, or false if
+// they are too few to be worth applying at once.
 func (s *Shard) adjacent(requests []queue.PendingRequest, indexes []uint32) (a Adjacent, ok bool) {
 	if len(indexes) < adjacentLeast {
 		return a, false
@@ -370,7 +384,8 @@ func (a Adjacent) Applied() int {
 	return len(a.indexes)
 }
 
-// With gives the atoms one component more, from the payloads.
+// With gives the atoms one component more, from the payloads. It returns 0, and has changed
+// nothing, if they must be applied one by one.
 func (a Adjacent) With(component int) (applied int) {
 	t := a.chunk.table
 	if t.set.Has(component) {
@@ -382,7 +397,8 @@ func (a Adjacent) With(component int) (applied int) {
 	return a.Applied()
 }
 
-// Without takes one component away from the atoms.
+// Without takes one component away from the atoms. It returns 0, and has changed nothing, if they
+// must be applied one by one.
 func (a Adjacent) Without(component int) (applied int) {
 	if t := a.chunk.table; t.set.Has(component) {
 		return a.move(t.toggleEdge(component)).Applied()
@@ -390,7 +406,7 @@ func (a Adjacent) Without(component int) (applied int) {
 	return 0
 }
 
-// Store replaces a component of the atoms by the payloads.
+// Store replaces a component of the atoms by the payloads. It returns 0 if they lack the component.
 func (a Adjacent) Store(component int) (applied int) {
 	t := a.chunk.table
 	if !t.set.Has(component) {
@@ -444,6 +460,7 @@ func (a Adjacent) NoteAllStored(components Set) {
 	}
 }
 
+// loc returns where the atom of request i is.
 func (a Adjacent) loc(i int) slots.Loc { return a.chunk.base + slots.Loc(a.row+i*a.step) }
 
 // To moves the first atoms to the table of another component set, as Shard.Change does, and returns
@@ -455,6 +472,8 @@ func (a Adjacent) To(set Set) Adjacent {
 	return a
 }
 
+// move moves the first atoms along an edge, as many as fit in the present chunk of the other table,
+// and returns these. It moves none, and changes nothing, if that needs a chunk or costs the sender.
 func (a Adjacent) move(e *edge) Adjacent {
 	c, t, to := a.chunk, a.chunk.table, e.to
 	if e.cost > 0 || to.cur.n == len(to.cur.handles) && to.cur.order+1 >= len(to.chunks) || to.ensureRow() != nil {
@@ -571,8 +590,12 @@ func (c *Chunk) moveRowsBack(at int, from *Chunk, row, n int, e *edge) {
 }
 
 // destroyer marks the atoms of adjacent requests to destroy.
+//
+// Ownership: the shard's owner, in the step apply.
 type destroyer struct{}
 
+// ApplyRun marks the atoms and decides that the requests are applied. It does nothing and returns 0
+// while outcomes of destroys are held: then each request is applied by itself.
 func (destroyer) ApplyRun(s *Shard, a Adjacent) (applied int) {
 	if s.HoldDestroys {
 		return 0

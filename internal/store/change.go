@@ -10,7 +10,8 @@ import (
 
 // Change moves the atom at l, which must be here, to the table of another component set, at once,
 // and returns its new place. Components that are in both sets keep their values. New ones hold old
-// contents of the row, and the caller must store them. A mark moves with the atom.
+// contents of the row, and the caller must store them. A mark moves with the atom. After an error
+// the atom is where it was.
 func (s *Shard) Change(l slots.Loc, set Set) (Atom, error) {
 	c, row := s.space.chunk(l), l.Row()
 	if c.table.set == set {
@@ -29,7 +30,7 @@ func (a Atom) Overwrite(fields []Field) {
 
 // With is Change of the atom h, which is at l, to one component more. It returns the address at
 // which the caller then stores the component. The atom may have had it before. The caller must own
-// the atom's shard.
+// the atom's shard. After an error nothing has changed.
 func (s *Space) With(h handle.Handle, l slots.Loc, component int) (to mem.Pointer, err error) {
 	c, row := s.chunk(l), l.Row()
 	t := c.table
@@ -49,7 +50,8 @@ func (s *Space) With(h handle.Handle, l slots.Loc, component int) (to mem.Pointe
 }
 
 // Without is Change of the atom h, which is at l, to one component less. It returns false if the
-// atom lacks that component. The caller must own the atom's shard.
+// atom lacks that component. The caller must own the atom's shard. After an error nothing has
+// changed.
 func (s *Space) Without(h handle.Handle, l slots.Loc, component int) (had bool, err error) {
 	c := s.chunk(l)
 	if !c.table.set.Has(component) {
@@ -59,8 +61,9 @@ func (s *Space) Without(h handle.Handle, l slots.Loc, component int) (had bool, 
 	return true, err
 }
 
-// change moves the atom h in a row to the table that an edge leads to. Callers know h before they
-// know the row: so the processor need not wait for the row to find the slot.
+// change moves the atom h in a row to the table that an edge leads to. After an error nothing has
+// moved. Callers know h before they know the row, so that the processor need not wait for the row
+// to find the slot.
 func (c *Chunk) change(row int, h handle.Handle, e *edge) (Atom, error) {
 	t := e.to
 	if err := t.ensureRow(); err != nil {
@@ -82,7 +85,8 @@ func (c *Chunk) change(row int, h handle.Handle, e *edge) (Atom, error) {
 }
 
 // changeRun is change for the last rows of the table's last chunk, as many as fit in the present
-// chunk of the other table. They keep their order, whatever flags, marks and hooks there are.
+// chunk of the other table. They keep their order, whatever flags, marks and hooks there are. After
+// an error nothing has moved.
 func (c *Chunk) changeRun(e *edge) error {
 	t := e.to
 	if err := t.ensureRow(); err != nil {
@@ -117,7 +121,8 @@ func (c *Chunk) changeRun(e *edge) error {
 }
 
 // Clone returns a copy of each component of the atom at l that has a CloneBy, in the order of its
-// table, for Copy. It returns nil if none has, and runs code of the user.
+// table, for Copy. It returns nil if none has, and runs code of the user. The owner of the shard
+// calls it.
 func (s *Shard) Clone(l slots.Loc) (clones []mem.Address) {
 	columns := s.space.chunk(l).table.columns
 	for i, col := range columns {
@@ -134,7 +139,8 @@ func (s *Shard) Clone(l slots.Loc) (clones []mem.Address) {
 }
 
 // Copy makes an atom with the components of the one at l, which must be here, except for parts of
-// mem.Single types. clones is what Clone has returned for it.
+// mem.Single types. clones is what Clone has returned for it. The owner of the shard calls it.
+// After an error there is no new atom.
 func (s *Shard) Copy(l slots.Loc, clones []mem.Address) (handle.Handle, error) {
 	t := s.space.chunk(l).table
 	a, err := s.Create(t)
@@ -168,9 +174,10 @@ const fewRows = 32
 //	to    [full][part][spare]                  [full][full][full][part]
 //
 // For the chunks that it gets, the other table gives spare ones back, so chunks do not accumulate
-// if rows always go the same way. Between tables whose largest chunks differ, because of large rows,
-// rows are moved. added is called for the rows that have come. Their new components
-// hold zeroes. The world must be idle.
+// if rows always go the same way. Between tables whose largest chunks differ, because of large
+// rows, rows are moved. added is called for the rows that have come. Their new components hold
+// zeroes. The world must be idle. After an error the rows that have moved so far stay moved, and
+// added was called for them.
 func (t *Table) Retag(set Set, added func(Rows)) error {
 	if set == t.set || t.Rows() == 0 {
 		return nil
@@ -229,7 +236,7 @@ func (t *Table) RetagNeeds(set Set, n int) (chunks int) {
 }
 
 // cut removes the chunks from a position on, which have no rows, for another table, and returns
-// them.
+// them. Only Retag calls it, on an idle world.
 func (t *Table) cut(from int, to *Table) []*Chunk {
 	sh := t.shard
 	sh.retagging.cut = append(sh.retagging.cut, t.chunks[from:]...)
@@ -260,7 +267,7 @@ func (t *Table) renumber(n int) {
 }
 
 // moveRest moves the rows that are left, in runs. It calls added for all rows that have come: for
-// the shard's runs, and then for these.
+// the shard's runs, and then for these. After an error the others stay where they were.
 func (t *Table) moveRest(e *edge, added func(Rows)) (err error) {
 	from := e.to.Rows()
 	for err == nil && t.Rows() > 0 {
@@ -271,7 +278,7 @@ func (t *Table) moveRest(e *edge, added func(Rows)) (err error) {
 }
 
 // RetagMatching is Retag for the first rows that match, but no more than most: they are moved one
-// by one.
+// by one. The world must be idle. After an error the rows that have moved so far stay moved.
 func (t *Table) RetagMatching(f *Filter, most int, set Set, added func(Rows)) error {
 	if set == t.set {
 		return nil
@@ -322,8 +329,9 @@ func (t *Table) initColumns(from int, had *Set, added func(Rows)) {
 	}
 }
 
-// retag gives chunks of one table to another table of their shard. They get the columns that
-// are new to them, and drop those that the table lacks.
+// retag gives chunks of one table to another table of their shard. They get the columns that are
+// new to them, and drop those that the table lacks. The owner of the shard calls it, on an idle
+// world; it takes the lock.
 func (s *Space) retag(chunks []*Chunk, to *Table) {
 	if len(chunks) == 0 {
 		return

@@ -66,7 +66,8 @@ type hidden struct{ atomic.Uint64 }
 
 const hiddenShift = slots.RowBits + 1 // the first row may be one behind the last
 
-// newChunk makes an empty chunk of a table, without its rows.
+// newChunk makes an empty chunk of a table, without its rows: Space.add gives it these. The owner
+// of the shard calls it.
 func newChunk(t *Table, rows int) *Chunk {
 	var c *Chunk
 	if n := len(t.ids); n <= len(small{}.bases) && rows <= 64 {
@@ -170,7 +171,7 @@ func (c *Chunk) markAll() int {
 	return fresh
 }
 
-// Handles returns the handles of the atoms, by row.
+// Handles returns the handles of the atoms, by row. Nobody may write to them.
 func (c *Chunk) Handles() []handle.Handle { return c.handles[:c.n:c.n] }
 
 // Column returns the address of the rows of the i-th component of the chunk's table.
@@ -205,6 +206,8 @@ func (c *Chunk) Unmatched(f *Filter, word int) uint64 { return c.unmatched(f, wo
 // Rows is a view of a run of rows of a chunk. It is good until rows move: at the refresh, or on an
 // idle world when components are added or removed. The check build panics when it is used after
 // that.
+//
+// Ownership: the shard's owner.
 type Rows struct {
 	chunk    *Chunk
 	number   int // the chunk's; the check build puts the view epoch above it, see Outdate
@@ -288,8 +291,8 @@ func (r Rows) Cap() int {
 	return r.chunk.Cap()
 }
 
-// Contains reports whether the atom of h is in one of the rows. It costs one look-up of an
-// entity, however many rows there are.
+// Contains reports whether the atom of h is in one of the rows. It looks up one entity, however
+// many rows there are.
 func (r Rows) Contains(h handle.Handle) bool {
 	if check.Enabled {
 		r.mustBeGood()
@@ -341,6 +344,8 @@ func (c *Chunk) zero(column, from, to int) {
 // Atom is a row that was just taken, before its components are stored. It has four fields because
 // the compiler keeps no more than that in registers: with a fifth, each use copied the Atom in
 // memory, right after the stores that had made it.
+//
+// Ownership: the shard's owner.
 type Atom struct {
 	Handle     handle.Handle
 	Chunk      *Chunk
@@ -351,14 +356,15 @@ type Atom struct {
 // Loc returns where the atom is.
 func (a Atom) Loc() slots.Loc { return a.Chunk.base + slots.Loc(a.Row) }
 
-// Publish makes the atom alive to all goroutines.
+// Publish makes the atom alive to all goroutines. The owner of the shard calls it, once, when the
+// components are stored.
 func (a Atom) Publish() {
 	slot := a.Chunk.table.shard.space.Slot(a.Handle)
 	slot.Loc = a.Loc()
 	slot.Store(a.generation) // publishes loc and the row
 }
 
-// mustBeGood panics if rows may have moved since the view was made.
+// mustBeGood panics if rows may have moved since the view was made. Only the check build calls it.
 func (r Rows) mustBeGood() {
 	if r.number>>slots.ChunkBits != r.chunk.table.shard.space.viewEpoch {
 		panic(fmt.Sprintf("world: a Chunk of %d rows on shard %d is used after the refresh, or the change of an idle world, that ended it; ask the query for its Chunks again",

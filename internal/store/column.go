@@ -64,6 +64,7 @@ type rowList struct {
 	len, cap int
 }
 
+// listOf makes the rowList of n rows.
 func listOf(first mem.Address, n int) rowList { return rowList{first, n, n} }
 
 // lists has the addresses of a directory's lists of Run, for look-ups.
@@ -90,7 +91,8 @@ func newRuns(length int) []Run {
 	return runs
 }
 
-// publish makes d the column's directory.
+// publish makes d the column's directory, for all goroutines. The space's lock is held, or nobody
+// reads the column yet.
 func (c *Column) publish(d *columnDir) {
 	c.dir.Store(d) // readers may still use the old one
 	atomic.StorePointer(&c.lists.own, mem.AddressOf(d.own))
@@ -122,7 +124,7 @@ func (c *Column) At(l slots.Loc) mem.Address {
 	return nil
 }
 
-// AtWrite is At for writing.
+// AtWrite is At for writing. The caller must own the row.
 func (c *Column) AtWrite(l slots.Loc) mem.Address {
 	p := c.At(l)
 	if p != nil {
@@ -131,7 +133,8 @@ func (c *Column) AtWrite(l slots.Loc) mem.Address {
 	return p
 }
 
-// Store stores a copy of a value in the row. It returns false if the chunk lacks the component.
+// Store stores a copy of a value in the row. The owner of the row calls it. It returns false, and
+// has stored nothing, if the chunk lacks the component.
 func (c *Column) Store(l slots.Loc, v mem.Address) bool {
 	p := c.AtWrite(l)
 	if p == nil {
@@ -146,6 +149,7 @@ func (c *Column) row(number, row int) mem.Address {
 	return c.of.At(c.dir.Load().rows[number].first, row)
 }
 
+// rowAt returns the address of the row at a location. The chunk must have the component.
 func (c *Column) rowAt(l slots.Loc) mem.Address { return c.row(int(l>>slots.RowBits), l.Row()) }
 
 // View finds the rows of a column for one owner: a shard, which finds only its own rows, or the
@@ -207,7 +211,8 @@ func (c *Column) stretch(runs []Run) {
 	}
 }
 
-// grow replaces the directory by one of the given length, which the column does not share.
+// grow replaces the directory by one of the given length, which the column does not share. The
+// space's lock is held. Goroutines that have the old directory may still use it.
 func (c *Column) grow(length int) {
 	old, d := c.dir.Load(), &columnDir{make([]rowList, length), newRuns(length), newRuns(length), make([]*strip, length)}
 	copy(d.rows, old.rows)
@@ -232,7 +237,7 @@ func (c *Column) zero(number, from, to int) { c.of.Clear(c.row(number, from), to
 // copy copies a row.
 func (c *Column) copy(to, from slots.Loc) { c.of.Copy(c.rowAt(to), c.rowAt(from), 1) }
 
-// move copies rows, in order.
+// move copies rows, in order. The owner of the rows to be written calls it.
 func (c *Column) move(moves []relocation) {
 	rows := c.dir.Load().rows
 	if c.of.Plain {
@@ -291,9 +296,11 @@ func (c *Column) Watched() bool { return c.watched }
 func (c *Column) CloneBy(f func(to, from mem.Address)) { c.clone = f }
 
 // CopyOut copies a value of the column to somewhere else, by the function of CloneBy if there is
-// one.
+// one. The owner of the row calls it.
 func (c *Column) CopyOut(to, from mem.Address) { c.copyRows(to, from, 1) }
 
+// copyRows copies n values, by the function of CloneBy if there is one, which is the user's, and
+// otherwise by assignment. Any goroutine that may read the values calls it.
 func (c *Column) copyRows(to, from mem.Address, n int) {
 	if c.clone == nil {
 		c.of.Copy(to, from, n)
@@ -304,7 +311,8 @@ func (c *Column) copyRows(to, from mem.Address, n int) {
 	}
 }
 
-// dropAll is drop for every chunk, for good. runs is as for stretch.
+// dropAll is drop for every chunk, for good. runs is as for stretch. The space's lock is held, and
+// the world is closing.
 func (c *Column) dropAll(runs []Run) {
 	c.publish(&columnDir{own: runs, all: runs})
 	c.spare, c.held = nil, 0
@@ -331,12 +339,15 @@ type writes struct {
 	_   [32]byte // other owners write their own
 }
 
-// Note stamps and notes the chunk that l is in, whose rows are handed out for writing.
+// Note stamps and notes the chunk that l is in, whose rows are handed out for writing. The owner of
+// the view calls it.
 func (v *View) Note(l slots.Loc) { v.note(int(l >> slots.RowBits)) }
 
 // NoteRows is Note for the chunk of some rows.
 func (v *View) NoteRows(r Rows) { v.note(r.chunk.number()) }
 
+// note stamps the column in a chunk with the tick in progress. Unless it was noted already, it also
+// lists the chunk among what the owner has written.
 func (v *View) note(number int) {
 	d, s := v.column.dir.Load(), v.column.space
 	if s.Refuse != nil && int(v.Owner) == len(s.writes) {
@@ -356,7 +367,8 @@ func (v *View) note(number int) {
 }
 
 // Handed reports whether views of the idle world, or of a global system, have handed out rows for
-// writing since the last call or the beginning of the tick, and forgets it.
+// writing since the last call or the beginning of the tick, and forgets it. The idle world or the
+// coordinator calls it.
 func (s *Space) Handed() bool {
 	w := &s.writes[len(s.writes)-1]
 	any := w.any
@@ -389,7 +401,8 @@ func (w *writes) forget(owner int) {
 // if they hold no pointers. Those with pointers are zeroed.
 const Poison = 0xDB
 
-// poison makes rows unusable.
+// poison makes rows unusable, in the check build: it fills them with Poison, or with zeroes if they
+// may hold pointers.
 func (c *Column) poison(at mem.Address, n int) {
 	if !c.of.Plain {
 		c.of.Clear(at, n)
@@ -434,12 +447,14 @@ func (c *Chunk) Bytes(i int) []byte {
 }
 
 // CopyValues copies n rows of the i-th component, from a row on, to values from index at on. It
-// uses the function of CloneBy if there is one, else assignment.
+// uses the function of CloneBy if there is one, else assignment. Any goroutine that may read the
+// rows calls it.
 func (c *Chunk) CopyValues(i int, to mem.Cells, at, row, n int) {
 	c.table.columns[i].copyValues(to, at, c.number(), row, n)
 }
 
-// PutValues stores values, from index at on, in the i-th component of the rows.
+// PutValues stores values, from index at on, in the i-th component of the rows. The owner of the
+// shard calls it, on an idle world.
 func (r Rows) PutValues(i int, from mem.Cells, at int) {
 	r.chunk.table.columns[i].putValues(r.chunk.number(), r.from, from, at, r.Len())
 }

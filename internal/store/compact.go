@@ -15,8 +15,8 @@ import (
 func (s *Shard) Dirty() int { return len(s.dirty) }
 
 // Compact removes the rows of the marked atoms, and of those that have left, and fills the holes.
-// It recycles the slots of the marked atoms whose home is here; RemoteDead and PortDead have the
-// rest.
+// It is the step compact, for one shard. It recycles the slots of the marked atoms whose home is
+// here; RemoteDead and PortDead have the rest.
 func (s *Shard) Compact() {
 	s.settle()
 	if m := &s.migration; len(m.requests)+len(m.outgoing)+len(m.flagged) > 0 {
@@ -52,7 +52,8 @@ func (s *Space) Mark(l slots.Loc) bool { return s.chunk(l).mark(l.Row()) }
 // Marked reports whether the atom at l is marked. The caller must own its shard.
 func (s *Space) Marked(l slots.Loc) bool { return s.chunk(l).isMarked(l.Row()) }
 
-// MarkAll marks every atom and returns how many were not marked yet.
+// MarkAll marks every atom and returns how many were not marked yet. The coordinator calls it when
+// the world is cleared or closed.
 func (s *Shard) MarkAll() int {
 	n := 0
 	for _, t := range s.tables {
@@ -63,7 +64,8 @@ func (s *Shard) MarkAll() int {
 	return n
 }
 
-// MarkedRows returns the number of marked atoms.
+// MarkedRows returns the number of marked atoms. The owner of the shard calls it, or the
+// coordinator between steps.
 func (s *Shard) MarkedRows() int {
 	n := 0
 	for _, t := range s.dirty {
@@ -74,7 +76,8 @@ func (s *Shard) MarkedRows() int {
 	return n
 }
 
-// AppendMarked appends the handles of the marked atoms, in the order of AppendDying.
+// AppendMarked appends the handles of the marked atoms, in the order of AppendDying. The
+// coordinator calls it in the step extend.
 func (s *Shard) AppendMarked(to []handle.Handle) []handle.Handle {
 	for _, t := range s.dirty {
 		to = t.appendMarked(to)
@@ -82,8 +85,9 @@ func (s *Shard) AppendMarked(to []handle.Handle) []handle.Handle {
 	return to
 }
 
-// appendMarked appends the handles of the marked atoms in the order of their rows, so that the sizes
-// of chunks make no difference.
+// appendMarked appends the handles of the marked atoms in the order of their rows, so that the
+// sizes of chunks make no difference. The owner of the shard calls it, or the coordinator in the
+// step extend.
 func (t *Table) appendMarked(to []handle.Handle) []handle.Handle {
 	t.sortDirty() // as Compact will
 	for _, c := range slices.Backward(t.dirty) {
@@ -92,6 +96,7 @@ func (t *Table) appendMarked(to []handle.Handle) []handle.Handle {
 	return to
 }
 
+// appendMarked appends the handles of the chunk's marked rows, in order.
 func (c *Chunk) appendMarked(to []handle.Handle) []handle.Handle {
 	if c.marked == c.n {
 		return append(to, c.handles[:c.n]...)
@@ -132,6 +137,8 @@ func (s *Space) MarkEach(hs []handle.Handle, marked *[]handle.Handle) {
 
 // markRun collects rows to be marked that share a word of a chunk's marks. So atoms that are
 // created together and die together are marked up to 64 at a time.
+//
+// Ownership: the caller of MarkEach.
 type markRun struct {
 	at     slots.Loc // of the first of the 64, divided by 64
 	chunk  *Chunk
@@ -177,7 +184,7 @@ type held struct {
 }
 
 // DecideHeld decides the requests to destroy that were put off, in order. An atom that is no longer
-// marked was spared.
+// marked was spared. The coordinator calls it at the end of the step extend.
 func (s *Shard) DecideHeld() {
 	for _, d := range s.applying.held {
 		h := d.request.Handle
@@ -206,7 +213,8 @@ func (s *Shard) DecideHeld() {
 }
 
 // MarkMatching marks the atoms of the first rows that match, but no more than most. It returns how
-// many rows those are, and how many of them were not marked before.
+// many rows those are, and how many of them were not marked before. The owner of the shard calls
+// it.
 func (t *Table) MarkMatching(f *Filter, most int) (met, fresh int) {
 	if met = t.MatchingRows(f); met <= most && met == t.Rows() {
 		for _, c := range t.chunks[:t.cur.order+1] {
@@ -217,6 +225,8 @@ func (t *Table) MarkMatching(f *Filter, most int) (met, fresh int) {
 	return min(met, most), t.markHead(f, most)
 }
 
+// markHead marks the atoms of the first rows that match, at most most, and returns how many were
+// not marked before.
 func (t *Table) markHead(f *Filter, most int) (fresh int) {
 	t.head(f, most, func(r Rows) {
 		for row := r.from; row < r.to; row++ {
@@ -276,7 +286,8 @@ func (t *Table) compact() {
 	t.wipeRemoved(before)
 }
 
-// sortDirty puts the last chunk first.
+// sortDirty puts the chunks with marked rows in order, the last chunk first. The owner of the shard
+// calls it before it reads or removes marked rows.
 func (t *Table) sortDirty() {
 	switch n := len(t.dirty); {
 	case n <= 1:
@@ -306,6 +317,7 @@ func (t *Table) closeHoles() {
 	}
 }
 
+// closeAll is closeHoles where there are holes.
 func (t *Table) closeAll() {
 	sh := t.shard
 	chunks := *sh.space.chunks.Load()

@@ -7,8 +7,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// Create takes a handle and a row in the table. The caller stores the components
-// and then calls Publish.
+// Create takes a handle and a row in the table. The owner of the shard calls it, stores the
+// components, and then calls Publish. After an error no handle and no row is taken.
 func (s *Shard) Create(t *Table) (Atom, error) {
 	if !s.hasRoom(t) {
 		if err := s.makeRoom(t, 1); err != nil {
@@ -19,9 +19,9 @@ func (s *Shard) Create(t *Table) (Atom, error) {
 	return s.atom(t, h), nil
 }
 
-// CreatePlain is Create, StorePlain and Publish in one, because servers do these most often. What is
-// seldom needed is in calls that come last, so that the rest keeps its values in registers. v may be on
-// the stack.
+// CreatePlain is Create, StorePlain and Publish in one, because servers do these most often. What
+// is seldom needed is in calls that come last, so that the rest keeps its values in registers. v
+// may be on the stack. After an error nothing is created.
 func (s *Shard) CreatePlain(t *Table, fields *Fields, v mem.Address) (handle.Handle, error) {
 	if !s.hasRoom(t) {
 		return s.createWithRoom(t, fields, v)
@@ -34,7 +34,8 @@ func (s *Shard) CreatePlain(t *Table, fields *Fields, v mem.Address) (handle.Han
 	return h, nil
 }
 
-// createWithRoom is CreatePlain after it has made room.
+// createWithRoom is CreatePlain after it has made room. If there is none it returns the error, and
+// has created nothing.
 func (s *Shard) createWithRoom(t *Table, fields *Fields, v mem.Address) (handle.Handle, error) {
 	if err := s.makeRoom(t, 1); err != nil {
 		return handle.None, err
@@ -47,7 +48,8 @@ func (s *Shard) hasRoom(t *Table) bool {
 	return s.Free() > 0 && t.cur.n < len(t.cur.handles) && t.lastLoop == s.Loop
 }
 
-// makeRoom makes hasRoom true; want is how many handles the caller will take soon.
+// makeRoom makes hasRoom true. want is how many handles the caller will take soon. After an error
+// no handle and no row is taken; slots that it has made stay for later creates.
 func (s *Shard) makeRoom(t *Table, want int) error {
 	if s.Free() == 0 {
 		if err := s.Refill(want); err != nil {
@@ -57,14 +59,15 @@ func (s *Shard) makeRoom(t *Table, want int) error {
 	return t.ensureRow()
 }
 
-// atom takes the next row.
+// atom takes the next row, which is ready, for the handle h, and counts the atom.
 func (s *Shard) atom(t *Table, h handle.Handle) Atom {
 	c, row := t.push(h)
 	return Atom{h, c, row, s.tally.create(h, c, row)}
 }
 
-// Adopt takes a row for a pending handle of any home. The caller stores the
-// components and then calls Publish.
+// Adopt takes a row for a pending handle of any home. The caller stores the components and then
+// calls Publish. The owner of the shard calls it in the step create. After an error the handle is
+// still pending, and the caller decides what becomes of it.
 func (s *Shard) Adopt(t *Table, h handle.Handle) (Atom, error) {
 	if err := t.ensureRow(); err != nil {
 		return Atom{}, err
@@ -74,7 +77,8 @@ func (s *Shard) Adopt(t *Table, h handle.Handle) (Atom, error) {
 	return a, nil
 }
 
-// Prepare makes room for n atoms that are about to be created in a table, and for their slots.
+// Prepare makes room for n atoms that are about to be created in a table, and for their slots. The
+// owner of the shard calls it. After an error no atom exists; room that was made stays.
 func (s *Shard) Prepare(t *Table, n int) error {
 	if n <= s.Free() && n <= t.cur.Cap()-t.cur.n {
 		return nil
@@ -108,7 +112,8 @@ func (s *Shard) ChunksFor(set Set, n int) (chunks int) {
 }
 
 // Reserve is Prepare for atoms that may come at any time: the room stays until they do, whatever
-// chunks refreshes give up before.
+// chunks refreshes give up before. The owner of the shard calls it. After an error, room that was
+// made stays.
 func (s *Shard) Reserve(t *Table, n int) error {
 	if n == 0 {
 		return nil
@@ -119,9 +124,10 @@ func (s *Shard) Reserve(t *Table, n int) error {
 	return t.reserveLasting(n)
 }
 
-// CreateRows takes handles and rows in the table, as many as fit in one run but at most n.
-// The rows hold zeroes. If alive is set, the atoms are alive at once; otherwise the caller
-// stores the components and then calls PublishRows.
+// CreateRows takes handles and rows in the table, as many as fit in one run but at most n. The rows
+// hold zeroes. If alive is set, the atoms are alive at once; otherwise the caller stores the
+// components and then calls PublishRows. The owner of the shard calls it. After an error it has
+// created nothing.
 func (s *Shard) CreateRows(t *Table, n int, alive bool) (Rows, error) {
 	if !s.hasRoom(t) {
 		if err := s.makeRoom(t, n); err != nil {
@@ -148,7 +154,8 @@ func (s *Shard) CreateRows(t *Table, n int, alive bool) (Rows, error) {
 	return c.rows(from, from+n), nil
 }
 
-// PublishRows makes the atoms of rows alive to all goroutines.
+// PublishRows makes the atoms of rows alive to all goroutines. The owner of the shard calls it,
+// once.
 func (s *Shard) PublishRows(r Rows) {
 	staging := s.tally.staging
 	for _, h := range r.Handles() {
@@ -156,8 +163,9 @@ func (s *Shard) PublishRows(r Rows) {
 	}
 }
 
-// AdoptManyPlain stores the atoms of many creates with bundles without pointers as payloads, and
-// decides their outcomes.
+// AdoptManyPlain stores the atoms of many creates, whose payloads are bundles without pointers, and
+// decides their outcomes. It refuses the creates that find no room. The owner of the shard calls it
+// in the step create.
 //
 // Safety: as for AdoptPlain.
 func AdoptManyPlain(s *Shard, t *Table, fields []Field, creates queue.PendingRequest) {
@@ -174,7 +182,7 @@ func AdoptManyPlain(s *Shard, t *Table, fields []Field, creates queue.PendingReq
 	}
 }
 
-// refuseMany refuses the creates from index at on.
+// refuseMany refuses the creates from index at on, and frees their handles.
 func (s *Shard) refuseMany(creates queue.PendingRequest, at int) {
 	for i, h := range creates.Handles()[at:] {
 		s.DeferFree(h)
@@ -183,7 +191,7 @@ func (s *Shard) refuseMany(creates queue.PendingRequest, at int) {
 }
 
 // AdoptMany is AdoptManyPlain for bundles with pointers: put stores the components of atom i and
-// makes it alive.
+// makes it alive. put runs on the same goroutine.
 func (s *Shard) AdoptMany(t *Table, creates queue.PendingRequest, put func(a Atom, i int)) {
 	for i, h := range creates.Handles() {
 		a, err := s.Adopt(t, h)
@@ -200,8 +208,9 @@ func (s *Shard) AdoptMany(t *Table, creates queue.PendingRequest, put func(a Ato
 // then stay in the first-level cache.
 const adoptAtOnce = 64
 
-// AdoptPlain stores the atoms of creates with bundles without pointers as payloads, and
-// decides their outcomes.
+// AdoptPlain stores the atoms of creates, whose payloads are bundles without pointers, and decides
+// their outcomes. It refuses the creates that find no room. The owner of the shard calls it in the
+// step create.
 //
 // Safety: as for StorePlain; a pending handle has a slot.
 func AdoptPlain(s *Shard, t *Table, fields []Field, creates []queue.PendingRequest) {

@@ -23,7 +23,8 @@ type columnPair struct {
 	size     uintptr
 }
 
-// edgeTo returns the edge to the table of a component set, made on the first call.
+// edgeTo returns the edge to the table of a component set, made on the first call. The owner of the
+// shard calls it.
 func (t *Table) edgeTo(set Set) *edge {
 	for _, e := range t.edges {
 		if e.to.set == set && !e.to.gone {
@@ -39,6 +40,7 @@ func (t *Table) edgeTo(set Set) *edge {
 	return &e
 }
 
+// newEdge makes the edge to a table of the same shard: it lists the columns that both have.
 func (t *Table) newEdge(to *Table) edge {
 	e := edge{to: to, watched: t.shard.space.watch.changes(&t.set, &to.set)}
 	for at, c := range t.ids {
@@ -141,7 +143,8 @@ func (c *Chunk) emptied() {
 // had flags.
 func (c *Chunk) bare() bool { return c.flags == nil && c.marked == 0 }
 
-// swapRemove fills the hole of a row that has left with the last row of the table.
+// swapRemove fills the hole of a row that has left with the last row of the table. The owner of the
+// shard calls it, when it moves a row to another table or, on an idle world, to another shard.
 func (t *Table) swapRemove(c *Chunk, row int) {
 	c.dropFlags(row)
 	last := t.last()

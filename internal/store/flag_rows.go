@@ -95,6 +95,8 @@ func (c *Chunk) clearFlags() {
 
 // Filter says which rows of a table match a query: those that have all flags of With and none of
 // Without, and whose turn it is.
+//
+// Ownership: nobody writes it while it is used.
 type Filter struct {
 	With, Without slots.Flags
 	// It is an entity's turn if its turn number equals Turn in the bits that are set in Mask. Mask
@@ -163,12 +165,16 @@ func (r Rows) Matching(f *Filter, yield func(Rows) bool) bool {
 }
 
 // flagSet is the set of rows of a chunk that have a flag, for a filter with only that flag.
+//
+// Ownership: the shard's owner.
 type flagSet struct {
 	words []uint64
 	other uint64 // the value of a word in which no row matches
 	one   bool   // there is such a set
 }
 
+// flagSet returns the set of a filter that asks for a single flag, or none if it asks for several
+// or nobody ever had the flag.
 func (c *Chunk) flagSet(f *Filter) flagSet {
 	both := uint8(f.With | f.Without)
 	if both&(both-1) != 0 || c.flags == nil {
@@ -268,8 +274,9 @@ func (t *Table) MatchingRows(f *Filter) int {
 	return n
 }
 
-// SetFlags sets and clears flags of the atom at l, which must be here. The owner sees the
-// change at once, others when PublishFlags is called.
+// SetFlags sets and clears flags of the atom at l, which must be here. The owner sees the change at
+// once, others when PublishFlags is called. The owner calls it in the step apply, or on an idle
+// world.
 func (s *Shard) SetFlags(l slots.Loc, set, cleared slots.Flags) {
 	c, row := s.space.chunk(l), l.Row()
 	if c.changeFlags(row, set, cleared) {
@@ -285,8 +292,9 @@ func (s *Space) SetFlagsNow(h handle.Handle, l slots.Loc, set, cleared slots.Fla
 	s.PublishFlags(h, c.flagsAt(row))
 }
 
-// PublishFlags publishes the changes of SetFlags. The atoms must not have left the shard since,
-// because their new shards move their rows at the same time.
+// PublishFlags publishes the changes of SetFlags to all goroutines. The owner of the shard calls it
+// in the refresh, in the steps collect outgoing and end tick, or on an idle world. The atoms must
+// not have left the shard since, because their new shards move their rows at the same time.
 func (s *Shard) PublishFlags() {
 	for _, h := range s.flagged {
 		if l := s.space.Locate(h); l != 0 {
@@ -300,7 +308,8 @@ func (s *Shard) PublishFlags() {
 // refresh in which no flags are set.
 func (s *Space) FlagsAt(l slots.Loc) slots.Flags { return s.chunk(l).flagsAt(l.Row()) }
 
-// head calls do with the first rows that match, but no more than most.
+// head calls do with the first rows that match, but no more than most. The owner of the shard calls
+// it. do must not move rows.
 func (t *Table) head(f *Filter, most int, do func(Rows)) {
 	for i, left := 0, t.Rows(); left > 0 && most > 0; i++ {
 		run := t.Run(i, left)

@@ -24,7 +24,8 @@ type Frame struct {
 	Number uint64 // of the capture, from 1
 }
 
-// LeaveColumns removes all rows but the handles from a frame that nobody uses any more.
+// LeaveColumns removes all rows but the handles from a frame that nobody uses any more. Whoever
+// makes frames calls it.
 func (f *Frame) LeaveColumns() {
 	for _, s := range f.Shards {
 		for _, t := range s.tables {
@@ -50,7 +51,8 @@ func (f *Frame) Empty() {
 	}
 }
 
-// NewFrame makes a frame of a world with so many shards. It has no rows.
+// NewFrame makes a frame of a world with so many shards. It has no rows. The coordinator calls it
+// in a capture.
 func NewFrame(of *Space, shards int) *Frame {
 	f := &Frame{Space: &Space{Growth: of.Growth}, Shards: make([]*Shard, shards)}
 	for i := range f.Shards {
@@ -61,6 +63,7 @@ func NewFrame(of *Space, shards int) *Frame {
 
 // Begin makes an empty frame the one with a number, for some components. Its lists get as long as
 // those of the world, which is the result. Components that the frame will not have share one list.
+// The coordinator calls it at the beginning of a capture.
 func (f *Frame) Begin(number uint64, of *Space, components *Set) (length int) {
 	f.Number, f.Space.now = number, of.now
 	n := len(*of.chunks.Load())
@@ -79,7 +82,7 @@ func (f *Frame) Begin(number uint64, of *Space, components *Set) (length int) {
 
 // Follow makes the tables of shard number i those of the world's shard, with the chunks that have
 // rows. It calls each with every such chunk of the frame, which then needs its rows by Enter, and
-// the one of the world.
+// the one of the world. In a capture, the worker of the shard calls it.
 func (f *Frame) Follow(i int, shard *Shard, each func(to, from *Chunk)) {
 	to := f.Shards[i]
 	to.tables = to.tables[:min(len(to.tables), len(shard.tables))]
@@ -96,6 +99,8 @@ func (f *Frame) Follow(i int, shard *Shard, each func(to, from *Chunk)) {
 	}
 }
 
+// follow makes a frame's table the same as a world's: it takes over marks, flags and stamps of each
+// chunk with rows. Only the worker of the shard calls it, in a capture.
 func (t *Table) follow(from *Table, each func(to, from *Chunk)) {
 	chunks := from.chunks[:from.used()]
 	spare := t.chunks[:cap(t.chunks)]
@@ -130,7 +135,8 @@ func (c *Chunk) Enter(i int, rows mem.Address) {
 	}
 }
 
-// CopyRows copies the rows of the i-th component or, at -1, the handles to memory for a frame.
+// CopyRows copies the rows of the i-th component or, at -1, the handles to memory for a frame. Any
+// worker of a capture calls it; each run of rows is copied by one.
 func (c *Chunk) CopyRows(i int, to mem.Address) {
 	if i < 0 {
 		copy(mem.Slice[handle.Handle](to, c.n), c.handles[:c.n])
@@ -163,7 +169,8 @@ func (c *Chunk) copyBits(from *Chunk) {
 }
 
 // Index makes the index of the frame's handles, from that of an older or younger frame, or from
-// nothing. Its cost grows with the rows of the chunks in which handles came or went.
+// nothing. Its cost grows with the rows of the chunks in which handles came or went. Any one
+// goroutine may call it, since neither frame changes.
 func (f *Frame) Index(homes int, from *Frame, index *slots.Index) *slots.Index {
 	if index == nil {
 		from = &Frame{Space: &Space{}}
@@ -210,6 +217,7 @@ func (f *Frame) chunkList() []chunkEntry {
 	return nil
 }
 
+// chunkAt returns the frame's chunk with a number, or nil.
 func (f *Frame) chunkAt(number int) *Chunk {
 	if list := f.chunkList(); number < len(list) {
 		return list[number].chunk
@@ -272,6 +280,8 @@ func (c *Column) copyIn(number int, from *Column, at, n int) {
 }
 
 // Diff is the difference between two frames of one world.
+//
+// Ownership: its caller.
 type Diff struct {
 	Created   []handle.Handle
 	Destroyed []handle.Handle
@@ -280,7 +290,8 @@ type Diff struct {
 }
 
 // Diff finds the differences from an earlier frame. was and is find where the entities are in the
-// frames. It looks only at the rows of chunks whose copies the frames do not share.
+// frames. It looks only at the rows of chunks whose copies the frames do not share. Any one
+// goroutine that holds both frames may call it.
 func (f *Frame) Diff(d *Diff, before *Frame, components *Set, was, is *slots.Lookup) {
 	for _, s := range f.Shards {
 		for _, t := range s.tables {

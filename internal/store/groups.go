@@ -50,7 +50,8 @@ func (g *Groups[T]) Add(shard int, item T) {
 	g.ends[shard]++
 }
 
-// Of returns the items of a shard.
+// Of returns the items of a shard. In the steps after the grouping, each shard's worker asks for
+// its own.
 func (g *Groups[T]) Of(shard int) []T {
 	if len(g.items) == 0 {
 		return nil
@@ -69,7 +70,8 @@ func (g *Groups[T]) Of(shard int) []T {
 // Ownership: as for Groups.
 type RemoteDead struct{ Groups[handle.Handle] }
 
-// Gather collects the handles from all shards.
+// Gather collects the handles from all shards. The coordinator calls it between compact and
+// recycle.
 func (r *RemoteDead) Gather(shards []*Shard) {
 	r.Reset(len(shards))
 	for _, s := range shards {

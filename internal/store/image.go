@@ -62,7 +62,8 @@ type (
 	}
 )
 
-// Image returns the state of the shard. It is good until the shard changes.
+// Image returns the state of the shard, without copying it: it is good until the shard changes. The
+// coordinator or the idle world calls it.
 func (s *Shard) Image() (x Image) {
 	x.Slots, x.Free = s.AppendSlots(nil), s.FreeList()
 	x.Tables = make([]TableImage, len(s.tables))
@@ -86,6 +87,7 @@ func (s *Shard) Image() (x Image) {
 	return x
 }
 
+// image returns the state of the table, as Image does.
 func (t *Table) image() TableImage {
 	x := TableImage{
 		Components: t.ids, Listed: t.listed, Fragmented: t.fragmented, Left: t.left, Current: t.cur.order,
@@ -152,7 +154,8 @@ func (s *Shard) Load(x *Image, made func(c *Chunk, table, chunk int)) error {
 	return s.loadNotes(x)
 }
 
-// Loaded ends a Load, when all rows are filled: it publishes flags.
+// Loaded ends a Load, when all rows are filled: it publishes flags. The idle world calls it for
+// each shard. The error is slots.ErrImage.
 func (s *Shard) Loaded() error {
 	for _, t := range s.tables {
 		for _, c := range t.chunks {
@@ -186,7 +189,7 @@ func (s *Shard) noted() []handle.Handle {
 	return all
 }
 
-// setOf returns a set of components that are listed in order.
+// setOf returns a set of components that an image lists in order. The error is slots.ErrImage.
 func (s *Space) setOf(components []int) (set Set, err error) {
 	last := -1
 	for _, c := range components {
@@ -209,7 +212,7 @@ func (s *Shard) arrange(tables []*Table) {
 	s.removals++
 }
 
-// load makes the chunks of a table.
+// load makes the chunks of a table. After an error the shard must be unloaded.
 func (t *Table) load(x *TableImage, made func(c *Chunk)) error {
 	rows, needs := 0, 0
 	for i := range x.Chunks {
@@ -251,6 +254,9 @@ func (t *Table) load(x *TableImage, made func(c *Chunk)) error {
 	return nil
 }
 
+// loadChunk makes the next chunk of a table, with its marks and flags, but without handles and
+// components. needs is how many rows this chunk and those after it have. After an error the shard
+// must be unloaded.
 func (t *Table) loadChunk(x *ChunkImage, needs int) (*Chunk, error) {
 	if x.Cap < 1 || x.Cap > slots.RowsMax || x.Cap&(x.Cap-1) != 0 || x.Rows < 0 || x.Rows > x.Cap || len(x.Written) != len(t.ids) {
 		return nil, fmt.Errorf("%w: it has %d rows of %d, and %d stamps for %d components", slots.ErrImage, x.Rows, x.Cap, len(x.Written), len(t.ids))
@@ -285,7 +291,8 @@ func (t *Table) loadChunk(x *ChunkImage, needs int) (*Chunk, error) {
 	return c, nil
 }
 
-// loadBits copies a set of rows and returns how many are in it.
+// loadBits copies a set of rows and returns how many are in it. An error says that a row beyond the
+// last is among them.
 func (c *Chunk) loadBits(to, words []uint64) (n int, err error) {
 	for i, w := range words {
 		if i*64+bits.Len64(w) > c.n {
@@ -300,7 +307,7 @@ func (c *Chunk) loadBits(to, words []uint64) (n int, err error) {
 }
 
 // Fill puts the atoms of an image into the chunk's rows. The caller stores their components where
-// Cells says. Any goroutine; each chunk once.
+// Cells says. Any goroutine; each chunk once. The error is slots.ErrImage.
 func (c *Chunk) Fill(hs []handle.Handle, l *slots.Load) error {
 	if len(hs) != c.n {
 		return fmt.Errorf("%w: %d handles for a chunk of %d rows", slots.ErrImage, len(hs), c.n)
@@ -315,7 +322,8 @@ func (c *Chunk) FillColumn(i int, from *Chunk, k int) {
 	c.table.columns[i].copyIn(c.number(), from.table.columns[k], from.number(), c.n)
 }
 
-// loadMarked puts tables and chunks in the order in which they got marked rows.
+// loadMarked puts tables and chunks in the order in which they got marked rows. After an error the
+// shard must be unloaded.
 func (s *Shard) loadMarked(all []MarkedTable) error {
 	for _, m := range all {
 		if m.Table < 0 || m.Table >= len(s.tables) || len(s.tables[m.Table].dirty) > 0 || len(m.Chunks) == 0 {
@@ -339,7 +347,8 @@ func (s *Shard) loadMarked(all []MarkedTable) error {
 	return nil
 }
 
-// loadNotes loads the changes that hooks have yet to be notified of.
+// loadNotes loads the changes that hooks have yet to be notified of. After an error the shard must
+// be unloaded.
 func (s *Shard) loadNotes(x *Image) error {
 	s.settle()
 	s.tally.fresh = append(s.tally.fresh[:0], x.Created...)
@@ -363,7 +372,8 @@ func (s *Shard) loadNotes(x *Image) error {
 	return nil
 }
 
-// Unload undoes Load: the shard has no atoms again, and can be loaded anew.
+// Unload undoes Load: the shard has no atoms again, and can be loaded anew. The idle world calls
+// it, also after an error of Load.
 func (s *Shard) Unload() {
 	s.shrinking.tables = slices.DeleteFunc(s.shrinking.tables, func(t *Table) bool { return t.in })
 	for _, t := range s.tables {

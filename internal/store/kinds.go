@@ -81,6 +81,7 @@ func (k Kinds) Each(many queue.PendingRequest, f func(queue.PendingRequest)) {
 // the part that defines the request.
 func (k Kinds) Payload(r queue.PendingRequest) mem.Cells { return k.cells(r.Kind(), r.Payload()) }
 
+// cells returns the payload at p of a kind, in place, or the part of it that defines the request.
 func (k Kinds) cells(kind int, p mem.Pointer) mem.Cells {
 	of := k.space.Registry.TypeOf(kind)
 	switch x, ok := k.space.handlers[kind].(Parted); {
@@ -114,7 +115,8 @@ func (k Kinds) Resend(q *queue.Queue, kind int, flags queue.Flags, h handle.Hand
 	return k.cells(kind, p), nil
 }
 
-// Renumber replaces the numbers of components in a payload; see Numbered.
+// Renumber replaces the numbers of components in a payload; see Numbered. A loader calls it for
+// each request that it sends again.
 func (k Kinds) Renumber(kind int, payload mem.Cells, now func(component int) int) {
 	if x, ok := k.space.handlers[kind].(Numbered); ok {
 		x.Renumber(payload.Part(0), now)
@@ -124,7 +126,8 @@ func (k Kinds) Renumber(kind int, payload mem.Cells, now func(component int) int
 // Size returns the units that a request of a kind counts for in a queue; see queue.Queue.Room.
 func (k Kinds) Size(kind int) uint32 { return k.space.Registry.Size(kind) }
 
-// check returns an error for requests that no sender can have sent, or that change nothing.
+// check returns an error for requests that no sender can have sent, or that change nothing. It
+// changes nothing.
 func (k Kinds) check(kind int, flags queue.Flags) error {
 	if kind < 0 || kind >= k.Len() {
 		return errNoKind
@@ -167,10 +170,16 @@ func NewCall(s *Space, of *mem.Type, a Handler) queue.Kind {
 }
 
 // NewJoint is NewKind for requests that may concern any entities, of any shards. Space.Apply
-// applies them one by one, with a nil shard. The refresh does so in the step extend, which a world
-// without an Extension skips: so only the requests of an Extension may be joint.
+// applies them one by one, with a nil shard. The refresh does so in the step extend.
 func NewJoint(s *Space, of *mem.Type, a Handler) queue.Kind {
 	k := NewKind(s, of, a)
 	s.Registry.SetJoint(k.Number())
+	return k
+}
+
+// NewTransaction is NewJoint for requests that run a function of the user.
+func NewTransaction(s *Space, of *mem.Type, a Handler) queue.Kind {
+	k := NewJoint(s, of, a)
+	s.Registry.SetCall(k.Number())
 	return k
 }

@@ -73,6 +73,7 @@ type flaggedAtom struct {
 // tombstone is put in the row of an atom that leaves for a shard, in place of its handle.
 func tombstone(to int) handle.Handle { return slots.Compose(uint32(to), 0, 0) }
 
+// isTombstone reports whether h stands for an atom that leaves. A handle never has version 0.
 func isTombstone(h handle.Handle) bool { return h.Version() == 0 }
 
 // ask takes a request to migrate an atom. Migration comes after all other requests, which still
@@ -96,10 +97,10 @@ func (s *Shard) ask(r queue.PendingRequest) {
 // Migrating returns how many requests and partials wait for CollectOutgoing.
 func (s *Shard) Migrating() int { return len(s.migration.requests) + len(s.migration.partials) }
 
-// CollectOutgoing finds the atoms that leave. Of several requests for an atom the last counts, and
-// an atom that was destroyed after its request does not leave. Compact frees the rows. Flags are
-// published first: no flags are set after this, and the next step writes the slots of the atoms
-// that leave.
+// CollectOutgoing finds the atoms that leave. It is the step collect outgoing, for one shard. Of
+// several requests for an atom the last counts, and an atom that was destroyed after its request
+// does not leave. Compact frees the rows. Flags are published first: no flags are set after this,
+// and the next step writes the slots of the atoms that leave.
 func (s *Shard) CollectOutgoing() {
 	m := &s.migration
 	s.settle() // hooks have created, and tombstones take the place of handles
@@ -132,6 +133,7 @@ func (s *Shard) CollectOutgoing() {
 }
 
 // MigratesTo returns the shard that an atom leaves for. The atom was here before CollectOutgoing.
+// The owner of the shard asks in the step collect outgoing.
 func (s *Shard) MigratesTo(h handle.Handle) (to int, ok bool) {
 	if l := s.space.Locate(h); l != 0 {
 		if at := s.space.chunk(l).handles[l.Row()]; isTombstone(at) {
@@ -155,7 +157,8 @@ type incoming struct {
 	shard, at int32
 }
 
-// Gather collects all atoms that migrate. All shards have called CollectOutgoing.
+// Gather collects all atoms that migrate. The coordinator calls it when all shards have called
+// CollectOutgoing.
 func (in *Incoming) Gather(shards []*Shard) {
 	g := &in.groups
 	g.Reset(len(shards))
@@ -176,7 +179,8 @@ func (in *Incoming) Gather(shards []*Shard) {
 	}
 }
 
-// CopyIncoming copies the atoms that come to this shard.
+// CopyIncoming copies the atoms that come to this shard. It is the step copy incoming, for one
+// shard. An atom that finds no room is refused: it stays where it was.
 func (s *Shard) CopyIncoming(c *Incoming, shards []*Shard) {
 	var source, target *Table
 	s.migration.moves = s.migration.moves[:0]
@@ -213,7 +217,8 @@ func (s *Shard) copyIn(t *Table) {
 }
 
 // addIncoming takes a row for an atom in table t of this shard, which has the atom's components. It
-// reads the old row but does not write it: the old shard is taking in atoms at the same time.
+// reads the old row but does not write it: the old shard is taking in atoms at the same time. After
+// an error the atom stays where it is.
 func (s *Shard) addIncoming(t *Table, x outgoing) error {
 	if err := t.ensureRow(); err != nil {
 		return err
@@ -229,7 +234,8 @@ func (s *Shard) addIncoming(t *Table, x outgoing) error {
 	return nil
 }
 
-// finishMigration ends the migration: atoms that were refused get their rows back.
+// finishMigration ends the migration: atoms that were refused get their rows back. It decides the
+// outcomes of the requests.
 func (s *Shard) finishMigration() {
 	m := &s.migration
 	for i, x := range m.outgoing {
@@ -260,8 +266,8 @@ func (s *Shard) flagArrived() {
 	s.migration.flagged = s.migration.flagged[:0]
 }
 
-// Migrate moves the atom at l to this shard at once. The atom must be in another shard and
-// not marked. The world must be idle.
+// Migrate moves the atom at l to this shard at once. The atom must be in another shard and not
+// marked. The world must be idle. After an error the atom is where it was.
 func (s *Shard) Migrate(l slots.Loc) error {
 	c, row := s.space.chunk(l), l.Row()
 	from, t := c.table.shard, s.Table(c.table.set)
@@ -294,14 +300,15 @@ type partialMigration struct{ to, n int }
 // after those that requests name. Each table that has none of the components in stay gives its last
 // rows, in proportion to its number of rows, rounded down. The largest such table, or the first of
 // several, gives the remainder. Rows that are marked, or leave anyway, are skipped. Fewer than n
-// may leave.
+// may leave. The coordinator calls it before that step.
 func (s *Shard) MigrateSome(to, n int, stay *Set) {
 	m := &s.migration
 	m.partials = append(m.partials, partialMigration{to, n})
 	m.stay = stay
 }
 
-// collectPartials finds the atoms that leave by partial migrations.
+// collectPartials finds the atoms that leave by partial migrations. It belongs to the step collect
+// outgoing.
 func (s *Shard) collectPartials() {
 	m := &s.migration
 	if len(m.partials) == 0 {

@@ -34,6 +34,8 @@ type storeEntry struct {
 }
 
 // notifySets are sets of a chunk's rows. They are empty except while hooks are notified.
+//
+// Ownership: the shard's owner.
 type notifySets struct {
 	created []uint64 // atoms that are reported as created
 	once    []uint64 // atoms that were found before in the list that is being read
@@ -57,7 +59,7 @@ func (s *Space) SetWatch(w Watch, shards []*Shard) {
 }
 
 // NoteStored records that a component of an atom, which must be here, was replaced. It is not
-// inlined, so that the code that stores stays short.
+// inlined, so that the code that stores stays short. The owner of the shard calls it.
 //
 //go:noinline
 func (s *Shard) NoteStored(h handle.Handle, component int) {
@@ -67,7 +69,8 @@ func (s *Shard) NoteStored(h handle.Handle, component int) {
 	}
 }
 
-// NoteAllStored is NoteStored for each of the given components that is watched.
+// NoteAllStored is NoteStored for each of the given components that is watched. The owner of the
+// atom's shard calls it.
 func (s *Space) NoteAllStored(l slots.Loc, components Set) {
 	if s.watch.Stored == (Set{}) {
 		return
@@ -78,13 +81,15 @@ func (s *Space) NoteAllStored(l slots.Loc, components Set) {
 	}
 }
 
-// Noted returns how many entries there are.
+// Noted returns how many entries hooks have yet to be told of: created atoms, changes and replaced
+// components.
 func (s *Shard) Noted() int {
 	return len(s.tally.fresh) + rowsOf(s.tally.runs) + len(s.changes.changes) + rowsOf(s.changes.runs) + len(s.changes.stored)
 }
 
-// Due returns how many entries hooks may have to be told of. If there are none, it forgets the created
-// atoms, so that no refresh has anything to do for them.
+// Due returns how many entries hooks may have to be told of. If there are none, it forgets the
+// created atoms, so that no refresh has anything to do for them. The coordinator calls it before
+// hooks run.
 func (s *Shard) Due() int {
 	n := s.Noted()
 	if n > rowsOf(s.tally.runs) || slices.ContainsFunc(s.tally.runs, s.space.watch.tells) {
@@ -94,7 +99,7 @@ func (s *Shard) Due() int {
 	return 0
 }
 
-// tells reports whether a hook is told of the created atoms in a run.
+// tells reports whether a hook is told of the created atoms in a run. Due asks.
 func (w *Watch) tells(x notedRun) bool {
 	set := &x.chunk.table.set
 	for i := range w.Told {
@@ -173,6 +178,8 @@ func (s *Space) movedTo(sh *Shard, h handle.Handle, shards []*Shard) *Shard {
 //
 //	created  fresh [h h h …]      runs [chunk 3, rows 0 to 4096][chunk 4, rows 0 to 17]
 //	         └── settled ───┘           └──────────────── later ────────────────────┘
+//
+// Ownership: the shard's owner.
 type notedRun struct {
 	chunk    *Chunk
 	from, to uint32
@@ -266,7 +273,8 @@ func rowsOf(runs []notedRun) (n int) {
 	return n
 }
 
-// setBits sets the bits from one row up to another in a set of words words.
+// setBits sets the bits from one row up to another in a chunk's set of rows, of that many words,
+// which it makes if it is nil. The shard's owner calls it.
 func setBits(set *[]uint64, from, to, words int) {
 	if *set == nil {
 		*set = make([]uint64, words)
@@ -313,7 +321,8 @@ func (n *notifySets) stretch(from, to int, in bool) int {
 // BeginNotify takes what was recorded since the last time, for the Append methods to return until
 // EndNotify. Rows must not move meanwhile; new changes are recorded for the next time. Each atom is
 // reported once, by its state now compared with the last time. A created atom is reported as
-// created, with the components that it has by now, and otherwise at most as destroyed.
+// created, with the components that it has by now, and otherwise at most as destroyed. The worker
+// that runs the shard calls it in the step observe.
 func (s *Shard) BeginNotify() {
 	if s.applying.staged != 0 { // some may have been created and destroyed in this refresh, and never alive
 		s.settle()
@@ -377,7 +386,7 @@ func (s *Shard) keepFirst() {
 	}
 }
 
-// EndNotify forgets what BeginNotify took.
+// EndNotify forgets what BeginNotify took. It ends the step observe for the shard.
 func (s *Shard) EndNotify() {
 	t := &s.notifying
 	for _, h := range t.created {
@@ -396,8 +405,8 @@ func (s *Shard) EndNotify() {
 	t.created, t.born, t.changes, t.runs, t.stored = t.created[:0], t.born[:0], t.changes[:0], t.runs[:0], t.stored[:0]
 }
 
-// AppendCreated appends the atoms that were created and have the components, in the
-// order in which they were created.
+// AppendCreated appends the atoms that were created and have the components, in the order in which
+// they were created. Between BeginNotify and EndNotify the owner of the shard calls it for a hook.
 func (s *Shard) AppendCreated(to []handle.Handle, set *Set) []handle.Handle {
 	for _, h := range s.notifying.created {
 		if c, _ := s.row(h); c.table.set.Contains(set) {
@@ -412,14 +421,14 @@ func (s *Shard) AppendCreated(to []handle.Handle, set *Set) []handle.Handle {
 	return to
 }
 
-// AppendAdded appends the atoms that have the components and did not have all of them,
-// in the order in which they changed first.
+// AppendAdded appends the atoms that have the components and did not have all of them, in the order
+// in which they changed first. For whom, see AppendCreated.
 func (s *Shard) AppendAdded(to []handle.Handle, set *Set) []handle.Handle {
 	return s.appendChanged(to, set, true)
 }
 
-// AppendRemoved appends the atoms that had the components and no longer have all of them,
-// in the order in which they changed first.
+// AppendRemoved appends the atoms that had the components and no longer have all of them, in the
+// order in which they changed first. For whom, see AppendCreated.
 func (s *Shard) AppendRemoved(to []handle.Handle, set *Set) []handle.Handle {
 	return s.appendChanged(to, set, false)
 }
@@ -440,7 +449,7 @@ func (s *Shard) appendChanged(to []handle.Handle, set *Set, added bool) []handle
 }
 
 // AppendStored appends the atoms that have the components and had one of them replaced, in the
-// order in which that happened first.
+// order in which that happened first. For whom, see AppendCreated.
 func (s *Shard) AppendStored(to []handle.Handle, set *Set) []handle.Handle {
 	t, lookup := &s.notifying, s.space.Lookup
 	component, has := ComponentsMax, false
@@ -491,7 +500,8 @@ func (l *changeLog) meet(c *Chunk, set *Set) (once, created []uint64) {
 }
 
 // AppendDying appends the marked atoms that have the components. Tables are in the order in which
-// each first got a marked row; atoms of a table are in the order of their rows.
+// each first got a marked row; atoms of a table are in the order of their rows. For whom, see
+// AppendCreated.
 func (s *Shard) AppendDying(to []handle.Handle, set *Set) []handle.Handle {
 	for _, t := range s.dirty {
 		if !t.set.Contains(set) {
@@ -524,11 +534,13 @@ func (c *Chunk) seen() *notifySets {
 	return c.notify
 }
 
+// isCreated reports whether the atom in a row is among those that hooks are told were created.
 func (c *Chunk) isCreated(row int) bool {
 	return c.notify != nil && c.notify.created != nil && c.notify.created[row/64]>>(row%64)&1 != 0
 }
 
-// setBit sets a row's bit in a set of words words, and reports whether it was not set before.
+// setBit sets a row's bit in a chunk's set of rows, of that many words, which it makes if it is
+// nil, and reports whether the bit was not set before. The shard's owner calls it.
 func setBit(bits *[]uint64, row, words int) bool {
 	if *bits == nil {
 		*bits = make([]uint64, words)
@@ -541,4 +553,5 @@ func setBit(bits *[]uint64, row, words int) bool {
 	return true
 }
 
+// unsetBit undoes setBit.
 func unsetBit(bits []uint64, row int) { bits[row/64] &^= 1 << (row % 64) }

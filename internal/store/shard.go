@@ -87,6 +87,7 @@ func (s *Shard) TablesVersion() uint64 { return s.made + s.removals }
 func (s *Shard) Removals() uint64 { return s.removals }
 
 // TablesSince returns the tables that came into the list after the one with the given number.
+// Queries of the shard ask for it, to look only at what is new to them.
 func (s *Shard) TablesSince(serial uint64) []*Table {
 	from := len(s.tables)
 	for from > 0 && s.tables[from-1].serial > serial {
@@ -128,7 +129,8 @@ func (s *Shard) Size() Size {
 }
 
 // Drop gives the memory of all tables back. They must be empty, and nothing may be stored in them
-// again. A table that a caller has kept stays empty.
+// again. A table that a caller has kept stays empty. A world that closes calls it when nothing else
+// runs.
 func (s *Shard) Drop() {
 	for _, t := range s.tables {
 		t.chunks, t.dirty, t.loopMarks, t.cur = nil, nil, nil, noChunk
@@ -150,6 +152,7 @@ type Occupant struct {
 	Name string // may be empty
 }
 
+// String describes the goroutine, for a panic.
 func (o *Occupant) String() string {
 	switch {
 	case o == nil:
@@ -224,6 +227,8 @@ func (t *tally) createAll(hs []handle.Handle, c *Chunk, row int) {
 	}
 }
 
+// noteAll is note for the atoms in a chunk's rows from a row on.
+//
 //go:noinline
 func (t *tally) noteAll(hs []handle.Handle, c *Chunk, row int) {
 	if t.hooked && len(hs) > 0 {

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Unfinished returns how much there is for EndTick to do.
+// Unfinished returns how much there is for EndTick to do. The coordinator asks, to skip the step if
+// there is nothing.
 func (s *Shard) Unfinished() int {
 	n := len(s.grown) + len(s.fragmented) + s.Deferred() + len(s.flagged)
 	if s.shrinks() {
@@ -16,7 +17,8 @@ func (s *Shard) Unfinished() int {
 
 // EndTick ends a refresh: it forgets the dead of other homes and the marks of the tick's loops,
 // coalesces the small chunks of tables that have grown, gives spare chunks back, and publishes
-// flags. It touches only the shard's own atoms, because other shards do the same at the same time.
+// flags. It is the step end tick, for one shard. It touches only the shard's own atoms, because
+// other shards do the same at the same time.
 func (s *Shard) EndTick() {
 	for _, t := range s.grown {
 		t.loopMarks = t.loopMarks[:0]
@@ -37,7 +39,8 @@ func (s *Shard) EndTick() {
 //	[16 rows][64 rows][256 rows: 20 used]   ──▶   [256 rows: 100 used]
 //
 // So a loop over many small tables visits one run of each, and a table that grows keeps no small
-// chunks. A row moves at most once for each chunk size. No row may be marked.
+// chunks. A row moves at most once for each chunk size. No row may be marked. The owner of the
+// shard calls it, in the step end tick.
 func (t *Table) coalesce() {
 	if t.Rows() == 0 {
 		return
@@ -119,7 +122,8 @@ func (t *Table) gatherBytes() uint64 {
 //	                                                    ──▶   [4096 rows][4096 rows: 3360 used]
 //
 // A table that grew to this size within a tick would keep its small chunks otherwise. No row may be
-// marked. It does nothing if the world is out of chunks.
+// marked. It does nothing if the world is out of chunks. The owner of the shard calls it, in the
+// step end tick.
 func (t *Table) gather() {
 	most, rows, old, used := t.growth.RowsMax, t.Rows(), t.chunks, t.used()
 	t.chunks, t.cur = nil, noChunk
@@ -184,7 +188,8 @@ func (t *Table) Gone() bool { return !t.in }
 // shrinks reports whether a shard must look at its spare chunks in this refresh.
 func (s *Shard) shrinks() bool { return len(s.shrinking.tables) > 0 && s.space.now%shrinkEvery == 0 }
 
-// shrink gives back chunks and tables that have been spare for long enough.
+// shrink gives back chunks and tables that have been spare for long enough. It belongs to the step
+// end tick.
 func (s *Shard) shrink() {
 	rows := 0
 	for _, t := range s.shrinking.tables {
@@ -291,9 +296,10 @@ func (s *Space) Trim() {
 	}
 }
 
-// TrimAll drops all rows that columns keep for later use.
+// TrimAll drops all rows that columns keep for later use. The world is idle.
 func (s *Space) TrimAll() { s.trim(true) }
 
+// trim is Trim or, if all is set, TrimAll.
 func (s *Space) trim(all bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

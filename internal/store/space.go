@@ -46,7 +46,8 @@ type Space struct {
 	}
 }
 
-// NewSpace makes a space; see Directory.Init.
+// NewSpace makes the space of a new world, which nobody uses yet. See Directory.Init for the
+// numbers.
 func NewSpace(homes int, indexMax, versionMax, versionsEach uint32) *Space {
 	s := &Space{Growth: DefaultGrowth}
 	s.reveals.Store(1) // no chunk has hidden rows
@@ -89,7 +90,7 @@ type chunkEntry struct {
 // see At.
 const firstChunks = 16
 
-// lengthen makes the lists of chunks long enough for number n.
+// lengthen makes the lists of chunks long enough for number n. The lock is held.
 func (s *Space) lengthen(n int) {
 	next := make([]chunkEntry, 1<<bits.Len(uint(n)))
 	copy(next, *s.chunks.Load())
@@ -105,7 +106,8 @@ func (s *Space) lengthen(n int) {
 // it spares the caller counting how many it needs: no more than it has rows to store.
 func (s *Space) HasChunks(n int) bool { return n <= slots.ChunksMax-len(*s.chunks.Load()) }
 
-// CheckChunks returns ErrChunks if there are fewer than n numbers left for chunks.
+// CheckChunks returns ErrChunks if there are fewer than n numbers left for chunks. It changes
+// nothing. The owner of any shard may call it; other shards may take numbers right after.
 func (s *Space) CheckChunks(n int) error {
 	if s.HasChunks(n) {
 		return nil
@@ -118,6 +120,7 @@ func (s *Space) CheckChunks(n int) error {
 	return nil
 }
 
+// errChunks returns the error of a world without chunk numbers. The lock is held.
 func (s *Space) errChunks() error {
 	return fmt.Errorf("%w: the world has %d; with a higher ChunkRowsMax each holds more", ErrChunks, s.mu.chunks)
 }
@@ -180,7 +183,7 @@ func (s *Space) CopyValue(component int, to, from mem.Address) {
 func (s *Space) Cloned(component int) bool { return s.Columns[component].clone != nil }
 
 // remove takes a chunk's rows from its columns, which keep them for later use, and takes back its
-// number.
+// number. The owner of the chunk's shard calls it, in the step end tick or on an idle world.
 func (s *Space) remove(c *Chunk) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +219,7 @@ func (s *Space) Drop() {
 }
 
 // Reveal makes everything that is stored visible to all shards. From now on, what a shard stores is
-// hidden from the others. The caller must own all shards.
+// hidden from the others. The caller must own all shards. For the coordinator, and the idle world.
 func (s *Space) Reveal(shards []*Shard) {
 	s.reveals.Add(1)
 	for _, x := range shards {
@@ -247,8 +250,8 @@ var DefaultGrowth = Growth{RowsFirst: 16, RowsFactor: 4, RowsMax: slots.RowsMax}
 // chunkBytesMax is the most memory that a chunk takes, unless one row takes more.
 const chunkBytesMax = 4 << 20
 
-// of returns the steps of a table with such rows: the same, but for large rows with fewer rows in a
-// chunk.
+// of returns the steps in which a table grows whose rows have so many bytes: the same, but with
+// fewer rows in a chunk if they are large.
 func (g Growth) of(rowBytes uintptr) Growth {
 	for g.RowsMax > 1 && uint64(g.RowsMax)*uint64(rowBytes) > chunkBytesMax {
 		g.RowsMax /= 2
@@ -269,7 +272,8 @@ func stepOf(sizes []uintptr) int {
 	return 1 << (bits.Len64(uint64(max(stepBytes/size, 1))) - 1)
 }
 
-// growthOf returns the steps in which a table of these components grows.
+// growthOf returns the steps in which a table of these components grows. The owner of any shard
+// calls it: it looks only at types.
 func (s *Space) growthOf(set Set) Growth {
 	bytes := uintptr(0)
 	for c := range set.All {
@@ -281,7 +285,8 @@ func (s *Space) growthOf(set Set) Growth {
 // next returns the number of rows of the chunk after one with the given number.
 func (g *Growth) next(rows int) int { return min(rows*g.RowsFactor, g.RowsMax) }
 
-// holding returns the number of rows of the smallest chunk that holds n, or of the largest.
+// holding returns the number of rows of the smallest chunk that holds n, or of the largest. It only
+// computes.
 func (g *Growth) holding(n int) int {
 	rows := g.RowsFirst
 	for rows < n && g.next(rows) > rows {
@@ -349,7 +354,8 @@ type Watch struct {
 	Stored  Set   // components whose values are replaced
 }
 
-// changes reports whether to record that an atom goes from one component set to another.
+// changes reports whether to record that an atom goes from one component set to another. An edge
+// remembers it.
 func (w *Watch) changes(from, to *Set) bool {
 	for i := range w.Changes {
 		if from.Contains(&w.Changes[i]) != to.Contains(&w.Changes[i]) {

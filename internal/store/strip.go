@@ -77,7 +77,7 @@ func (t *Table) limitParts(n, rows int) int {
 }
 
 // take returns zeroed rows for a chunk: those after the rows of the chunk before it, spare ones, or
-// the first part of a new strip. The newest spare rows are used first.
+// the first part of a new strip. The newest spare rows are used first. The space's lock is held.
 func (c *Column) take(rows, before int, plan stripPlan) part {
 	if s := c.dir.Load().strips[before]; s != nil {
 		if s.left >= rows {
@@ -111,7 +111,7 @@ func (c *Column) take(rows, before int, plan stripPlan) part {
 	return c.cut(c.newStrip(rows, plan.parts), rows)
 }
 
-// cut makes the first rows of a strip's rest a part.
+// cut makes the first rows of a strip's rest a part. The space's lock is held.
 func (c *Column) cut(s *strip, rows int) part {
 	p := part{s.rest, rows, s}
 	s.rest, s.left = c.behind(s.rest, rows, s.left)
@@ -132,7 +132,7 @@ func (c *Column) behind(rows mem.Address, n, of int) (rest mem.Address, left int
 
 // releaseRests makes spare parts of the rests that no chunk of the table can continue, because the
 // chunk after the one with the last part belongs to another table, or the one with the last part
-// does.
+// does. The idle world calls it, after a Retag.
 func (t *Table) releaseRests() {
 	if len(t.chunks) < 2 {
 		return
@@ -278,7 +278,8 @@ type blocks struct {
 // blockBytesMax is the largest size of a block, unless one strip takes more.
 const blockBytesMax = 2 << 20
 
-// newStrip makes a strip for chunks of so many rows, of at most so many parts.
+// newStrip makes a strip for chunks of so many rows, of at most so many parts. The space's lock is
+// held.
 func (c *Column) newStrip(rows, parts int) *strip {
 	b := c.blocks.last
 	if b == nil || b.left < rows {
@@ -292,6 +293,7 @@ func (c *Column) newStrip(rows, parts int) *strip {
 
 // newBlock makes a block the last, for a strip of so many parts, or fewer. If none was prepared it
 // has room for just that strip, so that the create that needs it waits no longer than necessary.
+// The space's lock is held.
 func (c *Column) newBlock(rows, parts int) *block {
 	x := &c.blocks
 	b := &block{len: rows * parts}
@@ -332,7 +334,7 @@ func (c *Column) reserveBlock(n int) mem.Address {
 // of two.
 const skewBytes = 17 * 64
 
-// forget makes the column forget a block, of which no chunk has a part.
+// forget makes the column forget a block, of which no chunk has a part. The space's lock is held.
 func (c *Column) forget(b *block) {
 	c.held -= b.free
 	c.blocks.rows -= b.len
@@ -361,7 +363,7 @@ const nextBytesMin = 64 << 10
 
 // prepare says that the table that has a strip will soon need one of so many parts. Tables say so
 // when half of a strip is used, because several shards often come to the ends of theirs at the same
-// time.
+// time. The space's lock is held. A goroutine allocates the block meanwhile.
 func (c *Column) prepare(s *strip, rows, parts int) {
 	x := &c.blocks
 	s.wants = rows * parts
@@ -388,7 +390,8 @@ func (c *Column) prepare(s *strip, rows, parts int) {
 	}
 }
 
-// unwant takes back what was said of a strip: its table goes on elsewhere, or not at all.
+// unwant takes back what was said of a strip: its table goes on elsewhere, or not at all. The
+// space's lock is held.
 func (c *Column) unwant(s *strip) {
 	c.blocks.wanted = max(0, c.blocks.wanted-s.wants)
 	s.block.wants -= s.wants
@@ -396,6 +399,8 @@ func (c *Column) unwant(s *strip) {
 }
 
 // reserve allocates the block if nobody has done that, and returns the address of its first row.
+// Callers are the goroutine that prepare has started, and the shard that needs the block if it
+// comes first.
 func (n *nextBlock) reserve(c *Column) mem.Address {
 	n.once.Do(func() { n.at = c.reserveBlock(n.rows) })
 	return n.at

@@ -62,7 +62,7 @@ type loopMark struct {
 }
 
 // Table returns the table of a component set, made on the first call. It is not among Tables until
-// it has a chunk.
+// it has a chunk. The owner of the shard calls it.
 func (s *Shard) Table(set Set) *Table {
 	if t := s.bySet[set]; t != nil {
 		return t
@@ -100,8 +100,8 @@ const (
 // Set returns the table's components.
 func (t *Table) Set() Set { return t.set }
 
-// Fields completes a bundle's fields for this table, and reports whether all of
-// them are plain: free of pointers.
+// Fields completes a bundle's fields for this table, and reports whether all of them are plain:
+// free of pointers. It changes nothing.
 func (t *Table) Fields(fields []Field) (complete Fields, plain bool) {
 	all, plain := slices.Clone(fields), true
 	for i := range all {
@@ -116,7 +116,7 @@ func (t *Table) Fields(fields []Field) (complete Fields, plain bool) {
 }
 
 // FieldsOf is Fields for a bundle that is identified by the kind of its creates. It finds the
-// fields only once.
+// fields only once. The owner of the shard calls it.
 func (t *Table) FieldsOf(kind int, fields []Field) []Field {
 	if known, ok := t.fields[kind]; ok {
 		return known
@@ -159,7 +159,8 @@ func (t *Table) push(h handle.Handle) (c *Chunk, row int) {
 // noChunk stands for the current chunk of a table without chunks.
 var noChunk = &Chunk{order: -1}
 
-// ensureRow makes sure that the next row can be taken. It is small enough to be inlined.
+// ensureRow makes sure that the next row can be taken. After an error the table has the rows that
+// it had. It is small enough to be inlined.
 func (t *Table) ensureRow() error {
 	if t.cur.n < len(t.cur.handles) && t.lastLoop == t.shard.Loop {
 		return nil
@@ -168,7 +169,8 @@ func (t *Table) ensureRow() error {
 }
 
 // nextRow records the number of rows for a loop, or a Reveal, that began since the last time, goes
-// to the next chunk if the present one is full, and makes rows ready.
+// to the next chunk if the present one is full, and makes rows ready. After an error the table has
+// the rows that it had.
 func (t *Table) nextRow() error {
 	if t.lastLoop != t.shard.Loop {
 		t.lastLoop = t.shard.Loop
@@ -187,7 +189,8 @@ func (t *Table) nextRow() error {
 	return nil
 }
 
-// nextChunk goes to the chunk behind the present one.
+// nextChunk goes to the chunk behind the present one. After an error the present chunk stays the
+// present one.
 func (t *Table) nextChunk() error {
 	next := t.cur.order + 1
 	if t.gone {
@@ -214,7 +217,8 @@ func (t *Table) nextCap() int {
 	return t.growth.RowsFirst
 }
 
-// add appends an empty chunk. The table is known to need room for needs rows.
+// add appends an empty chunk. The table is known to need room for needs rows. The owner of the
+// shard calls it. After an error there is no new chunk.
 func (t *Table) add(rows, needs int) error {
 	c, before := newChunk(t, rows), 0
 	if n := len(t.chunks); n > 0 {
@@ -244,7 +248,8 @@ func (t *Table) enter() {
 }
 
 // reserve makes room for n more rows. Rows that do not fit in the present chunks get chunks of the
-// largest size, or one chunk that holds them all and is not smaller than the next would be.
+// largest size, or one chunk that holds them all and is not smaller than the next would be. After
+// an error, chunks that were added stay.
 func (t *Table) reserve(n int) error {
 	if space := t.shard.space; !space.HasChunks(n) {
 		if err := space.CheckChunks(t.Needs(n)); err != nil {
@@ -281,7 +286,8 @@ func (t *Table) Needs(n int) (chunks int) {
 }
 
 // reserveLasting makes room for n more rows, and makes it stay. Only chunks of the largest size
-// count: a refresh may gather the rows of the smaller ones there, and give these up.
+// count: a refresh may gather the rows of the smaller ones there, and give these up. After an
+// error, chunks that were added stay.
 func (t *Table) reserveLasting(n int) error {
 	total, most, have := t.Rows()+n, 0, 0
 	for _, c := range t.chunks {
@@ -427,6 +433,7 @@ type Fields struct {
 	end           uintptr // where the last one ends in the bundle
 }
 
+// newFields puts the fields of a bundle in the order in which a create stores them: pairs first.
 func newFields(all []Field) Fields {
 	pairs, others := make([]Field, 0, len(all)), []Field(nil)
 	end := uintptr(0)

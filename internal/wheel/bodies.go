@@ -5,31 +5,35 @@ import (
 	"reflect"
 )
 
-// Bodies are the values that belong to the entries of a Wheel, by index, in pages of 64 KB. A page
+// Of is a Wheel whose entries have a value each: bodies are by index, in pages of 64 KB. A page
 // exists once an entry was in it.
 //
 // Ownership: as for the Wheel.
-type Bodies[M any] struct {
-	pages [][]M
-	bits  int // a page has 1<<bits
+type Of[M any] struct {
+	Wheel
+	bodies [][]M
+	bits   int // a page of bodies has 1<<bits
 }
 
-// NewBodies returns Bodies without pages.
-func NewBodies[M any]() Bodies[M] {
+// New returns an empty wheel.
+func New[M any]() Of[M] {
 	size := max(1, reflect.TypeFor[M]().Size())
-	return Bodies[M]{bits: min(pageBits, max(0, bits.Len64(bodyBytes/uint64(size))-1))}
+	return Of[M]{
+		Wheel: Wheel{slots: make([]list, slotsFirst)},
+		bits:  min(pageBits, max(0, bits.Len64(bodyBytes/uint64(size))-1)),
+	}
 }
 
 const bodyBytes = 64 << 10
 
-// At returns where the body at an index is.
-func (b *Bodies[M]) At(index int) *M {
-	page := index >> b.bits
-	for page >= len(b.pages) {
-		b.pages = append(b.pages, nil)
+// Body returns where the body of the entry at an index is.
+func (w *Of[M]) Body(index int) *M {
+	page := index >> w.bits
+	for page >= len(w.bodies) {
+		w.bodies = append(w.bodies, nil)
 	}
-	if b.pages[page] == nil {
-		b.pages[page] = make([]M, 1<<b.bits)
+	if w.bodies[page] == nil {
+		w.bodies[page] = make([]M, 1<<w.bits)
 	}
-	return &b.pages[page][index&(1<<b.bits-1)]
+	return &w.bodies[page][index&(1<<w.bits-1)]
 }

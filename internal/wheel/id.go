@@ -11,6 +11,7 @@ const (
 	indexBits      = 24
 )
 
+// idOf makes the ID of an entry, from its place and generation.
 func idOf(home, index int, generation uint32) ID {
 	return ID(home)<<(indexBits+generationBits) | ID(index)<<generationBits | ID(generation)
 }
@@ -19,4 +20,5 @@ func idOf(home, index int, generation uint32) ID {
 func (id ID) Home() int  { return int(id >> (indexBits + generationBits)) }
 func (id ID) Index() int { return int(id>>generationBits) & (1<<indexBits - 1) }
 
+// generation returns the generation of the entry that has the ID.
 func (id ID) generation() uint32 { return uint32(id) & generationMost }

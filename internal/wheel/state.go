@@ -8,9 +8,10 @@ import (
 	"github.com/atoll-sim/atoll/internal/extend"
 )
 
-// AppendState appends all that decides what the wheel does next: its generations, and the order of
-// the free entries and of those that are set. body appends the value of an entry.
-func (w *Wheel) AppendState(dst []byte, body func(dst []byte, index int) []byte) []byte {
+// appendState appends all that decides what the wheel does next: its generations, and the order of
+// the free entries and of those that are set. body appends the value of an entry. The caller has
+// the idle world, or a step in which the wheel does not change.
+func (w *Wheel) appendState(dst []byte, body func(dst []byte, index int) []byte) []byte {
 	dst = extend.AppendNumber(extend.AppendNumber(dst, len(w.slots)), w.used)
 	for k := range w.used {
 		dst = extend.AppendNumber(dst, w.At(k).generation-1)
@@ -32,9 +33,10 @@ func (w *Wheel) AppendState(dst []byte, body func(dst []byte, index int) []byte)
 	return dst
 }
 
-// Load makes the wheel what AppendState wrote. now is the tick. body reads the value of an entry,
-// and returns the bytes after it.
-func (w *Wheel) Load(c *extend.Cursor, now uint64, body func(src []byte, index int) ([]byte, error)) error {
+// load makes the wheel what appendState wrote. now is the tick. body reads the value of an entry,
+// and returns the bytes after it. The idle world calls it; after an error the wheel holds a part of
+// that, and must not be used.
+func (w *Wheel) load(c *extend.Cursor, now uint64, body func(src []byte, index int) ([]byte, error)) error {
 	slots, used := c.Int(), c.Count(1)
 	switch {
 	case c.Err != nil:
@@ -83,6 +85,8 @@ func (w *Wheel) Load(c *extend.Cursor, now uint64, body func(src []byte, index i
 	return nil
 }
 
+// wrong returns the error of a wheel with an entry in the wrong place, or of bytes that ended too
+// soon.
 func wrong(c *extend.Cursor) error {
 	if c.Err != nil {
 		return c.Err

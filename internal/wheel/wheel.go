@@ -1,6 +1,9 @@
 package wheel
 
-import "github.com/atoll-sim/atoll/handle"
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/store"
+)
 
 const (
 	slotsFirst = 64
@@ -27,6 +30,9 @@ type Wheel struct {
 	used  int // how many indexes were ever used
 	free  list
 	count int // how many entries are set
+
+	// Still says that the slots do not become more for now, so that Undo finds an entry's neighbours.
+	Still bool
 
 	Fired []Fired // by the last Collect, in the order in which they were set
 }
@@ -58,8 +64,15 @@ type Fired struct {
 // Gone is the owner of an entity that is dead.
 const Gone = -1
 
-// New returns an empty Wheel.
-func New() Wheel { return Wheel{slots: make([]list, slotsFirst)} }
+// Owner returns a function that returns the shard of an entity, or Gone.
+func Owner(space *store.Space) func(handle.Handle) int32 {
+	return func(h handle.Handle) int32 {
+		if l := space.Locate(h); l != 0 {
+			return int32(space.Owner(l))
+		}
+		return Gone
+	}
+}
 
 // Count returns how many entries are set.
 func (w *Wheel) Count() int { return w.count }
@@ -70,7 +83,8 @@ func (w *Wheel) InSlot(tick uint64) int { return int(w.slot(tick).len) }
 // At returns the entry at an index.
 func (w *Wheel) At(index int) *Entry { return &w.pages[index>>pageBits][index&pageMask] }
 
-// Add sets a new entry, and returns its index and ID.
+// Add sets a new entry, and returns its index and ID. The caller sees to it that there are no more
+// than Most.
 func (w *Wheel) Add(home int, to handle.Handle, due, armed, period uint64) (index int, id ID) {
 	index = w.take()
 	x := w.At(index)
@@ -114,8 +128,10 @@ func (w *Wheel) Set(index int, due, armed uint64) {
 // Unset takes the entry at an index out of its slot.
 func (w *Wheel) Unset(index int) { w.remove(w.slot(w.At(index).due), index) }
 
+// slot returns the list of a tick's slot.
 func (w *Wheel) slot(due uint64) *list { return &w.slots[due&uint64(len(w.slots)-1)] }
 
+// append puts an entry at the end of a list.
 func (w *Wheel) append(l *list, index int) {
 	x := w.At(index)
 	x.prev, x.next = l.last, 0
@@ -128,6 +144,7 @@ func (w *Wheel) append(l *list, index int) {
 	l.len++
 }
 
+// remove takes an entry out of the list that it is in.
 func (w *Wheel) remove(l *list, index int) {
 	x := w.At(index)
 	if x.prev == 0 {
@@ -146,7 +163,7 @@ func (w *Wheel) remove(l *list, index int) {
 // grow doubles the slots when they have become full: it divides each slot in two, both in the same
 // order.
 func (w *Wheel) grow() {
-	if w.count <= slotEntries*len(w.slots) || len(w.slots) == slotsMost {
+	if w.Still || w.count <= slotEntries*len(w.slots) || len(w.slots) == slotsMost {
 		return
 	}
 	old := w.slots
@@ -160,7 +177,8 @@ func (w *Wheel) grow() {
 	}
 }
 
-// Find returns the index of the entry with an ID of this wheel.
+// Find returns the index of the entry with an ID of this wheel. It returns false if the entry is
+// gone.
 func (w *Wheel) Find(id ID) (index int, ok bool) {
 	index = id.Index()
 	if index >= w.used {
@@ -180,7 +198,8 @@ func (w *Wheel) Each(home int, f func(index int, id ID)) {
 }
 
 // Collect takes out the entries that are due at a tick, and drops those in its slot whose entity is
-// dead. owner returns the shard of an entity, or Gone.
+// dead. owner returns the shard of an entity, or Gone. The worker of the home calls it in the step
+// deliver of a refresh; Fired has the result.
 func (w *Wheel) Collect(home int, tick uint64, owner func(handle.Handle) int32) {
 	w.Fired = w.Fired[:0]
 	l := w.slot(tick)

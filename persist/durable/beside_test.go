@@ -17,7 +17,7 @@ import (
 func TestBeside(t *testing.T) {
 	for name, change := range map[string]func(x *bank, outside *uint64){
 		"nothing":  func(*bank, *uint64) {},
-		"also":     func(_ *bank, outside *uint64) { *outside += 700 },
+		"extra":    func(_ *bank, outside *uint64) { *outside += 700 },
 		"disabled": func(x *bank, _ *uint64) { require.NoError(t, x.s.Disable("drift")) },
 	} {
 		path, disk := useDisk(t)

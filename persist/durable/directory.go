@@ -40,8 +40,10 @@ const (
 	incarnationName = "incarnation"
 )
 
+// segmentName returns the name of a segment's file.
 func segmentName(n uint64) string { return nameOf(n, segmentEnd) }
 
+// nameOf returns the name of a numbered file.
 func nameOf(n uint64, end string) string { return fmt.Sprintf("%0*d%s", segmentDigits, n, end) }
 
 // numberOf returns the number of a segment or a snapshot. The directory may have other files.
@@ -51,7 +53,8 @@ func numberOf(name, end string) (n uint64, ok bool) {
 	return n, is && err == nil && name == nameOf(n, end)
 }
 
-// snapshotNumber returns the number of a snapshot, which is 1 or more, or 0 for another file.
+// snapshotNumber returns the number of a snapshot by its file's name: 1 or more, or 0 for another
+// file.
 func snapshotNumber(name string) uint64 {
 	if n, ok := numberOf(name, snapshotEnd); ok {
 		return n
@@ -64,6 +67,8 @@ func snapshotNumber(name string) uint64 {
 }
 
 // mark is what a snapshot says about the log.
+//
+// Ownership: as for Store.mark; that of a Plan is its caller's.
 type mark struct {
 	number uint64 // of the segment that begins there
 	before uint64 // the id of the segment that ends there
@@ -85,7 +90,8 @@ const cleanFlag, earlyFlag, linkedFlag = 1, 2, 4
 
 const markName = "durable"
 
-// extra returns the part of a snapshot that has the mark.
+// extra returns the part of a snapshot that has the mark. A save calls its Append, a load its Read.
+// An error of Read leaves the mark as it was.
 func (m *mark) extra() snapshot.Extra {
 	return snapshot.Extra{
 		Name:     markName,
@@ -121,14 +127,15 @@ func (m *mark) extra() snapshot.Extra {
 	}
 }
 
-// A snapshot has state beside the world, which no hash of the state covers: Options.Snapshot.Also, and
-// which systems are enabled. Ticks of the log may lead to it, if systems make it, or may not. So the
-// statement has a checksum of what the last snapshot has of it.
+// A snapshot has state beside the world, which no hash of the state covers: Options.Snapshot.Extras,
+// and which systems are enabled. Ticks of the log may lead to it, if systems make it, or may not. So
+// the statement has a checksum of what the last snapshot has of it.
 
 // sums has the checksum of each part beside the world as it was saved last.
 type sums map[string]uint64
 
-// add notes what a part beside the world was saved as.
+// add notes what a part beside the world was saved as. Each save of a snapshot calls it, on the
+// goroutine that saves.
 func (m *mark) add(name string, saved []byte) {
 	if m.sums == nil {
 		m.sums = sums{}
@@ -157,7 +164,7 @@ type note struct {
 
 const firstFlag, savedFlag = 1, 2
 
-// append appends the note.
+// append appends the note. It is the Note of the segment's Recorder.
 func (n note) append(dst []byte) []byte {
 	flags := byte(0)
 	if n.First {
@@ -172,7 +179,7 @@ func (n note) append(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint64(dst, n.Before)
 }
 
-// readNote reads what append has written.
+// readNote reads what append has written. An error says that another program wrote the log.
 func readNote(src []byte) (n note, err error) {
 	incarnation, size := binary.Uvarint(src)
 	rest := src[max(size, 0):]
@@ -193,6 +200,8 @@ func readNote(src []byte) (n note, err error) {
 }
 
 // segment is a file of the log.
+//
+// Ownership: the goroutine that has listed it: of Open, Plan, or whoever saves.
 type segment struct {
 	name   string
 	number uint64
@@ -201,7 +210,8 @@ type segment struct {
 	wrong error  // why it cannot be read
 }
 
-// segments lists the log, oldest first.
+// segments lists the log, oldest first. Open, Plan and prune call it. A segment that is damaged is
+// in the list, with its error. If a file cannot be read it returns that error, and no list.
 func segments(f files.Files) (all []*segment, err error) {
 	names, err := f.List()
 	if err != nil {
@@ -232,7 +242,8 @@ type opened struct {
 	io.Closer
 }
 
-// open opens a segment to be played, and reads its note.
+// open opens a segment to be played, and reads its note. The caller closes it. After an error
+// nothing is open.
 func (s *segment) open(f files.Files) (o opened, err error) {
 	in, err := f.Open(s.name)
 	if err != nil {
@@ -295,12 +306,14 @@ const (
 
 var sumTable = crc64.MakeTable(crc64.ECMA)
 
+// String returns the text of the file, with a checksum.
 func (s *statement) String() string {
 	text := fmt.Sprintf(statementVersion+" "+statementForm, s.incarnation, s.first, s.logs, s.segment, s.id, s.snapshot, s.tick, uint64(s.hash), s.beside)
 	return fmt.Sprintf("%s %016x\n", text, crc64.Checksum([]byte(text), sumTable))
 }
 
-// readStatement reads the file. That there is none is no error.
+// readStatement reads the file incarnation, for Open. That there is none is no error. An errAltered
+// says that the text makes no sense; another error, that the file could not be read.
 func readStatement(f files.Files) (s statement, err error) {
 	in, err := f.Open(incarnationName)
 	if errors.Is(err, fs.ErrNotExist) {

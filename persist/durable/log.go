@@ -31,8 +31,8 @@ type log struct {
 	mu struct {
 		sync.Mutex
 		more, room sync.Cond // something is to be written; something was
-		to         target // the present segment
-		begun      bool   // its head is in the queue, or was
+		to         target    // the present segment
+		begun      bool      // its head is in the queue, or was
 		queue      []piece
 		spare      []piece   // an empty queue
 		spareBufs  [2][]byte // empty buffers: one is filled while another is written
@@ -86,7 +86,8 @@ type changes struct {
 
 const never = math.MaxUint64
 
-// newLog begins to write a segment. tick is the next one of the world.
+// newLog begins to write a segment. tick is the next one of the world. From then on a goroutine
+// writes, until close or an error.
 func newLog(most int, to target, tick uint64, fail func(error), begun func(note) error) *log {
 	l := &log{most: most, fail: fail, begun: begun}
 	l.mu.more.L, l.mu.room.L = &l.mu, &l.mu
@@ -96,14 +97,16 @@ func newLog(most int, to target, tick uint64, fail func(error), begun func(note)
 	return l
 }
 
-// Write queues a record that is not a tick's.
+// Write queues a record that is not a tick's. The Recorder calls it, while the world waits.
 func (l *log) Write(record []byte) (int, error) { return l.put(record, 0) }
 
-// Tick queues the record of tick n.
+// Tick queues the record of tick n. The Recorder calls it in the refresh, while the coordinator
+// waits.
 func (l *log) Tick(n uint64, record []byte) (int, error) { return l.put(record, n+1) }
 
 // put queues a record, with which the ticks before the given one are recorded. It waits if too many
-// bytes are not on disk yet: then the disk is slower than the world.
+// bytes are not on disk yet: then the disk is slower than the world. After an error nothing was
+// queued, and nothing will be.
 func (l *log) put(record []byte, recorded uint64) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,7 +125,7 @@ func (l *log) put(record []byte, recorded uint64) (int, error) {
 	return len(record), nil
 }
 
-// last returns the piece that is written to.
+// last returns the piece that is written to, which it begins if there is none. mu is held.
 func (l *log) last() *piece {
 	if n := len(l.mu.queue); n == 0 || l.mu.queue[n-1].end {
 		free := &l.mu.spareBufs
@@ -132,7 +135,7 @@ func (l *log) last() *piece {
 	return &l.mu.queue[len(l.mu.queue)-1]
 }
 
-// next ends the present segment and continues with another.
+// next ends the present segment and continues with another. On the world's goroutine.
 func (l *log) next(to target) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -141,7 +144,8 @@ func (l *log) next(to target) {
 	l.mu.more.Signal()
 }
 
-// close ends the present file. It returns when all is on disk, or the reason why it is not.
+// close ends the present file. It returns when all is on disk, or the reason why it is not. Open
+// and Close call it, with the idle world.
 func (l *log) close() error {
 	l.mu.Lock()
 	if !l.mu.closed {
@@ -156,7 +160,8 @@ func (l *log) close() error {
 	return l.mu.err
 }
 
-// stop ends the log for a reason. Later reasons are ignored.
+// stop ends the log for a reason, answers all who wait, and calls fail. Any goroutine calls it;
+// only the first reason counts. What was queued and not written is lost.
 func (l *log) stop(err error) {
 	l.mu.Lock()
 	first := l.mu.err == nil
@@ -173,7 +178,8 @@ func (l *log) stop(err error) {
 	}
 }
 
-// run writes and syncs.
+// run writes, syncs and marks what is queued, until the end or an error. It is the goroutine of the
+// log.
 func (l *log) run() {
 	for {
 		queue, recorded, ok := l.take()
@@ -202,7 +208,7 @@ func (l *log) run() {
 	}
 }
 
-// take waits for something to write. It returns false at the end.
+// take waits for something to write. It returns false at the end. Only run calls it.
 func (l *log) take() (queue []piece, recorded uint64, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -213,7 +219,8 @@ func (l *log) take() (queue []piece, recorded uint64, ok bool) {
 	return queue, l.mu.recorded, len(queue) > 0 && l.mu.err == nil
 }
 
-// write writes a piece to its file and syncs that.
+// write writes a piece to its file and syncs that, on the goroutine of the log. After an error
+// nobody knows how much is on disk, so the log ends.
 func (l *log) write(x *piece) error {
 	_, err := x.to.file.Write(x.buf)
 	if err == nil {
@@ -226,6 +233,7 @@ func (l *log) write(x *piece) error {
 }
 
 // marks writes a mark behind the last piece that was synced, and closes its file if it has ended.
+// Only run calls it.
 func (l *log) marks(last *piece, recorded uint64) error {
 	l.mu.Lock()
 	tick := min(recorded, l.mu.changes.first)
@@ -238,7 +246,7 @@ func (l *log) marks(last *piece, recorded uint64) error {
 	return err
 }
 
-// synced notes that pieces are on disk.
+// synced notes that pieces are on disk, and answers those who waited for it. Only run calls it.
 func (l *log) synced(queue []piece, n int, recorded uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -260,7 +268,7 @@ func (l *log) durable() uint64 {
 	return min(l.mu.synced, l.mu.changes.first)
 }
 
-// changed notes that the idle world was changed.
+// changed notes that the idle world was changed. On the world's goroutine.
 func (l *log) changed(tick uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -269,7 +277,8 @@ func (l *log) changed(tick uint64) {
 	x.first, x.next = min(x.first, tick), min(x.next, tick)
 }
 
-// capturing notes that a snapshot, once saved, has all changes until now.
+// capturing notes that a snapshot, once saved, has all changes until now. On the goroutine that
+// captures the idle world.
 func (l *log) capturing() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -278,7 +287,7 @@ func (l *log) capturing() {
 }
 
 // saved notes that the snapshot was saved, or why it was not. It reports whether there is a change
-// that no snapshot has.
+// that no snapshot has. The goroutine that saves calls it.
 func (l *log) saved(err error) (unsaved bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -309,7 +318,8 @@ func (l *log) answer() {
 	l.mu.waiting = left
 }
 
-// waits reports whether a waiter must still wait, and otherwise the answer for it. mu is held.
+// waits reports whether a waiter must still wait, and otherwise returns the answer for it: nil, or
+// why it waits in vain. mu is held.
 func (l *log) waits(x waiter) (bool, error) {
 	unsaved := x.changes > l.mu.changes.saved
 	switch {
@@ -324,7 +334,8 @@ func (l *log) waits(x waiter) (bool, error) {
 	return false, ErrClosed
 }
 
-// wait waits until all that is recorded now is on disk.
+// wait waits until all that is recorded now is on disk, or until the context ends: that changes
+// nothing but this wait. Any goroutine may call it.
 func (l *log) wait(ctx context.Context) error {
 	l.mu.Lock()
 	x := waiter{l.mu.recorded, l.mu.changes.made, make(chan error, 1)}
@@ -356,6 +367,7 @@ func (l *log) commit() error {
 }
 
 // end answers present and later waiters with what is on disk, now that nothing more is written.
+// Close calls it.
 func (l *log) end(saved bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -366,7 +378,8 @@ func (l *log) end(saved bool) {
 	l.answer()
 }
 
-// flushed waits until all that was written until now is on disk, ticks or not.
+// flushed waits until all that was written until now is on disk, ticks or not. Open calls it. It
+// returns why that cannot be.
 func (l *log) flushed() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -90,7 +90,7 @@ var programs = []another{
 	{name: "global system", listed: true, alone: true, add: func(x *bank) {
 		x.s.MustAdd("more", func(*world.Build) func(*world.Context) { return func(*world.Context) {} }, scheduler.Global())
 	}},
-	{name: "also", listed: true, alone: true, add: func(x *bank) {
+	{name: "extra", listed: true, alone: true, add: func(x *bank) {
 		x.options.Snapshot.Extras = append(x.options.Snapshot.Extras, snapshot.Extra{Name: "more", Append: func(dst []byte) []byte { return dst }, Read: func([]byte) error { return nil }})
 	}},
 	{name: "tag and its pin", listed: true, alone: true, add: func(x *bank) { x.Pin(world.Register[Knot](x.World, "knot")) }},

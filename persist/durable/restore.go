@@ -18,7 +18,7 @@ import (
 	"github.com/atoll-sim/atoll/persist/state"
 )
 
-// restoring is what Open knows of a directory.
+// restoring is what Open knows of a directory. An error of a method ends Open.
 //
 // Ownership: the goroutine of Open.
 type restoring struct {
@@ -30,7 +30,7 @@ type restoring struct {
 	cut    error         // which segment at the end of the log is not there
 }
 
-// restore restores the world from the directory.
+// restore restores the world from the directory. After an error the world must not be used.
 func (r *restoring) restore(ctx context.Context) error {
 	x := &r.recovered
 	said, wrong := readStatement(r.files)
@@ -106,8 +106,8 @@ func (r *restoring) backup() error {
 	return nil
 }
 
-// noSnapshot is for a directory that has files of a world, and no snapshot that can be loaded. passed
-// says why.
+// noSnapshot returns the error of Open for a directory that has files of a world, and no snapshot
+// that can be loaded. passed says why.
 func (r *restoring) noSnapshot(passed []error) error {
 	if len(passed) == 0 {
 		name := "the snapshot"
@@ -121,7 +121,8 @@ func (r *restoring) noSnapshot(passed []error) error {
 }
 
 // fresh fills a world that the directory does not have yet. wrong is what is wrong with the
-// statement.
+// statement. If Options.New returns an error the directory has no world yet, and the next start
+// calls it again.
 func (r *restoring) fresh(wrong error) error {
 	x, said := &r.recovered, &r.said
 	unknown := uint32(0)
@@ -159,7 +160,7 @@ func (r *restoring) fresh(wrong error) error {
 }
 
 // believe takes in the statement, or notes as a loss what is wrong with it. Incarnation is the last
-// that gave handles, from then on, or one above that.
+// that gave handles, from then on, or one above that. An error is a loss that is not accepted.
 func (r *restoring) believe(wrong error) error {
 	x, said := &r.recovered, &r.said
 	if wrong == nil && !said.written {
@@ -197,7 +198,8 @@ func (r *restoring) beyond() uint32 {
 	return max(segmentsMost+2, o.VersionMax/o.VersionsEach/16)
 }
 
-// lose returns an error for lost data, unless AcceptLoss is set.
+// lose returns an error for lost data, unless AcceptLoss is set. Whoever finds a loss calls it, and
+// goes on if it returns nil.
 func (r *restoring) lose(err error) error {
 	if !r.o.AcceptLoss {
 		remedy := "restore the file, or set AcceptLoss to go on from what is whole before it"
@@ -219,7 +221,8 @@ func (r *restoring) lose(err error) error {
 // disk by the file incarnation, by what a later segment or snapshot says, and by marks.
 
 // chain returns the segments from the snapshot on that follow one another, and syncs them: a
-// process that died may have left some that were not.
+// process that died may have left some that were not. It changes no file. An error is a loss that
+// is not accepted, or the file system's.
 func (r *restoring) chain() ([]*segment, error) {
 	if len(r.all) == 0 && !r.mark.early {
 		r.cut = fmt.Errorf("%s is missing, with which the log goes on", segmentName(r.mark.number))
@@ -241,7 +244,7 @@ func (r *restoring) chain() ([]*segment, error) {
 }
 
 // follow returns the segments that follow one another, up to a loss. before is the id of the last
-// of them from then on.
+// of them from then on. An error is a loss that is not accepted.
 func (r *restoring) follow() (used []*segment, err error) {
 	r.before = r.mark.before
 	want := r.mark.number // the next number, and what is wrong with a segment since the last that is used
@@ -274,6 +277,7 @@ func (r *restoring) follow() (used []*segment, err error) {
 }
 
 // mustEndWith notes a loss if the log has a segment that is not used, and whose head was on disk.
+// An error is a loss that is not accepted.
 func (r *restoring) mustEndWith(used []*segment) error {
 	said := &r.said
 	if !said.logs || said.segment < r.mark.number || len(r.recovered.Lost) > 0 {
@@ -334,7 +338,7 @@ func (r *restoring) missing() string {
 }
 
 // playAll plays segments that follow one another, and looks whether they make up for the snapshots
-// passed over.
+// passed over. An error ends Open.
 func (r *restoring) playAll(ctx context.Context, all []*segment) error {
 	x := &r.recovered
 	if n := len(all); n > 0 && r.cut == nil && (r.said.logs && all[n-1].number >= r.said.first || r.passedAfter(all[n-1].number)) {
@@ -364,8 +368,8 @@ func (r *restoring) playAll(ctx context.Context, all []*segment) error {
 	return nil
 }
 
-// play plays the segments that one process wrote, from the snapshot on. Only the last
-// may be cut off.
+// play plays the segments that one process wrote, from the snapshot on. Only the last may be cut
+// off. An error ends Open, with the world in the middle of the log.
 func (r *restoring) play(ctx context.Context, all []*segment) error {
 	x := &r.recovered
 	x.Torn = nil
@@ -428,7 +432,8 @@ func (r *restoring) play(ctx context.Context, all []*segment) error {
 	return nil
 }
 
-// cannotPlay says why a segment cannot be played.
+// cannotPlay makes an error of a log the error of Open: it says which file, and what to do. If it
+// is a loss that is accepted, it returns nil.
 func (r *restoring) cannotPlay(s *segment, err error) error {
 	switch {
 	case errors.Is(err, inputlog.ErrDiffers): // ticks before it are missing
@@ -444,9 +449,10 @@ func (r *restoring) cannotPlay(s *segment, err error) error {
 // tellEvery is how often the Logger gets how far the log was played.
 const tellEvery = 5 * time.Second
 
-// step makes a tick that was recorded. It is over, and counts, if the world is whole and has the
-// next number, whatever the user's code did in it: systems, OnTick or a Logger may panic, or end
-// their goroutine, as when the tick was recorded.
+// step makes a tick that was recorded, on a goroutine of its own. It is over, and counts, if the
+// world is whole and has the next number, whatever the user's code did in it: systems, OnTick or a
+// Logger may panic, or end their goroutine, as when the tick was recorded. Otherwise it returns an
+// error, which ends Open.
 func (r *restoring) step(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -510,7 +516,8 @@ func (r *restoring) passedAfter(segment uint64) bool {
 	return slices.ContainsFunc(r.passed, func(x *passedOver) bool { return snapshotNumber(x.name) > segment })
 }
 
-// meet checks whether the world is now in the state of one of them.
+// meet checks whether the world is now in the state of a snapshot that was passed over. Between two
+// ticks of the log.
 func (r *restoring) meet() {
 	tick := r.w.Tick()
 	for _, x := range r.passed {
@@ -525,12 +532,13 @@ func (r *restoring) meet() {
 	}
 }
 
-// missed returns an error if the log does not make up for a snapshot.
+// missed returns an error if the log, which was played, does not make up for a snapshot that was
+// passed over.
 func (r *restoring) missed(x *passedOver) error {
 	closed := r.recovered.Torn == nil // then the log leads to all that was saved
 	switch {
 	case x.met && x.last && !x.same:
-		return fmt.Errorf("%s: the log leads to the world that was saved there, but not to what was saved beside it: Options.Snapshot.Also, or which systems are enabled", x.name)
+		return fmt.Errorf("%s: the log leads to the world that was saved there, but not to what was saved beside it: Options.Snapshot.Extras, or which systems are enabled", x.name)
 	case x.met || x.err != nil && !x.byUser && !closed:
 		return nil
 	case x.err != nil:
@@ -545,7 +553,9 @@ func (r *restoring) missed(x *passedOver) error {
 // them.
 const segmentsMost = 8
 
-// begin begins a segment of the log. The number of the incarnation is on disk before it is used.
+// begin begins the segment that this process writes, at the end of Open. The number of the
+// incarnation is on disk before it is used. After an error Open returns it, and there may be an
+// empty segment.
 func (r *restoring) begin() error {
 	x := &r.recovered
 	r.number++

@@ -159,7 +159,8 @@ type stated struct {
 	statement
 }
 
-// snapshot returns the options of a snapshot, with what a Store adds to it. m gets the sums.
+// snapshot returns the options of a snapshot, with what a Store adds to it. m gets the sums. It
+// changes neither the options nor the world.
 func (o *Options) snapshot(by *scheduler.Scheduler, m *mark) snapshot.Options {
 	all := o.Snapshot
 	all.Scheduler, all.Extras = by, slices.Clone(all.Extras)
@@ -198,7 +199,8 @@ func systemsOn(s *scheduler.Scheduler) (on []byte) {
 	}
 }
 
-// besideNow returns mark.beside as of now. A function of the user may panic.
+// besideNow returns mark.beside as of now, in Open. A function of the user may panic: then it
+// returns that as an error.
 func (s *Store) besideNow() (uint64, error) {
 	err := aside.Do("a function that a snapshot calls", func() error {
 		for _, x := range s.o.Snapshot.Extras {
@@ -270,7 +272,8 @@ func (s *Store) Err() error {
 // on to call Step.
 func (s *Store) Save(ctx context.Context) error { return s.save(ctx, true) }
 
-// save is Save, called by the user or by a timer.
+// save is Save, called by the user or, from keep, by a timer. It waits for its turn. On an error
+// the directory is as good as before.
 func (s *Store) save(ctx context.Context, byUser bool) error {
 	if s.closed.Load() {
 		return ErrClosed
@@ -286,7 +289,8 @@ func (s *Store) save(ctx context.Context, byUser bool) error {
 	return s.saveOne(ctx, byUser)
 }
 
-// saveOne saves a snapshot. saving is held.
+// saveOne saves a snapshot: it has the world captured between ticks, and writes the file on the
+// caller's goroutine. saving is held. After an error the directory has what it had.
 func (s *Store) saveOne(ctx context.Context, byUser bool) error {
 	if s.closed.Load() {
 		return ErrClosed
@@ -327,7 +331,8 @@ func (s *Store) saveOne(ctx context.Context, byUser bool) error {
 	return x.write()
 }
 
-// takeWanted is called between two ticks, once even if Saves before were given up.
+// takeWanted captures the world for the Save that waits, if it still does. The scheduler calls it
+// between two ticks, once even if Saves before were given up.
 func (s *Store) takeWanted(*world.World) {
 	if x := s.wanted.Swap(nil); x != nil {
 		x.take()
@@ -377,8 +382,10 @@ type capture struct {
 	err  error
 }
 
-// take captures the idle world, and begins the next segment of the log there. It returns
-// false if the capture was already taken, or given up.
+// take captures the idle world, and begins the next segment of the log there. Whoever has the idle
+// world calls it: the scheduler between ticks, the Recorder after a change, or Open. It returns
+// false if the capture was already taken, or given up. What went wrong is in err, for write to
+// return.
 func (c *capture) take() bool {
 	if c.taken.Swap(true) {
 		return false
@@ -427,7 +434,9 @@ func (c *capture) isTaken() bool {
 	}
 }
 
-// write writes what was captured. saving is held.
+// write writes what was captured to a file, and lets go of the frame. saving is held. It returns
+// err if the capture failed. After an error the log goes on from the last snapshot, and keep tries
+// again if a change would be lost.
 func (c *capture) write() error {
 	s, began := c.store, time.Now()
 	if c.err == nil {
@@ -450,7 +459,8 @@ func (c *capture) write() error {
 	return c.err
 }
 
-// prepare makes the file of the next segment, because that takes a sync. saving is held.
+// prepare makes the file of the next segment, because that takes a sync. saving is held. After an
+// error there is no such file, and the next call tries again.
 func (s *Store) prepare() error {
 	if s.ready != nil || s.o.NoLog {
 		return nil
@@ -460,7 +470,8 @@ func (s *Store) prepare() error {
 	return err
 }
 
-// create makes the file of a segment, which is still there after a crash.
+// create makes the file of a segment, which is still there after a crash. After an error an empty
+// file may be left, which the next Open passes over.
 func (s *Store) create(n uint64) (files.File, error) {
 	file, err := s.files.Create(segmentName(n))
 	if err == nil {
@@ -472,8 +483,8 @@ func (s *Store) create(n uint64) (files.File, error) {
 	return nil, fmt.Errorf("durable: %w", err)
 }
 
-// record begins to record to the present segment. With hash, the segment begins with a hash of the
-// state.
+// record begins to record to the present segment, on the world's goroutine. With hash, the segment
+// begins with a hash of the state. After an error nothing is recorded.
 func (s *Store) record(n note, hash bool) error {
 	return aside.Do("a function that hashes the state", func() error {
 		o := inputlog.Options{Codecs: s.o.Snapshot.Codecs, Note: n.append(nil), NoHash: !hash, OnEnd: s.log.stop, OnChange: s.changed}
@@ -488,7 +499,9 @@ func (s *Store) record(n note, hash bool) error {
 	})
 }
 
-// saved saves a snapshot, states and logs that, and removes files that are no longer needed.
+// saved saves a snapshot by calling save, states that, logs it, and removes files that are no
+// longer needed. saving is held, or the caller has the idle world. After an error the snapshot may
+// be there, unstated: the next Open may use it.
 func (s *Store) saved(save func() (path string, err error)) error {
 	path := ""
 	err := aside.Do("a function that a snapshot calls", func() (err error) {
@@ -509,7 +522,8 @@ func (s *Store) saved(save func() (path string, err error)) error {
 // saveIdle saves a snapshot of the idle world.
 func (s *Store) saveIdle() (path string, err error) { return s.dir.Save(s.w, s.o.Snapshot) }
 
-// has states that a snapshot is on disk.
+// has states that a snapshot is on disk. saving is held. After an error the file is there,
+// unstated.
 func (s *Store) has(path string) error {
 	name := filepath.Base(path)
 	info, err := s.inspect(name)
@@ -521,7 +535,8 @@ func (s *Store) has(path string) error {
 	})
 }
 
-// begun states that the head of a segment is on disk.
+// begun states that the head of a segment is on disk. The goroutine of the log calls it. An error
+// ends the log.
 func (s *Store) begun(n note) error {
 	return s.state(func(x *statement) {
 		x.segment, x.id = n.Number, n.ID
@@ -531,7 +546,8 @@ func (s *Store) begun(n note) error {
 	})
 }
 
-// state changes what the file incarnation says. When it returns nil that is on disk.
+// state changes what the file incarnation says. When it returns nil that is on disk; after an error
+// the Store goes on from what it said before. The goroutines of the log and of saving call it.
 func (s *Store) state(change func(x *statement)) error {
 	s.stated.Lock()
 	defer s.stated.Unlock()
@@ -548,7 +564,8 @@ func (s *Store) state(change func(x *statement)) error {
 	return nil
 }
 
-// inspect reads the head of a snapshot.
+// inspect reads the head of a snapshot. It needs no world. An error is about reading the file or
+// about what is in it.
 func (s *Store) inspect(name string) (snapshot.Info, error) {
 	in, err := s.files.Open(name)
 	if err != nil {
@@ -560,7 +577,8 @@ func (s *Store) inspect(name string) (snapshot.Info, error) {
 
 // prune removes the segments that no snapshot needs: those before the segment that the oldest
 // snapshot, which is whole, names. If another process saved that, only its tick is known: then the
-// segment with which the rest begins must begin before the tick.
+// segment with which the rest begins must begin before the tick. saving is held. An error leaves
+// files that the next snapshot removes.
 func (s *Store) prune() error {
 	names, err := s.files.List()
 	if err != nil {
@@ -605,7 +623,8 @@ func (s *Store) prune() error {
 // again.
 const retryAfter = time.Second
 
-// keep saves snapshots regularly, and again after a change that was not saved.
+// keep saves snapshots regularly, and again after a change that was not saved. It is a goroutine of
+// the Store's, until Close.
 func (s *Store) keep() {
 	var every <-chan time.Time
 	if s.o.Interval > 0 {
@@ -682,7 +701,7 @@ func (s *Store) Close() error {
 // measured is a Store as the world sees it, for statistics.
 type measured struct{ *Store }
 
-// Measure reports what is on disk, and what is not yet.
+// Measure reports what is on disk, and what is not yet. The world calls it between ticks.
 func (m measured) Measure(add func(extend.Measured)) {
 	figure := func(name, help string, counts bool, value float64) {
 		add(extend.Measured{Name: "atoll_store_" + name, Help: help, Counts: counts, Value: value})
@@ -703,7 +722,8 @@ func (m measured) Measure(add func(extend.Measured)) {
 	}
 }
 
-// tell reports that something went wrong.
+// tell passes an error to the Logger and to OnError, from any goroutine. If these panic it tells
+// whoever is left.
 func (s *Store) tell(err error) {
 	aside.Log(s.o.Logger, slog.LevelError, err.Error(), aside.Stack(err)...)
 	if s.o.OnError == nil {
@@ -732,7 +752,7 @@ func (s *Store) info(what string, values ...any) {
 }
 
 // lock locks a directory against other Stores, until it is closed or the process ends. Where the
-// system has no such locks it returns an error.
+// system has no such locks it returns an error. An error has locked nothing.
 func lock(path string) (io.Closer, error) {
 	l := flock.New(path, flock.SetFlag(os.O_RDWR|os.O_CREATE), flock.SetPermissions(0o666))
 	ok, err := l.TryLock()

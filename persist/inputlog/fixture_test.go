@@ -1,6 +1,7 @@
 package inputlog_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,6 +80,7 @@ type sea struct {
 	order *world.Func[Order]
 	ask   *world.Question[Order, uint64]
 	kin   *hierarchy.Relation
+	deal  *world.Transaction[Order, uint64]
 }
 
 // options are those of the worlds of the tests. Versions run out.
@@ -116,6 +118,7 @@ func emptySea(t testing.TB, o world.Options, s scheduler.Options) *sea {
 		return x.body.Read(self).Sum
 	})
 	x.kin = hierarchy.New(w, "kin", hierarchy.Options{})
+	x.deal = world.RegisterTransaction(w, "deal", x.trade)
 	x.scheduler = scheduler.New(w, s)
 	x.scheduler.MustAdd("live", x.live)
 	x.scheduler.MustAdd("read", x.read)
@@ -138,6 +141,34 @@ func (x *sea) obey(self *world.EntityContext, o Order) {
 	}
 }
 
+// trade is a transaction that does a bit of everything, and fails now and then.
+func (x *sea) trade(tx *world.Tx, o Order) (uint64, error) {
+	b := x.body.Edit(tx, o.Who)
+	if b == nil {
+		return 0, world.ErrStale
+	}
+	b.Sum += uint64(o.N) + uint64(tx.Status(b.Target))<<40 + tx.Rand().Uint64()
+	made, err := x.plain.Create(tx, Plain{Body{Target: o.Who, Small: uint8(o.N)}})
+	err = errors.Join(err, x.extra.Add(tx, made, Extra{int32(o.N)}), x.label.Add(tx, made, Label{"by trade"}))
+	switch o.N % 8 {
+	case 0:
+		err = errors.Join(err, tx.Destroy(o.Who))
+	case 1:
+		err = errors.Join(err, x.hit.Send(tx, made, Hit{o.N}), x.note.Broadcast(tx, Note{"traded"}))
+	case 2:
+		err = errors.Join(err, world.Move(tx, o.Who, int(o.N)%x.Shards()), world.AddFlags(tx, made, world.Flags(o.N)))
+	case 3:
+		_, again := world.Copy(tx, made)
+		err = errors.Join(err, again)
+	case 4:
+		return 0, errors.New("no deal")
+	case 5, 6:
+		_, again := x.deal.Run(tx, Order{b.Target, o.N + 1})
+		return 0, again
+	}
+	return b.Sum, err
+}
+
 // live ages units by chance: all that systems know shows in their sums.
 func (x *sea) live(b *world.Build) func(*world.Context) {
 	body, hits := world.Write[Body](b), world.Receive[Hit](b)
@@ -157,6 +188,9 @@ func (x *sea) live(b *world.Build) func(*world.Context) {
 				p.Loud = p.Sum%2 == 0
 				if c.Rand().IntN(20) == 0 {
 					_ = c.Destroy(hs[i])
+				}
+				if p.Sum%100 == 7 {
+					_ = x.deal.Call(c, Order{hs[i], uint32(p.Sum >> 8)})
 				}
 			}
 		}

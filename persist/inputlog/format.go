@@ -85,6 +85,7 @@ type sink interface {
 // plain is the sink of an output that has no Tick.
 type plain struct{ io.Writer }
 
+// Tick writes the record of a tick as any other.
 func (p plain) Tick(_ uint64, record []byte) (int, error) { return p.Write(record) }
 
 // writer writes records, each with one call of its sink; the preamble goes with the first.
@@ -97,7 +98,7 @@ type writer struct {
 	chain uint64
 }
 
-// open begins a log.
+// open begins a log. It is not written yet.
 func (w *writer) open() { w.buf = append(append(w.buf, magic...), version) }
 
 // begin begins a record. The caller appends its body to buf.
@@ -109,7 +110,8 @@ func (w *writer) begin(kind byte) {
 // length returns how many bytes the body has.
 func (w *writer) length() int { return len(w.buf) - w.at - headSize }
 
-// end passes the record to write, a method of the sink.
+// end adds the checksum and passes the record to write, a method of the sink, in one call. After an
+// error nobody knows how much was written, so the Recorder ends.
 func (w *writer) end(write func(record []byte) (int, error)) error {
 	if w.length() > bodyMax {
 		return fmt.Errorf("inputlog: a record of %d bytes, want %d at most", w.length(), bodyMax)
@@ -127,6 +129,8 @@ func (w *writer) end(write func(record []byte) (int, error)) error {
 }
 
 // reader reads records.
+//
+// Ownership: the Log's.
 type reader struct {
 	in     *bufio.Reader
 	buf    []byte // of the record
@@ -136,7 +140,7 @@ type reader struct {
 	end    int64
 }
 
-// open reads the preamble.
+// open reads the preamble. An error says why this is no log to be played.
 func (r *reader) open() error {
 	var preamble [len(magic) + 1]byte
 	n, err := io.ReadFull(r.in, preamble[:])
@@ -154,7 +158,8 @@ func (r *reader) open() error {
 	return nil
 }
 
-// next reads the next record that is no mark. The body is valid until the call after.
+// next reads the next record that is no mark. The body is valid until the call after. Errors are
+// ErrTruncated, ErrAltered, or that of the input; after one, the log cannot be read further.
 func (r *reader) next() (kind byte, body []byte, err error) {
 	for {
 		if kind, body, err = r.record(); err != nil || kind != marks.Kind {
@@ -163,7 +168,7 @@ func (r *reader) next() (kind byte, body []byte, err error) {
 	}
 }
 
-// record reads a record or a mark.
+// record reads a record, whose checksum is then right, or a mark. Errors are as for next.
 func (r *reader) record() (kind byte, body []byte, err error) {
 	r.number++
 	r.start = r.end
@@ -196,7 +201,7 @@ func (r *reader) record() (kind byte, body []byte, err error) {
 // readAtOnce bounds how much a wrong length makes the reader allocate.
 const readAtOnce = 1 << 20
 
-// read appends n bytes to buf.
+// read appends n bytes to buf. If the log ends within them, the error is ErrTruncated.
 func (r *reader) read(n int) error {
 	for n > 0 {
 		at, some := len(r.buf), min(n, readAtOnce)
@@ -222,12 +227,13 @@ func (r *reader) altered(format string, args ...any) error {
 	return r.wrong(ErrAltered, format, args...)
 }
 
+// wrong returns an error about the present record, which wraps as.
 func (r *reader) wrong(as error, format string, args ...any) error {
 	return fmt.Errorf("%w: record %d, at byte %d: %s", as, r.number, r.start, fmt.Sprintf(format, args...))
 }
 
-// A tick's body has the following, as numbers of one to ten bytes each except for values,
-// and then the requests:
+// appendTick appends the body of a tick, but not its requests, which follow: numbers of one to ten
+// bytes each, except for the sum:
 //
 //	tick  by | sealed<<2 | rung<<3  drawn  sum of parts of the state before the tick, or 0: 8 bytes
 //	n recalled   {handle}
@@ -261,6 +267,7 @@ func bit(is bool) byte {
 	return 0
 }
 
+// appendHandles appends a list of handles to a record, after its length.
 func appendHandles(dst []byte, hs []handle.Handle) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(hs)))
 	for _, h := range hs {
@@ -269,7 +276,8 @@ func appendHandles(dst []byte, hs []handle.Handle) []byte {
 	return dst
 }
 
-// readTick reads what appendTick wrote. It leaves the requests.
+// readTick reads what appendTick wrote into in, whose slices it uses again. It leaves the requests.
+// After an error in the body in has a part of it.
 func (c *cursor) readTick(in *extend.Inputs) {
 	in.Tick = c.number()
 	by := c.below(extend.RungsMax << 3)
@@ -293,6 +301,7 @@ func (c *cursor) readTick(in *extend.Inputs) {
 	}
 }
 
+// handles reads a list of handles, and appends them.
 func (c *cursor) handles(to []handle.Handle) []handle.Handle {
 	for range c.times {
 		to = append(to, c.handle())
@@ -322,8 +331,9 @@ type kind struct {
 	shape string    // compared to find out whether two worlds have the same
 }
 
-// learn appends the kinds of the world that all does not have. If some cannot be recorded,
-// it returns an error that names them.
+// learn appends the kinds of the world that all does not have. A Recorder and a Player call it, on
+// the world's goroutine. If some cannot be recorded, it returns an error that names them, and the
+// list lacks these.
 func learn(all []kind, kinds store.Kinds, codecs *state.Codecs) ([]kind, error) {
 	var errs []error
 	for i := len(all); i < kinds.Len(); i++ {
@@ -349,11 +359,14 @@ func learn(all []kind, kinds store.Kinds, codecs *state.Codecs) ([]kind, error) 
 var errBody = errors.New("its body ends too soon")
 
 // cursor reads a record's body. After an error all it reads is zero.
+//
+// Ownership: the Player's or Log's.
 type cursor struct {
 	rest []byte
 	err  error
 }
 
+// number reads a number of one to ten bytes.
 func (c *cursor) number() uint64 {
 	v, n := binary.Uvarint(c.rest)
 	if n <= 0 {
@@ -364,6 +377,7 @@ func (c *cursor) number() uint64 {
 	return v
 }
 
+// fail ends the reading. The first error counts.
 func (c *cursor) fail(err error) {
 	if c.err == nil {
 		c.err, c.rest = err, nil
@@ -400,6 +414,7 @@ func (c *cursor) below(limit uint64) uint64 {
 	return n
 }
 
+// bytes reads a length and as many bytes, which belong to the record's buffer.
 func (c *cursor) bytes() []byte {
 	n := c.count()
 	b := c.rest[:n:n]
@@ -418,18 +433,21 @@ func (c *cursor) word() uint64 {
 	return v
 }
 
+// handle reads a handle: its home, index and version.
 func (c *cursor) handle() handle.Handle {
 	home := c.below(handle.HomeMax + 1)
 	index := c.below(handle.IndexMax + 1)
 	return handle.Handle(home<<(handle.IndexBits+handle.VersionBits) | index<<handle.VersionBits | c.below(handle.VersionMax+1))
 }
 
+// appendHandle appends a handle, as its home, index and version: these are mostly small.
 func appendHandle(dst []byte, h handle.Handle) []byte {
 	dst = binary.AppendUvarint(dst, uint64(h.Home()))
 	dst = binary.AppendUvarint(dst, uint64(h.Index()))
 	return binary.AppendUvarint(dst, uint64(h.Version()))
 }
 
+// appendBytes appends a text or bytes, after the length.
 func appendBytes[T string | []byte](dst []byte, b T) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }

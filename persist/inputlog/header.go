@@ -20,7 +20,8 @@ type setting struct {
 	value uint64
 }
 
-// settings lists what must be the same in the world that a log is played to.
+// settings lists what must be the same in the world that a log is played to. NewRecorder writes it,
+// and Play compares it.
 func settings(w *world.World) []setting {
 	o := w.Options()
 	flag := func(v bool) uint64 { return uint64(bit(v)) }
@@ -55,6 +56,8 @@ func (s setting) String() string {
 }
 
 // header says which world a log is of, and where it begins.
+//
+// Ownership: immutable once it is read or made.
 type header struct {
 	note     []byte
 	settings []setting
@@ -87,7 +90,7 @@ func (h *header) append(dst []byte) []byte {
 	return dst
 }
 
-// read reads a header that append wrote.
+// read reads a header that append wrote. After an error the header is of no use.
 func (h *header) read(body []byte) error {
 	c := cursor{rest: body}
 	h.note = append([]byte(nil), c.bytes()...)
@@ -108,7 +111,8 @@ func (h *header) read(body []byte) error {
 	return c.err
 }
 
-// mustMatch refuses a world that differs from the recorded one, or is at another tick.
+// mustMatch refuses a world that differs from the recorded one in how it was made, or is at another
+// tick. The error is ErrOtherWorld, and names the first difference. It changes nothing.
 func (h *header) mustMatch(w *world.World) error {
 	own := settings(w)
 	if len(own) != len(h.settings) {
@@ -128,7 +132,8 @@ func (h *header) mustMatch(w *world.World) error {
 	return nil
 }
 
-// mustBeThere refuses a world whose state differs from that at the beginning of the log.
+// mustBeThere refuses a world whose state differs from the state at the beginning of the log, with
+// ErrDiffers. The world is idle. It changes nothing.
 func (h *header) mustBeThere(w *world.World, codecs *state.Codecs) error {
 	if len(h.hashes) == 0 {
 		return nil
@@ -154,7 +159,7 @@ type list struct {
 	names []string
 }
 
-// lists returns everything registered that decides what the state is.
+// lists returns everything registered that decides what the state is. The world is idle.
 func lists(w *world.World) (all []list) {
 	for _, r := range engine.Of(w).Survey().Registered() {
 		l := list{what: r.What}
@@ -166,7 +171,8 @@ func lists(w *world.World) (all []list) {
 	return all
 }
 
-// mustRegister refuses a world in which something else is registered, and names that.
+// mustRegister refuses a world in which something else is registered, and names that. It changes
+// nothing.
 func (h *header) mustRegister(w *world.World) error {
 	var there, here, order []string
 	for _, own := range lists(w) {

@@ -126,7 +126,8 @@ func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	return p, nil
 }
 
-// once returns an error if the log was read beyond its header.
+// once returns an error if the log was read beyond its header. Otherwise it notes that it is, from
+// now on.
 func (l *Log) once() error {
 	if l.played {
 		return errors.New("inputlog: the log was given to a Player before; open it again, with inputlog.Open")
@@ -135,7 +136,8 @@ func (l *Log) once() error {
 	return nil
 }
 
-// begin reads the records before the first tick of a log.
+// begin reads the records before the first tick of a log. The world is idle, and does not change.
+// An error says that the world has other kinds of requests.
 func (p *Player) begin() error {
 	kind, body := p.peek()
 	if p.err != nil || kind != kindsRecord {
@@ -165,7 +167,8 @@ func (p *Player) Then(next *Log) {
 // Left returns how many logs of Then were not begun.
 func (p *Player) Left() int { return len(p.next) }
 
-// follow continues with the next log.
+// follow continues with the next log. The world is idle. After an error, which is Err from then on,
+// it plays no more.
 func (p *Player) follow() error {
 	p.log, p.next = p.next[0], p.next[1:]
 	p.kinds, p.before = nil, p.ticks
@@ -258,7 +261,7 @@ func (p *Player) Ticks() uint64 { return p.ticks }
 // Closing twice is no error.
 func (p *Player) Close() { p.replayer.Close() }
 
-// peek returns the next record without consuming it.
+// peek returns the next record without consuming it. An error is in err.
 func (p *Player) peek() (byte, []byte) {
 	if !p.pending && p.err == nil {
 		p.kind, p.body, p.err = p.log.from.next()
@@ -267,7 +270,8 @@ func (p *Player) peek() (byte, []byte) {
 	return p.kind, p.body
 }
 
-// learn checks that the world has the kinds of the recorded one.
+// learn checks that the world has the kinds of requests that a record names. If not, it returns
+// ErrOtherWorld, and the log cannot be played further.
 func (p *Player) learn(body []byte) (err error) {
 	from := &p.log.from
 	if p.kinds, err = learn(p.kinds, p.known, p.codecs); err != nil {
@@ -291,7 +295,8 @@ func (p *Player) learn(body []byte) (err error) {
 	return nil
 }
 
-// tick gives the world the inputs of a tick.
+// tick gives the idle world the inputs of the tick that it makes next. After an error, which is Err
+// from then on, it may have been given a part of them.
 func (p *Player) tick(body []byte) error {
 	from, c := &p.log.from, cursor{rest: body}
 	c.readTick(&p.in)
@@ -338,7 +343,7 @@ func (p *Player) tick(body []byte) error {
 	return nil
 }
 
-// requests sends a tick's requests.
+// requests sends a tick's requests. After an error some of them may have been sent.
 func (p *Player) requests(c *cursor) error {
 	for c.err == nil && len(c.rest) > 0 {
 		number := c.number()
@@ -398,7 +403,8 @@ func (p *Player) Verify(hasher *state.Hasher) (verified bool, err error) {
 	}
 }
 
-// verify compares the state with the hashes of one record.
+// verify compares the state with the hashes of one record. The world is idle. A difference is
+// ErrDiffers, with the first section that differs.
 func (p *Player) verify(hasher *state.Hasher, body []byte) error {
 	mine, err := hasher.Sections()
 	if err != nil {

@@ -175,7 +175,8 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 	return r, nil
 }
 
-// headerOf returns the header of a log that begins now.
+// headerOf returns the header of a log that begins now. The world is idle. If its state cannot be
+// hashed for lack of a codec, the header has no hash. Another error ends NewRecorder.
 func headerOf(w *world.World, o *Options) (header, error) {
 	h := header{note: o.Note, settings: settings(w), lists: lists(w), tick: w.Tick()}
 	if o.NoHash {
@@ -191,7 +192,7 @@ func headerOf(w *world.World, o *Options) (header, error) {
 	return h, err
 }
 
-// writeKinds writes the kinds that are new.
+// writeKinds writes the kinds of requests that are new, from the refresh or NewRecorder.
 func (r *Recorder) writeKinds(all []kind) {
 	r.out.begin(kindsRecord)
 	r.out.buf = binary.AppendUvarint(r.out.buf, uint64(len(r.kinds)))
@@ -203,8 +204,8 @@ func (r *Recorder) writeKinds(all []kind) {
 	r.write(r.out.Write)
 }
 
-// write passes a record to a method of the sink. Recording ends if there is an error, or if that
-// panics.
+// write passes a record to a method of the sink, while the world waits. If that returns an error or
+// panics, recording ends and the world goes on.
 func (r *Recorder) write(to func(record []byte) (int, error)) {
 	err, returned := error(nil), false
 	defer func() {
@@ -278,7 +279,8 @@ func (r *Recorder) Close() error {
 	return r.err
 }
 
-// changed writes that the log cannot be played further.
+// changed writes that the log cannot be played further, and calls OnChange. The world calls it,
+// idle, when it finds such a change.
 func (r *Recorder) changed() {
 	if r.err != nil {
 		return
@@ -290,9 +292,13 @@ func (r *Recorder) changed() {
 }
 
 // recorder is a Recorder as the world sees it.
+//
+// Ownership: as for the Recorder. Methods run on goroutines for which the coordinator, or the
+// worker of a partition, waits.
 type recorder Recorder
 
-// Begin learns the kinds of requests that were registered since the last tick.
+// Begin learns the kinds of requests that were registered since the last tick. A refresh begins
+// with it; the coordinator waits. An error ends the recording.
 func (r *recorder) Begin() {
 	if r.err != nil || r.known.Len() == len(r.kinds) {
 		return
@@ -305,7 +311,8 @@ func (r *recorder) Begin() {
 	(*Recorder)(r).writeKinds(kinds)
 }
 
-// Requests appends the requests of a port to the record of their partition.
+// Requests appends the requests of a port to the record of their partition, in the step read, while
+// the worker of the partition waits:
 //
 //	0 port  kind+1 flags handle value   kind+1 flags handle value   …
 func (r *recorder) Requests(partition, port int, sent []queue.PendingRequest) {
@@ -330,11 +337,13 @@ func (r *recorder) Requests(partition, port int, sent []queue.PendingRequest) {
 	*to = b
 }
 
+// appendMany is append for each request of a record of many.
 func (r *recorder) appendMany(b []byte, k *kind, many queue.PendingRequest) []byte {
 	r.known.Each(many, func(q queue.PendingRequest) { b = r.append(b, k, q) })
 	return b
 }
 
+// append appends one request: its kind, flags, handle and value. It may run a codec of the user.
 func (r *recorder) append(b []byte, k *kind, q queue.PendingRequest) []byte {
 	b = binary.AppendUvarint(b, uint64(q.Kind()+1))
 	b = binary.AppendUvarint(b, uint64(q.Flags()))
@@ -421,7 +430,8 @@ func (s sealer) Commit() error {
 // commitAlways seals the ticks of all worlds, for tests.
 var commitAlways func() error
 
-// End writes the tick.
+// End writes the tick, and empties the parts for the next. The coordinator waits for it, before
+// senders learn the outcomes. An error ends the recording.
 func (r *recorder) End(in *extend.Inputs) {
 	if r.err == nil {
 		in.Sum = r.sum
@@ -445,14 +455,16 @@ func (r *recorder) End(in *extend.Inputs) {
 	}
 }
 
-// Settled hashes parts of the state. The next tick is written with the hash.
+// Settled hashes parts of the state at the end of a refresh, while the coordinator waits. The next
+// tick is written with the hash.
 func (r *recorder) Settled() {
 	if r.err == nil {
 		r.sum = r.turns.Sum()
 	}
 }
 
-// Failed ends recording: the world has sent the last tick only in part, or not at all.
+// Failed ends recording: a method of the Recorder has panicked, so the world has sent the last tick
+// only in part, or not at all, and sends no more. The coordinator waits for it.
 func (r *recorder) Failed(err error) {
 	r.dropped = true
 	if r.err == nil {

@@ -48,7 +48,7 @@ func (c *client) learn(h handle.Handle, err error) {
 // act does one thing, and does not care whether it is accepted.
 func (c *client) act() {
 	n, p, h := c.dice.Uint32N(1000), c.port, c.someone()
-	switch c.dice.IntN(24) {
+	switch c.dice.IntN(26) {
 	case 0, 1, 2:
 		c.learn(c.unit.Create(p, Unit{Body{Small: uint8(n), Target: h, Loud: n%3 == 0}, Label{fmt.Sprint("new ", n)}}))
 	case 3, 4:
@@ -89,6 +89,9 @@ func (c *client) act() {
 		_ = c.plain.Set(p, h, Plain{Body{Small: uint8(n), Target: c.someone()}})
 	case 23:
 		_ = world.AddFlags(p, h, world.Flags(n))
+	case 24, 25:
+		_ = c.deal.Send(p, Order{h, n}, new(world.Answer[uint64]))
+		_ = c.deal.Call(p, Order{c.someone(), n})
 	case 21:
 		if n%2 == 0 { // released in the tick that creates it, or the one before
 			h, _ = c.plain.Create(p, Plain{})

@@ -20,13 +20,16 @@ import (
 
 // catalogue lists everything that is registered, or that a snapshot has. What is registered has the
 // form that writes its values, what a snapshot has a description of the form.
+//
+// Ownership: the goroutine that saves, loads or plans; while parts are written, nobody writes it.
 type catalogue struct {
 	*format.Catalogue
 	hashed   map[string]bool    // of a world: the lists on which its hash depends
 	balances scheduler.Balancer // of a world, or nil
 }
 
-// catalogueOf lists what a world has. Kinds of requests are listed by name only: see findForm.
+// catalogueOf lists what an idle world has. A save and a load call it first. Kinds of requests are
+// listed by name only: see findForm. The error names the first type without a codec.
 func catalogueOf(w *world.World, v *engine.Survey, o *Options) (x *catalogue, err error) {
 	x = &catalogue{Catalogue: &format.Catalogue{Scheduler: o.Scheduler != nil}, hashed: map[string]bool{}}
 	for _, r := range v.Registered() {
@@ -61,13 +64,13 @@ func catalogueOf(w *world.World, v *engine.Survey, o *Options) (x *catalogue, er
 	for i, e := range v.Extensions() {
 		shown, wrong := form.StateOf(e, (*form.Codecs)(o.Codecs), true)
 		if wrong != nil {
-			return nil, fmt.Errorf("snapshot: extension %q: %w", extend.NameOf(e, i), wrong)
+			return nil, fmt.Errorf("snapshot: extension %q: %w", e.Name(), wrong)
 		}
 		saved, ok := shown.(extend.Saved)
 		if !ok {
-			return nil, fmt.Errorf("snapshot: %w: extension %d of the world, a %T, has no AppendSaved and LoadSaved", state.ErrNoCodec, i, e)
+			return nil, fmt.Errorf("snapshot: %w: extension %q, a %T, has no AppendSaved and LoadSaved", state.ErrNoCodec, e.Name(), e)
 		}
-		n := format.Named{Name: extend.NameOf(e, i), Saved: saved, At: i}
+		n := format.Named{Name: e.Name(), Saved: saved, At: i}
 		if e, ok := saved.(extend.Optioned); ok {
 			all, same := e.SavedOptions()
 			n.Type, n.Hash = all, xxh3.HashString(same)
@@ -120,7 +123,7 @@ func sender(from, shards int) int {
 	return from
 }
 
-// findForm finds how values are written.
+// findForm finds how values are written. The error is state.ErrNoCodec, and n is unchanged.
 func findForm(n *format.Named, codecs *state.Codecs) (err error) {
 	if n.Of == nil || n.Form != nil {
 		return nil
@@ -131,8 +134,9 @@ func findForm(n *format.Named, codecs *state.Codecs) (err error) {
 	return err
 }
 
-// compare compares the settings of a snapshot with those of the world that loads it. It
-// reports whether the settings that decide what happens next are the same.
+// compare compares the settings of a snapshot with the settings of the world that loads it, or of
+// another snapshot. It reports whether the settings that decide what happens next are the same. It
+// changes nothing.
 func compare(own, saved []format.Setting, other bool) (same bool, list []Difference) {
 	same = true
 	for i, own := range own {
@@ -154,6 +158,8 @@ func compare(own, saved []format.Setting, other bool) (same bool, list []Differe
 }
 
 // matching matches the contents of a snapshot with a world that is to load it.
+//
+// Ownership: the goroutine that loads or plans.
 type matching struct {
 	saved, own *catalogue
 	o          *Options
@@ -162,12 +168,14 @@ type matching struct {
 	list       *[]Difference
 }
 
+// note adds a difference to the list.
 func (m *matching) note(what, name, is string, refused bool, text string, args ...any) {
 	*m.list = append(*m.list, Difference{Kind: what, Name: name, Is: is, Blocks: refused, Text: fmt.Sprintf(text, args...)})
 }
 
-// all matches everything, and sets at and form of what the snapshot has to the world's. It
-// reports whether both have the same in the same order, so that their hashes must be equal.
+// all matches everything, and sets at and form of what the snapshot has to the world's. It changes
+// the world's catalogue and not the world. It reports whether both have the same in the same order,
+// so that their hashes must be equal. What blocks a load is in the list; an error ends the plan.
 func (m *matching) all() (same bool, err error) {
 	same = true
 	m.changes = m.o.changes()
@@ -182,7 +190,7 @@ func (m *matching) all() (same bool, err error) {
 		if m.own.hashed[what] {
 			m.order(what, *m.saved.Lists()[i])
 		}
-		same = same && (what == "also" || what == "system" || len(*m.list) == before) // no hash depends on these
+		same = same && (what == "extra" || what == "system" || len(*m.list) == before) // no hash depends on these
 	}
 	m.balancer()
 	return same, nil
@@ -200,7 +208,8 @@ func (m *matching) order(what string, saved []format.Named) {
 	}
 }
 
-// find finds each element of a list in another. Several with the same name are matched in order.
+// find finds each element of a list in another. Several with the same name are matched in order. An
+// error is that of same.
 func (m *matching) find(what string, saved, own []format.Named) error {
 	byName := map[string][]*format.Named{}
 	for i := range own {
@@ -237,6 +246,7 @@ func (m *matching) find(what string, saved, own []format.Named) error {
 	return nil
 }
 
+// namesOf returns the names of a list.
 func namesOf(list []format.Named) (names []string) {
 	for _, n := range list {
 		names = append(names, n.Name)
@@ -244,7 +254,8 @@ func namesOf(list []format.Named) (names []string) {
 	return names
 }
 
-// missing notes something that the world lacks.
+// missing notes something that the world lacks, with what the program can say to have it loaded all
+// the same.
 func (m *matching) missing(what string, n *format.Named, name string) {
 	old, now := schema.Subject(what, n.Name), schema.Subject(what, name)
 	if n.At = -1; n.Type != "" {
@@ -254,11 +265,11 @@ func (m *matching) missing(what string, n *format.Named, name string) {
 		m.note(what, n.Name, "", false, "is dropped")
 		return
 	}
-	if what == "also" && n.Hash == format.Optional {
+	if what == "extra" && n.Hash == format.Optional {
 		m.note(what, n.Name, "", false, "is optional, and left out")
 		return
 	}
-	if what == "also" && m.files {
+	if what == "extra" && m.files {
 		m.note(what, n.Name, "", false, "is in the old one alone; Load needs it in Options.Extras")
 		return
 	}
@@ -284,7 +295,8 @@ func (m *matching) options(n, own *format.Named) {
 	*m.list = append(*m.list, about)
 }
 
-// same finds how to read the values of something that both have.
+// same finds how to read the values of something that both have, and notes how the types differ. An
+// error is of a codec that is missing, or of a file that makes no sense.
 func (m *matching) same(what string, n, own *format.Named) error {
 	if err := findForm(own, m.o.Codecs); err != nil {
 		return fmt.Errorf("snapshot: %s %q: %w", what, own.Name, err)
@@ -294,7 +306,7 @@ func (m *matching) same(what string, n, own *format.Named) error {
 		m.note(what, n.Name, "", false, "is an accumulator in one of both alone: what shards have added and was not merged is left out")
 		return nil
 	}
-	if what == "also" || n.Hash == own.Hash && (n.Type == "") == (own.Type == "") {
+	if what == "extra" || n.Hash == own.Hash && (n.Type == "") == (own.Type == "") {
 		return nil
 	}
 	about := Difference{Kind: what, Name: n.Name}
@@ -331,7 +343,8 @@ func (m *matching) same(what string, n, own *format.Named) error {
 	return nil
 }
 
-// sideOf returns what schema.Convert needs of the form of something.
+// sideOf returns what schema.Convert needs of the form of something. An error says that the
+// snapshot makes no sense.
 func sideOf(what string, n *format.Named) (x schema.Side, err error) {
 	x = schema.Side{Name: schema.Subject(what, n.Name), Type: n.Type, Parts: n.Parts}
 	if x.Leaves, err = shape.LeavesOf(n.Type, n.Parts); err != nil {

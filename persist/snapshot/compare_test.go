@@ -56,7 +56,7 @@ func TestCompare(t *testing.T) {
 		`entity "` + b.String() + `" (shard `, `"body" "extra"] → shard `, `["body"]): moved`,
 		`entity "` + c.String() + `" (shard `, `]): was destroyed`,
 		`entity "` + d.String() + `" (shard `, `]): was created`,
-		`resource "rules": differs`, `also "clock": differs`, `slots, tables, flags and marks of shard "`,
+		`resource "rules": differs`, `extra "clock": differs`, `slots, tables, flags and marks of shard "`,
 		"1 created, 1 destroyed, 1 moved, 1 changed\n",
 	} {
 		require.Contains(t, text, want)

@@ -70,7 +70,8 @@ func (d *Dir) Save(w *world.World, o Options) (path string, err error) {
 // SaveCaptured is Save of what was captured. It may be called while the world ticks.
 func (d *Dir) SaveCaptured(c *Captured) (path string, err error) { return d.save(c.write) }
 
-// save makes a new file, whole or an increment, and removes those that are too old.
+// save makes a new file, whole or an increment, and removes the files that are too old. After an
+// error the older files that are left are unchanged, and the new one may be there.
 func (d *Dir) save(save func(to io.Writer, x *format.Chain) error) (path string, err error) {
 	f, keep := d.of(), d.keep()
 	if err := f.Make(); err != nil {
@@ -119,7 +120,8 @@ func (d *Dir) save(save func(to io.Writer, x *format.Chain) error) (path string,
 	return d.path(name), nil
 }
 
-// removeParts removes the unfinished files of processes that died, below a number.
+// removeParts removes the unfinished files of processes that died, below a number. An error leaves
+// the others.
 func removeParts(f files.Files, number uint64) error {
 	names, err := f.List()
 	for _, name := range names {
@@ -131,9 +133,9 @@ func removeParts(f files.Files, number uint64) error {
 	return err
 }
 
-// removeOld removes files that are older than those to be kept, among which is the one just
-// written. It reads those that it has not seen before, so that damaged ones do not count.
-// Increments are removed before their base.
+// removeOld removes files that are older than the files to be kept, one of which was just written.
+// It reads those that it has not seen before, so that damaged ones do not count. Increments are
+// removed before their base. An error leaves files that the next save removes.
 func (d *Dir) removeOld(f files.Files, old []string, written string, keep int) error {
 	whole, left := map[string]bool{written: true}, 1
 	for _, name := range slices.Backward(old) {
@@ -168,7 +170,7 @@ func (d *Dir) Newest() (Found, error) {
 
 // find finds the newest snapshot that is intact and for which use returns no error; use gets the
 // files that make it up. An error of reading ends the search. So does an error of use for which
-// stop returns true.
+// stop returns true. It changes no file.
 func (d *Dir) find(use func(f files.Files, chain []string) error, stop func(error) bool) (Found, error) {
 	var x Found
 	f := d.of()
@@ -205,7 +207,8 @@ func isContent(err error) bool {
 	return slices.ContainsFunc(of, func(is error) bool { return errors.Is(err, is) })
 }
 
-// chainOf returns the files that make the last of some: the whole one before it, and all since.
+// chainOf returns the files that make the last of some, which are in order: the whole one before
+// it, and all since.
 func chainOf(all []string) []string {
 	for i, name := range slices.Backward(all) {
 		if !isIncrement(name) {
@@ -215,8 +218,9 @@ func chainOf(all []string) []string {
 	return all
 }
 
-// verifyChain reads the files that make the last of them. If one is damaged, verifyChain notes it
-// in broken.
+// verifyChain reads the files that make the last of them, and changes none. If one is damaged it
+// notes that in broken, and returns ErrBase or what is wrong with the last. Other errors are of
+// reading.
 func (d *Dir) verifyChain(f files.Files, chain []string, broken map[string]error) (Info, error) {
 	last := chain[len(chain)-1]
 	if err := broken[last]; err != nil {
@@ -239,7 +243,8 @@ func (d *Dir) verifyChain(f files.Files, chain []string, broken map[string]error
 	return info, err
 }
 
-// verify reads the snapshot that some files make, and checks that no file goes on after its end.
+// verify reads the snapshot that some files make, and checks that no file goes on after its end. An
+// error is about what is in a file, or of reading it.
 func (d *Dir) verify(f files.Files, chain []string) (Info, error) {
 	in, err := openChain(f, chain)
 	if err != nil {
@@ -256,12 +261,15 @@ func (d *Dir) verify(f files.Files, chain []string) (Info, error) {
 }
 
 // opened is the whole snapshot that some files make.
+//
+// Ownership: the goroutine that has opened it.
 type opened struct {
 	io.Reader
 	files []io.ReadCloser
 }
 
-// openChain opens the files that make a snapshot, as one.
+// openChain opens the files that make a snapshot, as one. The caller closes it; after an error
+// nothing is open.
 func openChain(f files.Files, chain []string) (*opened, error) {
 	x := &opened{}
 	var all []io.Reader
@@ -283,6 +291,7 @@ func openChain(f files.Files, chain []string) (*opened, error) {
 // Within returns the reader of the snapshot, so that what Merge makes is not compressed again.
 func (o *opened) Within() io.Reader { return o.Reader }
 
+// Close closes all files, whatever their errors.
 func (o *opened) Close() (err error) {
 	for _, f := range o.files {
 		err = errors.Join(err, f.Close())
@@ -339,11 +348,14 @@ func (d *Dir) Load(w *world.World, o Options) (Found, error) {
 }
 
 // reading keeps the error with which reading has failed.
+//
+// Ownership: the goroutine of the load.
 type reading struct {
 	io.Reader
 	err error
 }
 
+// Read reads from the snapshot, and keeps an error that is not its end.
 func (r *reading) Read(to []byte) (int, error) {
 	n, err := r.Reader.Read(to)
 	if err != nil && err != io.EOF {
@@ -352,7 +364,8 @@ func (r *reading) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// list returns the names of the snapshots, oldest first.
+// list returns the names of the snapshots, oldest first. A directory that is missing has none;
+// another error is of reading it.
 func (d *Dir) list(f files.Files) ([]string, error) {
 	names, err := f.List()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -370,16 +383,20 @@ func (d *Dir) list(f files.Files) ([]string, error) {
 // nameOf returns the name of a file, by its number.
 func nameOf(n uint64, end string) string { return fmt.Sprintf("%0*d%s", nameDigits, n, end) }
 
+// numberOf returns the number of a file, or false if its name is not of a snapshot.
 func numberOf(name string) (n uint64, ok bool) {
 	end := filepath.Ext(name)
 	n, err := strconv.ParseUint(strings.TrimSuffix(name, end), 10, 64)
 	return n, (end == nameEnd || end == moreEnd) && err == nil && name == nameOf(n, end)
 }
 
+// isIncrement reports whether a file is an increment, by its name.
 func isIncrement(name string) bool { return filepath.Ext(name) == moreEnd }
 
+// path returns the path of a file in the directory.
 func (d *Dir) path(name string) string { return filepath.Join(d.Path, name) }
 
+// keep returns how many whole files are kept. It panics about numbers below 0.
 func (d *Dir) keep() int {
 	if d.Keep < 0 || d.Increments < 0 {
 		panic(fmt.Sprintf("snapshot: a Dir keeps %d files, each with %d increments; want 1 file or more, or 0 for %d, and 0 increments or more", d.Keep, d.Increments, keepDefault))
@@ -390,6 +407,7 @@ func (d *Dir) keep() int {
 	return d.Keep
 }
 
+// of returns the directory as files.
 func (d *Dir) of() files.Files {
 	if d.files != nil {
 		return d.files

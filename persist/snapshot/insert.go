@@ -113,6 +113,8 @@ func Insert(w, piece *world.World, o InsertOptions) (*Inserted, error) {
 }
 
 // insertion is an Insert that is under way.
+//
+// Ownership: the goroutine of Insert, while both worlds are idle.
 type insertion struct {
 	to, from   *engine.World
 	own, other *engine.Survey // of the worlds
@@ -123,7 +125,8 @@ type insertion struct {
 	puts       []func() // insert the parts of extensions
 }
 
-// newInsertion checks the arguments of Insert and that both worlds are idle.
+// newInsertion checks the arguments of Insert and that both worlds are idle. It changes neither;
+// nor does any other step before insert.
 func newInsertion(w, piece *world.World, o InsertOptions) (*insertion, error) {
 	const call = "snapshot.Insert"
 	switch {
@@ -153,11 +156,12 @@ func newInsertion(w, piece *world.World, o InsertOptions) (*insertion, error) {
 	return x, nil
 }
 
-// planExtensions plans what extensions have of the entities.
+// planExtensions plans what extensions have of the entities, and changes nothing: puts has the
+// functions that do. An error ends the Insert.
 func (i *insertion) planExtensions() error {
 	own, used := i.own.Extensions(), map[int]bool{}
-	for at, e := range i.other.Extensions() {
-		name := extend.NameOf(e, at)
+	for _, e := range i.other.Extensions() {
+		name := e.Name()
 		if _, late := e.(extend.Late); late {
 			continue // timers
 		}
@@ -174,7 +178,7 @@ func (i *insertion) planExtensions() error {
 		}
 		to := -1
 		for k, o := range own {
-			if to < 0 && !used[k] && extend.NameOf(o, k) == name {
+			if to < 0 && !used[k] && o.Name() == name {
 				to, used[k] = k, true
 			}
 		}
@@ -191,6 +195,8 @@ func (i *insertion) planExtensions() error {
 }
 
 // group is the rows for one table.
+//
+// Ownership: the goroutine of Insert.
 type group struct {
 	shard   *store.Shard
 	set     store.Set
@@ -206,7 +212,8 @@ type run struct {
 	from, to int
 }
 
-// plan finds the entities, their tables in the world, and their new handles.
+// plan finds the entities and their tables in the world. An error ends the Insert; nothing has
+// changed.
 func (i *insertion) plan() error {
 	runs, err := i.runs()
 	if err != nil {
@@ -238,7 +245,8 @@ func (i *insertion) plan() error {
 	return nil
 }
 
-// runs returns the rows of the entities to insert, in the order of the piece's shards.
+// runs returns the rows of the entities to insert, in the order of the piece's shards. An error
+// names a root that is not alive.
 func (i *insertion) runs() (runs []run, err error) {
 	if i.o.Roots == nil {
 		for k := range i.from.Space().Homes() - 1 {
@@ -279,7 +287,8 @@ func (i *insertion) runs() (runs []run, err error) {
 	return runs, nil
 }
 
-// component returns the world's number of a component of the piece.
+// component returns the world's number of a component of the piece. An error says that the world
+// lacks it, or has another type.
 func (i *insertion) component(id int) (int, error) {
 	if i.components[id] == -1 {
 		n := i.other.Components()[id]
@@ -298,7 +307,8 @@ func (i *insertion) component(id int) (int, error) {
 	return i.components[id], nil
 }
 
-// number checks that there is room, and finds the new handles.
+// number checks that there is room, and finds the handles that the entities will get. It takes
+// none. An error ends the Insert; nothing has changed.
 func (i *insertion) number() error {
 	byShard, chunks := make([]int, i.to.Space().Homes()-1), 0
 	for _, g := range i.groups {
@@ -332,7 +342,8 @@ func (i *insertion) number() error {
 	return nil
 }
 
-// copy copies the components.
+// copy copies the components to memory of the insertion's own. It runs codecs and CloneBy functions
+// of the user. An error ends the Insert; nothing has changed.
 func (i *insertion) copy() (err error) {
 	name := ""
 	defer func() {
@@ -357,7 +368,8 @@ func (i *insertion) copy() (err error) {
 	return nil
 }
 
-// copyColumn copies a component of the piece.
+// copyColumn copies a component of a group's rows to values, from the piece, which stays as it is.
+// An error is that of a codec.
 func (i *insertion) copyColumn(g *group, component int, to mem.Cells) (err error) {
 	var codec form.Form
 	if !i.other.Copied(component) {
@@ -385,7 +397,7 @@ func (i *insertion) copyColumn(g *group, component int, to mem.Cells) (err error
 // ownerType is a type that Insert refuses.
 var ownerType = reflect.TypeFor[reference.Owner]()
 
-// rewrite replaces the handles in the copies.
+// rewrite replaces the handles in the copies. An error ends the Insert; nothing has changed.
 func (i *insertion) rewrite() (err error) {
 	m := remap.New(i.to.Liveness(), ownerType, func(old handle.Handle) (handle.Handle, bool) {
 		now, ok := i.made.to[old]
@@ -417,7 +429,8 @@ func (i *insertion) rewrite() (err error) {
 	return nil
 }
 
-// insert makes the entities.
+// insert makes the entities of a group in the idle world. It cannot fail: number has seen that
+// there is room.
 func (g *group) insert() {
 	t, at := g.shard.Table(g.set), 0
 	_ = g.shard.Prepare(t, g.rows) // there is room

@@ -96,7 +96,8 @@ func PlanFiles(old, now io.Reader, o Options) (p Plan, err error) {
 	return p, err
 }
 
-// plan reads the sections that do not change the world, and compares them with the world.
+// plan reads the sections that do not change the world, and compares them with the world. An error
+// has changed nothing.
 func (l *loading) plan() (p Plan, err error) {
 	if err = l.readHead(); err != nil {
 		return p, err
@@ -114,7 +115,7 @@ func (l *loading) plan() (p Plan, err error) {
 	return p, err
 }
 
-// readHead reads the header and the names.
+// readHead reads the header and the names. It touches no world; an error ends the load or the plan.
 func (l *loading) readHead() error {
 	head, names, err := format.ReadHead(l.r)
 	if err == nil {
@@ -123,8 +124,9 @@ func (l *loading) readHead() error {
 	return err
 }
 
-// load loads from a source. If from is not nil, that has the rows. call is the name of the call for
-// messages.
+// load loads from a source into a new world, on the caller's goroutine and others that end with it.
+// If from is not nil, that has the rows. call is the name of the call for messages. After an error
+// the world is new again, or broken if even that has failed.
 func load(r format.Source, from *Captured, w *world.World, call string, o Options) error {
 	d, err := enter(w, call, &o)
 	if err != nil {
@@ -156,7 +158,7 @@ func load(r format.Source, from *Captured, w *world.World, call string, o Option
 	return err
 }
 
-// begin reads the sections that do not change the world.
+// begin reads the sections that do not change the world. An error has changed nothing.
 func (l *loading) begin() error {
 	p, err := l.plan()
 	if err == nil {
@@ -168,12 +170,12 @@ func (l *loading) begin() error {
 	return err
 }
 
-// fill reads all other sections.
+// fill reads all other sections, and fills the world. After an error load undoes it.
 func (l *loading) fill() error {
 	return inOrder(l.next, l.world, l.shards, l.unpack, l.parts, l.finish)
 }
 
-// next reads the next section.
+// next reads the next section. An error ends the load.
 func (l *loading) next() error {
 	if err := l.r.Next(&l.s); err != nil {
 		return err
@@ -181,7 +183,7 @@ func (l *loading) next() error {
 	return l.unpack()
 }
 
-// unpack begins to read the body of the section.
+// unpack begins to read the body of the section. An error ends the load.
 func (l *loading) unpack() (err error) {
 	if most := l.o.BytesMax; most > 0 && int64(l.s.Length) > most && !l.s.Sure {
 		return fmt.Errorf("%w: %v has %d bytes, with BytesMax = %d", ErrTooLarge, &l.s, l.s.Length, most)
@@ -191,7 +193,8 @@ func (l *loading) unpack() (err error) {
 	return err
 }
 
-// parts loads the sections that follow the rows, and checks that none is missing.
+// parts loads the sections that follow the rows, and checks that none is missing. An error ends the
+// load.
 func (l *loading) parts() error {
 	last, counts := format.Rank(format.RowsSection)+1, map[byte]int{}
 	for s := &l.s; s.Kind != format.EndSection; {
@@ -222,7 +225,8 @@ func (l *loading) parts() error {
 	return l.allFilled()
 }
 
-// finish ends the load after all sections were read.
+// finish ends the load after all sections were read: extensions and Extras get their state, and the
+// hash is compared. An error ends the load, and what Extras have read stays.
 func (l *loading) finish() error {
 	for _, put := range l.put {
 		put()
@@ -243,7 +247,8 @@ func (l *loading) finish() error {
 	return err
 }
 
-// undoing returns a function that makes the world new again.
+// undoing returns a function that makes the world new again, from what it has now. That function
+// returns an error if it cannot.
 func (l *loading) undoing() func() error {
 	var saved [][]byte
 	var system []byte
@@ -267,7 +272,11 @@ func (l *loading) undoing() func() error {
 	}
 }
 
-// loading is a world that is being loaded.
+// loading is a world that is being loaded. An error of a method ends the load, which is then
+// undone.
+//
+// Ownership: the goroutine of the load. While it waits for others, each of these has its own shards
+// or chunks, and codecs guards calls of the user's functions.
 type loading struct {
 	w      *world.World
 	v      *engine.Survey // of it
@@ -356,7 +365,8 @@ func (l *loading) pass(c *extend.Cursor, n *format.Named, values int) {
 	}
 }
 
-// values reads values by a method of their form. After an error it reads nothing.
+// values reads values by a method of their form. One goroutine at a time runs codecs. After an
+// error it reads nothing.
 func (l *loading) values(c *extend.Cursor, form form.Form, read func([]byte, mem.Cells) ([]byte, error), values mem.Cells) {
 	if c.Err != nil {
 		return
@@ -370,7 +380,7 @@ func (l *loading) values(c *extend.Cursor, form form.Form, read func([]byte, mem
 
 // What follows loads what is not in the rows.
 
-// world loads what shapes the world as a whole.
+// world loads what shapes the world as a whole, into the world. An error ends the load.
 func (l *loading) world() error {
 	s := &l.s
 	if s.Kind != format.WorldSection || s.Number != 0 {
@@ -400,7 +410,7 @@ func (l *loading) world() error {
 	return nil
 }
 
-// part loads a section that follows the rows.
+// part loads a section that follows the rows, or keeps it for finish. An error ends the load.
 func (l *loading) part() error {
 	c, s := &l.c, &l.s
 	names := map[byte][]format.Named{format.ResourceSection: l.names.Resources, format.ExtensionSection: l.names.Extensions, format.ExtraSection: l.names.Extras}
@@ -434,7 +444,7 @@ func (l *loading) part() error {
 	return nil
 }
 
-// later calls load once all entities exist.
+// later calls load once all entities exist. It is finish that calls it.
 func (l *loading) later(what, name string, load func() error) {
 	l.also = append(l.also, func() error {
 		if err := load(); err != nil {
@@ -448,7 +458,7 @@ func (l *loading) later(what, name string, load func() error) {
 	})
 }
 
-// resource loads a resource, and what shards have added to it.
+// resource loads a resource, and what shards have added to it. An error is in the cursor.
 func (l *loading) resource(c *extend.Cursor, n *format.Named) {
 	if n.At < 0 {
 		l.pass(c, n, 1)
@@ -469,7 +479,7 @@ func (l *loading) resource(c *extend.Cursor, n *format.Named) {
 	l.put = append(l.put, put)
 }
 
-// mail loads the messages for a shard, and the requests that it has sent.
+// mail loads the messages for a shard, and the requests that it has sent. An error ends the load.
 func (l *loading) mail(c *extend.Cursor, from int) error {
 	if from > l.w.Shards() {
 		return extend.ErrBody
@@ -508,7 +518,7 @@ func (l *loading) mail(c *extend.Cursor, from int) error {
 	return nil
 }
 
-// messages loads the messages of a kind for a shard.
+// messages loads the messages of a kind for a shard. An error is in the cursor.
 func (l *loading) messages(c *extend.Cursor, n *format.Named, shard int) {
 	to := extend.WordsOf[handle.Handle](c)
 	if n.At < 0 {
@@ -524,7 +534,8 @@ func (l *loading) messages(c *extend.Cursor, n *format.Named, shard int) {
 	}
 }
 
-// loadSystems gives the scheduler the state that was saved of the systems that it has now.
+// loadSystems gives the scheduler the state that was saved of the systems that it has now. It is
+// finish that calls it. An error ends the load.
 func (l *loading) loadSystems(state []byte) error {
 	state, err := extend.RenameSystems(state, l.w.Shards(), func(name string) (now string, ok bool) {
 		at := slices.IndexFunc(l.names.Systems, func(n format.Named) bool { return n.Name == name })
@@ -539,6 +550,7 @@ func (l *loading) loadSystems(state []byte) error {
 	return l.o.Scheduler.LoadState(state)
 }
 
+// init lets package durable, through extend, read an Extra without a world.
 func init() { extend.ReadExtra = readExtra }
 
 // Info is the head of a snapshot.
@@ -589,7 +601,8 @@ func Verify(src io.Reader) (Info, error) {
 	return Info(x.Info), err
 }
 
-// readExtra is extend.ReadExtra.
+// readExtra is extend.ReadExtra: it returns the part of a snapshot that an Extra has written, or
+// nil. It reads no further than that.
 func readExtra(src io.Reader, name string) ([]byte, error) {
 	r := format.SourceOf(src)
 	_, names, err := format.ReadHead(r)

@@ -89,7 +89,7 @@ func (o *Options) validate(call string) {
 }
 
 // enter is called first by what saves or loads a world, which must be idle. It validates the
-// options.
+// options, and changes nothing. The error is world.ErrClosed, or why the world is broken.
 func enter(w *world.World, call string, o *Options) (d *engine.World, err error) {
 	short := strings.TrimPrefix(call, "snapshot.")
 	if w == nil {
@@ -151,7 +151,7 @@ func Migrated[Old, New any](f func(Old) New) Change {
 	return Change{schema.Migration(f)}
 }
 
-// changes returns the Changes of the options.
+// changes returns the Changes of the options, as package schema has them.
 func (o *Options) changes() schema.Changes {
 	all := make(schema.Changes, len(o.Changes))
 	for i, c := range o.Changes {

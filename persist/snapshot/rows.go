@@ -17,7 +17,9 @@ import (
 
 // This file loads shards, and rows on several goroutines, from a file or a capture.
 
-// shard makes the tables and chunks of a shard.
+// shard makes the tables and chunks of a shard, by its section s with the body in c. made is called
+// for each chunk with rows. The goroutine of the load calls it, or with a Captured several do, each
+// for a shard. An error ends the load.
 func (l *loading) shard(s *format.Section, c *extend.Cursor, i int, made func(c *store.Chunk, table, chunk int)) error {
 	if s.Kind != format.ShardSection || s.Number != i {
 		return format.Altered("%v is not in its place", s)
@@ -54,7 +56,8 @@ func (l *loading) shard(s *format.Section, c *extend.Cursor, i int, made func(c 
 	return nil
 }
 
-// mayTake checks the memory of rows, after that many bytes described them.
+// mayTake checks how much memory all rows take, after that many more bytes described them. The
+// error is ErrTooLarge, and ends the load before the rows are made.
 func (l *loading) mayTake(read, rows int64) error {
 	if l.from != nil {
 		return nil // a Captured needs no check, and is loaded by several goroutines
@@ -81,7 +84,7 @@ func (l *loading) mayList(s *format.Section) int64 {
 }
 
 // table makes the plan of a table, and converts its image to this world's. It returns the bytes of
-// its rows.
+// its rows. An error is in the cursor.
 func (l *loading) table(c *extend.Cursor, p *tablePlan, t *store.TableImage) (rows int64) {
 	saved := t.Components
 	own := l.components(c, saved)
@@ -114,7 +117,7 @@ func (l *loading) table(c *extend.Cursor, p *tablePlan, t *store.TableImage) (ro
 	return rows
 }
 
-// allFilled checks that no chunk lacks its rows.
+// allFilled checks that no chunk lacks its rows. The error is ErrAltered, and ends the load.
 func (l *loading) allFilled() error {
 	for i, tables := range l.tables {
 		for k := range tables {
@@ -128,7 +131,8 @@ func (l *loading) allFilled() error {
 	return nil
 }
 
-// shards loads all shards with their rows, and leaves the next section in l.s.
+// shards loads all shards with their rows, and leaves the next section in l.s. An error ends the
+// load.
 func (l *loading) shards() error {
 	if l.from != nil {
 		return inOrder(l.copyShards, func() error { return l.r.Next(&l.s) })
@@ -141,8 +145,8 @@ func (l *loading) shards() error {
 	return inOrder(l.allRows, l.fillMerged)
 }
 
-// allRows loads the sections of rows on several goroutines, one for each because a codec may end it,
-// and leaves the next section in l.s.
+// allRows loads the sections of rows on several goroutines, one for each because a codec may end
+// it, and leaves the next section in l.s. It returns when they have ended. An error ends the load.
 func (l *loading) allRows() error {
 	type block struct {
 		format.Section
@@ -186,7 +190,7 @@ func (l *loading) allRows() error {
 	return err
 }
 
-// someRows loads a section of rows.
+// someRows loads a section of rows, on a goroutine of its own. An error ends the load.
 func (l *loading) someRows(s *format.Section, buf *[]byte) error {
 	body, err := s.Unpack(buf)
 	if err != nil {
@@ -204,7 +208,7 @@ func (l *loading) someRows(s *format.Section, buf *[]byte) error {
 	return nil
 }
 
-// chunk loads the rows of a chunk.
+// chunk loads the rows of a chunk. The goroutine of its section calls it; each chunk comes once.
 func (l *loading) chunk(c *extend.Cursor, shard int) error {
 	table, at := c.Int(), c.Int()
 	hs := extend.WordsOf[handle.Handle](c)
@@ -233,7 +237,8 @@ func (l *loading) chunk(c *extend.Cursor, shard int) error {
 	return nil
 }
 
-// column loads n values of a column, to rows of a chunk.
+// column loads n values of a column, to rows of a chunk, or passes over them if the component is
+// dropped. An error names the component.
 func (l *loading) column(c *extend.Cursor, x *columnPlan, to *store.Chunk, row, n int) error {
 	if x.to < 0 {
 		l.pass(c, x.Named, n)
@@ -250,6 +255,7 @@ func (l *loading) column(c *extend.Cursor, x *columnPlan, to *store.Chunk, row, 
 // when some are dropped, so it also puts the rows of several tables in one.
 
 // merge makes tables with the same components one table, in the image and in the plans of a shard.
+// An error ends the load.
 func (l *loading) merge(shard int, x *store.Image) error {
 	if !l.drops() {
 		return nil // the world refuses two tables with the same components
@@ -287,7 +293,8 @@ func (l *loading) merge(shard int, x *store.Image) error {
 	return l.mergeMarks(x, plans, tables)
 }
 
-// mergeGroup returns the image of a table with the rows of several.
+// mergeGroup returns the image of a table with the rows of several, and says in their plans where
+// the rows go. An error ends the load.
 func (l *loading) mergeGroup(m *mergedTable, x *store.Image, plans []tablePlan, group []int) (t store.TableImage, err error) {
 	t = store.TableImage{Components: x.Tables[group[0]].Components, Current: -1}
 	now := uint32(l.head.Tick) + 2 // after all stamps
@@ -344,7 +351,8 @@ func (l *loading) mergeGroup(m *mergedTable, x *store.Image, plans []tablePlan, 
 	return t, err
 }
 
-// copyBits copies a set of the n rows of a chunk that begin at a row of the table.
+// copyBits copies a set of the n rows of a chunk that begin at a row of the table. An error says
+// that the set has other rows.
 func (m *mergedTable) copyBits(set func(to *store.ChunkImage) *[]uint64, from []uint64, first, n int) error {
 	for i, w := range from {
 		for ; w != 0; w &= w - 1 {
@@ -363,7 +371,8 @@ func (m *mergedTable) copyBits(set func(to *store.ChunkImage) *[]uint64, from []
 	return nil
 }
 
-// mergeMarks gives the image its tables, and updates the order of marks to them.
+// mergeMarks gives the image its tables, and updates the order of marks to them. An error says that
+// there is no such table.
 func (l *loading) mergeMarks(x *store.Image, plans []tablePlan, tables []store.TableImage) error {
 	var marked []store.MarkedTable
 	for _, m := range x.Marked {
@@ -389,7 +398,8 @@ func (l *loading) mergeMarks(x *store.Image, plans []tablePlan, tables []store.T
 	return nil
 }
 
-// mergedRows loads the rows of a chunk, which are part of a larger table of the world.
+// mergedRows loads the rows of a chunk, which are part of a larger table of the world. The
+// goroutine of its section calls it: others load other rows of the table.
 func (l *loading) mergedRows(c *extend.Cursor, p *tablePlan, chunk int, hs []handle.Handle) error {
 	m := p.merged
 	first, end := p.first[chunk], p.first[chunk+1]
@@ -410,7 +420,8 @@ func (l *loading) mergedRows(c *extend.Cursor, p *tablePlan, chunk int, hs []han
 	return nil
 }
 
-// fillMerged gives the merged tables their handles.
+// fillMerged gives the merged tables their handles. All rows are loaded by then. An error ends the
+// load.
 func (l *loading) fillMerged() error {
 	for _, m := range l.merged {
 		rest := m.handles
@@ -428,14 +439,17 @@ func (l *loading) fillMerged() error {
 }
 
 // memory is the source of a capture. It leaves out shards and rows: see copyShards.
+//
+// Ownership: the goroutine of the load.
 type memory struct {
 	c  *Captured
 	at int // of the next part
 }
 
+// Begin does nothing: what is in memory is whole.
 func (m *memory) Begin() error { return nil }
 
-// Next makes s the next section that is neither of a shard nor of rows.
+// Next makes s the next section that is neither of a shard nor of rows. It returns no error.
 func (m *memory) Next(s *format.Section) error {
 	for ; m.at < len(m.c.parts); m.at++ {
 		if kind := m.c.parts[m.at].Kind; kind != format.ShardSection && kind != format.RowsSection {
@@ -448,6 +462,7 @@ func (m *memory) Next(s *format.Section) error {
 	return nil
 }
 
+// Finish does nothing: what is in memory is whole.
 func (m *memory) Finish(*format.Section) error { return nil }
 
 // chunkJob is a chunk whose rows are to be copied to another world.
@@ -457,8 +472,9 @@ type chunkJob struct {
 	format.Place
 }
 
-// copyShards loads the captured shards. A goroutine that has made and cleared a chunk copies its
-// components at once, while it is in the cache, unless another goroutine is idle.
+// copyShards loads the captured shards, on several goroutines, and returns when they have ended. A
+// goroutine that has made and cleared a chunk copies its components at once, while it is in the
+// cache, unless another goroutine is idle. An error ends the load.
 func (l *loading) copyShards() error {
 	workers := l.o.Workers
 	var next, making atomic.Int64
@@ -490,7 +506,7 @@ func (l *loading) copyShards() error {
 	return l.placeRows()
 }
 
-// copyShard makes a shard and copies its chunks.
+// copyShard makes a shard and copies its chunks, or passes them to idle goroutines.
 func (l *loading) copyShard(i int, spare chan<- chunkJob, wrong *wrong) error {
 	s := l.from.shard(i)
 	return l.shard(&s, &extend.Cursor{Rest: s.Body}, i, func(c *store.Chunk, table, chunk int) {
@@ -503,7 +519,8 @@ func (l *loading) copyShard(i int, spare chan<- chunkJob, wrong *wrong) error {
 	})
 }
 
-// copyChunk loads the components of a captured chunk.
+// copyChunk loads the components of a captured chunk. Any goroutine of the load; each chunk once.
+// An error names the component.
 func (l *loading) copyChunk(x chunkJob) error {
 	s := l.from.s
 	t, from := &s.images[x.shard].Tables[x.Table], l.from.frozen.Chunk(x.shard, x.Table, x.Chunk)
@@ -526,7 +543,8 @@ func (l *loading) copyChunk(x chunkJob) error {
 	return nil
 }
 
-// placeRows loads the handles of all rows, once all shards have their slots.
+// placeRows loads the handles of all rows, once all shards have their slots. Several goroutines do
+// it.
 func (l *loading) placeRows() error {
 	var all []chunkJob
 	for i := range l.from.s.images {
@@ -552,7 +570,8 @@ func inOrder(all ...func() error) error {
 	return nil
 }
 
-// spread calls f(0) … f(n-1) on some goroutines. It returns the error with the lowest number.
+// spread calls f(0) … f(n-1) on some goroutines. It returns the error with the lowest number. It
+// returns when they have ended. A panic goes to the caller.
 func spread(workers, n int, f func(i int) error) error {
 	var next atomic.Int64
 	var wrong wrong
@@ -581,7 +600,7 @@ type wrong struct {
 	panicked any
 }
 
-// watch calls a function that may fail or panic.
+// watch calls a function that may fail or panic, on any goroutine of the work, and notes that.
 func (w *wrong) watch(at int64, f func() error) {
 	returned := false
 	defer func() {
@@ -597,6 +616,7 @@ func (w *wrong) watch(at int64, f func() error) {
 	}
 }
 
+// note keeps the failure with the lowest number.
 func (w *wrong) note(at int64, err error, v any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -69,16 +69,16 @@ func TestPlanFilesOptions(t *testing.T) {
 	require.NoError(t, snapshot.Write(&now, w, snapshot.Options{}))
 	plan, err := snapshot.PlanFiles(&old, &now, snapshot.Options{})
 	require.NoError(t, err)
-	require.Equal(t, `loads    also "moon": is in the old one alone; Load needs it in Options.Extras
-loads    also "tide": is optional, and left out
+	require.Equal(t, `loads    extra "moon": is in the old one alone; Load needs it in Options.Extras
+loads    extra "tide": is optional, and left out
 loads    scheduler: is in the old one alone; Load needs one in Options.Scheduler
 3 differences, 0 refused
 `, plan.String())
 }
 
-// TestOptionalAlso loads an optional Also where there is one, and leaves it out where there is
-// none. Where it is saved and loaded as another kind of Also, it is still loaded.
-func TestOptionalAlso(t *testing.T) {
+// TestOptionalExtra loads an optional Extra where there is one, and leaves it out where there is
+// none. Where it is saved and loaded as another kind of Extra, it is still loaded.
+func TestOptionalExtra(t *testing.T) {
 	for _, optional := range []bool{true, false} {
 		var image bytes.Buffer
 		moon := func(optional bool, loaded *string) snapshot.Options {

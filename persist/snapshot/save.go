@@ -28,6 +28,7 @@ import (
 // written. After an error, the bytes in dst are no snapshot.
 func Write(dst io.Writer, w *world.World, o Options) error { return save(dst, w, o, nil) }
 
+// save is Write, with a Chain as an increment. Codecs run on goroutines that end with it.
 func save(dst io.Writer, w *world.World, o Options, x *format.Chain) error {
 	s, info, err := newSaving(w, "Write", o)
 	if err != nil {
@@ -39,7 +40,8 @@ func save(dst io.Writer, w *world.World, o Options, x *format.Chain) error {
 	return s.write(dst, s.parts(info), info, x)
 }
 
-// newSaving prepares to save an idle world. call is the name of the call for messages.
+// newSaving prepares to save an idle world, which it leaves as it is. call is the name of the call
+// for messages. The error names what cannot be written.
 func newSaving(w *world.World, call string, o Options) (s *saving, info *format.Info, err error) {
 	d, err := enter(w, "snapshot."+call, &o)
 	if err != nil {
@@ -77,7 +79,8 @@ type column struct {
 	shard, at int
 }
 
-// write writes parts as a snapshot, which has this Info.
+// write writes parts as a snapshot, which has this Info. The world must be idle, unless the parts
+// are of a Captured. After an error the bytes in dst are no snapshot.
 func (s *saving) write(dst io.Writer, parts []format.Part, info *format.Info, x *format.Chain) error {
 	o := format.Output{Workers: s.o.Workers, Compression: format.Compression(s.o.Compression), Tick: info.Tick, Hash: info.Hash, Chain: x}
 	return o.Write(dst, parts)
@@ -86,7 +89,8 @@ func (s *saving) write(dst io.Writer, parts []format.Part, info *format.Info, x 
 // rowsAtOnce is about how many bytes of rows a section has.
 const rowsAtOnce = 256 << 10
 
-// parts lists what is to be written.
+// parts lists what is to be written. Output.Write then calls the parts on several goroutines; until
+// they have ended the world must stay idle.
 func (s *saving) parts(info *format.Info) (parts []format.Part) {
 	add := func(kind byte, number int, body func(dst []byte) []byte) {
 		parts = append(parts, format.PartOf(kind, number, body))
@@ -133,7 +137,7 @@ func (s *saving) parts(info *format.Info) (parts []format.Part) {
 	return parts
 }
 
-// addRows adds the rows of a shard, some chunks at a time.
+// addRows adds the rows of a shard, some chunks at a time. It copies none.
 func (s *saving) addRows(parts []format.Part, shard int) []format.Part {
 	var chunks []format.Place
 	bytes := 0
@@ -160,7 +164,8 @@ func (s *saving) addRows(parts []format.Part, shard int) []format.Part {
 	return parts
 }
 
-// appendRows appends the rows of some chunks, and if cuts is not nil where its columns begin.
+// appendRows appends the rows of some chunks, and if cuts is not nil where its columns begin. It
+// runs on the goroutine of its part.
 func (s *saving) appendRows(dst []byte, shard int, chunks []format.Place, cuts *[]format.Cut) []byte {
 	for _, p := range chunks {
 		begin := func(column int) {
@@ -185,7 +190,7 @@ func (s *saving) appendRows(dst []byte, shard int, chunks []format.Place, cuts *
 	return dst
 }
 
-// appendCells appends values.
+// appendCells appends values. It runs on the goroutine of a part; one at a time runs codecs.
 func (s *saving) appendCells(dst []byte, form form.Form, values mem.Cells) []byte {
 	if form.ByCodec() {
 		s.codecs.Lock()
@@ -194,7 +199,8 @@ func (s *saving) appendCells(dst []byte, form form.Form, values mem.Cells) []byt
 	return form.AppendAll(dst, values)
 }
 
-// appendMail appends the messages for a shard, and the requests that it has sent.
+// appendMail appends the messages for a shard, and the requests that it has sent. It runs on the
+// goroutine of its part.
 func (s *saving) appendMail(dst []byte, from int) []byte {
 	if from < s.shards {
 		for i, m := range s.names.Messages {
@@ -285,7 +291,8 @@ func Capture(w *world.World, o Options) (c *Captured, err error) {
 	return c, nil
 }
 
-// take makes what the parts will write independent of the world.
+// take makes what the parts will write independent of the world, which is still idle. It runs
+// codecs of the user; Capture contains their panics.
 func (c *Captured) take() {
 	s := c.s
 	c.parts = s.parts(c.info)
@@ -312,7 +319,7 @@ func (c *Captured) take() {
 	}
 }
 
-// image returns the image of a shard at the capture.
+// image returns the image of a shard at the capture. It needs no world.
 func (c *Captured) image(shard int) *store.Image {
 	s := c.shard(shard)
 	x := format.ReadShard(&extend.Cursor{Rest: s.Body})

@@ -211,7 +211,7 @@ func TestTextRefused(t *testing.T) {
 		{`"Shards":3`, `"Shards":2`, "shard: it is 2, and 2 lines of shards came before, of 2"},
 		{`"hash":"`, `"hash":"x`, "has no 16 hexadecimal digits"},
 		{`{"resource":"rules"`, `{"resource":"laws"`, `there is no resource "laws"`},
-		{`{"bytes":"also"`, `{"bytes":"and"`, "there are extension, scheduler and also"},
+		{`{"bytes":"extra"`, `{"bytes":"and"`, "there are extension, scheduler and extra"},
 		{`{"name":"Ada","of":"names"`, `{"name":"Ada","of":"kin"`, `there is no line of names "kin" before`},
 		{`{"name":"Ada"`, `{"name":5`, `name: 5 is no text`},
 		{kin, kin + "\n" + kin, "there are two of extension"},

@@ -144,13 +144,15 @@ func TestRefusedAll(t *testing.T) {
 // secret is an extension that shows nothing.
 type secret struct{ extend.Extension }
 
+func (secret) Name() string { return "secret" }
+
 // TestRefusedExtension checks that an extension whose state is not known is refused.
 func TestRefusedExtension(t *testing.T) {
 	w := world.MustNew(world.Options{})
 	engine.Of(w).Extend(secret{})
 	_, err := state.StateHash(w, nil)
 	require.ErrorIs(t, err, state.ErrNoCodec)
-	require.ErrorContains(t, err, "extension 0 of the world, a state_test.secret, has no AppendState")
+	require.ErrorContains(t, err, "extension \"secret\", a state_test.secret, has no AppendState")
 }
 
 // codecs are those of Bag, Purse and Title.

@@ -69,7 +69,7 @@ func ExampleHasher() {
 	}
 	// Output:
 	// shard 0: component "health"
-	// also "season"
+	// extra "season"
 }
 
 // A hash is written as hexadecimal digits, in JSON as well.

@@ -79,7 +79,7 @@ var flips = []struct {
 		require.NoError(f.t, f.kin.AddChild(f.World, f.unitAt(0), f.unitAt(1)))
 	}},
 	{"order of a relation", []string{`extension "kin"`}, family(0, 1, 2), family(0, 2, 1)},
-	{"beside the world", []string{`also "weather"`}, weather("sun"), weather("rain")},
+	{"beside the world", []string{`extra "weather"`}, weather("sun"), weather("rain")},
 	{"where the next entity goes", whole, another(true), another(false)},
 }
 

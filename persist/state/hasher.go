@@ -19,7 +19,7 @@ func (h Hash) String() string { return fmt.Sprintf("%016x", uint64(h)) }
 // digits.
 func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText reads what MarshalText writes. After an error the hash is unchanged.
 func (h *Hash) UnmarshalText(text []byte) error {
 	v, err := strconv.ParseUint(string(text), 16, 64)
 	if err != nil || len(text) != 16 {
@@ -44,7 +44,7 @@ func NewHasher(w *world.World, codecs *Codecs) *Hasher {
 	return (*Hasher)(hash.New(w, (*form.Codecs)(codecs)))
 }
 
-// StateHash hashes a world once. See Hasher.StateHash.
+// StateHash hashes an idle world once. See Hasher.StateHash.
 func StateHash(w *world.World, codecs *Codecs) (Hash, error) {
 	sum, err := NewHasher(w, codecs).hasher().StateHash("state.StateHash")
 	return Hash(sum), err
@@ -81,8 +81,8 @@ type Section struct {
 	Hash Hash
 }
 
-// Sections returns the hashes of the parts of the state, in a fixed order. If two
-// worlds differ, the first sections that differ show where.
+// Sections returns the hashes of the parts of the state, in a fixed order. If two worlds differ,
+// the first sections that differ show where. The world must be idle. Errors are those of StateHash.
 func (h *Hasher) Sections() ([]Section, error) {
 	sections, err := h.hasher().Sections()
 	var all []Section
@@ -92,4 +92,5 @@ func (h *Hasher) Sections() ([]Section, error) {
 	return all, err
 }
 
+// hasher returns the Hasher as what it is defined by.
 func (h *Hasher) hasher() *hash.Hasher { return (*hash.Hasher)(h) }

@@ -105,6 +105,19 @@ func worldCallbacks() []callbackRow {
 			_, err := a.Get(x.t.Context())
 			return x.heard(err, "World.Failure, the error of Answer.Get")
 		}},
+		{of: "world.RegisterTransaction f", on: onOther, twice: true, do: func(x *callbackScene) string {
+			var a world.Answer[int64]
+			x.acting = func(*world.Tx) error { x.fail(); return nil }
+			require.NoError(x.t, x.pay.Send(x.port, x.paying(), &a))
+			x.w.Refresh()
+			_, err := a.Get(x.t.Context())
+			return x.heard(err, "World.Failure, the error of Transaction.Ask")
+		}},
+		{of: "besides: world.RegisterTransaction f, run by the World", on: onCaller, twice: true, do: func(x *callbackScene) string {
+			x.acting = func(*world.Tx) error { x.fail(); return nil }
+			_, err := x.pay.Run(x.w, x.paying())
+			return x.must(err)
+		}},
 		{of: "world.World.Observe build", on: onCaller, do: func(x *callbackScene) string {
 			x.w.Observe("late", world.OnCreate, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
 				x.fail()

@@ -104,6 +104,11 @@ var misuseSections = []struct {
 		{call: "Register", why: doneInLoop, do: none(func(x *misuseScene) { world.Register[misuseLate](x.w, "late") })},
 		{call: "RegisterMessage", why: doneInLoop, do: none(func(x *misuseScene) { world.RegisterMessage[misuseLate](x.w, "late") })},
 		{call: "RegisterFunc", why: doneInLoop, do: none(func(x *misuseScene) { world.RegisterFunc(x.w, "late", func(*world.EntityContext, int) {}) })},
+		{call: "Transaction.Run", do: func(x *misuseScene) error { _, err := x.pay.Run(x.w, x.paying()); return err }},
+		{call: "Transaction.Call", do: func(x *misuseScene) error { return x.pay.Call(x.w, x.paying()) }},
+		{call: "RegisterTransaction", why: doneInLoop, do: none(func(x *misuseScene) {
+			world.RegisterTransaction(x.w, "late", func(*world.Tx, int) (int, error) { return 0, nil })
+		})},
 		{call: "RegisterQuestion", why: doneInLoop, do: none(func(x *misuseScene) {
 			world.RegisterQuestion(x.w, "late", func(*world.EntityContext, int) int { return 0 })
 		})},
@@ -185,6 +190,14 @@ var misuseSections = []struct {
 		{call: "Component.Remove by a Port", why: byRequest, do: func(x *misuseScene) error { return x.health.Remove(x.port, x.hs[1]) }},
 		{call: "Component.Ask", why: byRequest, do: func(x *misuseScene) error { return x.health.Ask(x.port, x.hs[0], new(world.Answer[misuseHealth])) }},
 		{call: "Question.Ask", why: byRequest, do: func(x *misuseScene) error { return x.points.Ask(x.port, x.hs[0], 1, new(world.Answer[int64])) }},
+		{call: "Transaction.Send", why: byRequest, do: func(x *misuseScene) error { return x.pay.Send(x.port, x.paying(), new(world.Answer[int64])) }},
+		{call: "Transaction.Ask", do: func(x *misuseScene) error {
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel()
+			_, err := x.pay.Ask(ctx, x.port, x.paying())
+			return err
+		}},
+		{call: "Transaction.Call by a Port", why: byRequest, do: func(x *misuseScene) error { return x.pay.Call(x.port, x.paying()) }},
 		{call: "Func.Call by a Port", why: byRequest, do: func(x *misuseScene) error { return x.heal.Call(x.port, x.hs[0], 1) }},
 		{call: "Message.Send by a Port", why: byRequest, do: func(x *misuseScene) error { return x.hit.Send(x.port, x.hs[0], misuseHit{}) }},
 		{call: "Message.Broadcast by a Port", why: byRequest, do: func(x *misuseScene) error { return x.hit.Broadcast(x.port, misuseHit{}) }},

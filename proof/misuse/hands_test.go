@@ -47,6 +47,8 @@ func foreignRows() (rows []misuseRow) {
 			"Component.Add":     func(x *misuseScene, by world.Actor) error { return x.name.Add(by, x.hs[0], misuseName{}) },
 			"Component.Remove":  func(x *misuseScene, by world.Actor) error { return x.health.Remove(by, x.hs[0]) },
 			"Func.Call":         func(x *misuseScene, by world.Actor) error { return x.heal.Call(by, x.hs[0], 1) },
+			"Transaction.Call":  func(x *misuseScene, by world.Actor) error { return x.pay.Call(by, x.paying()) },
+			"Transaction.Run":   func(x *misuseScene, by world.Actor) error { _, err := x.pay.Run(by, x.paying()); return err },
 			"Message.Send":      func(x *misuseScene, by world.Actor) error { return x.hit.Send(by, x.hs[0], misuseHit{}) },
 			"Message.SendShard": func(x *misuseScene, by world.Actor) error { return x.hit.SendShard(by, 0, misuseHit{}) },
 			"Message.Broadcast": func(x *misuseScene, by world.Actor) error { return x.hit.Broadcast(by, misuseHit{}) },
@@ -205,6 +207,55 @@ func keptRows() (rows []misuseRow) {
 		"Names.Bind by EntityContext":    func(x *misuseScene, s *world.EntityContext) error { return x.names.Bind(s, x.hs[0], "zero") },
 	} {
 		add(call, "", func(x *misuseScene) error { return do(x, self(x)) })
+	}
+	transaction := func(x *misuseScene) (kept *world.Tx) {
+		x.acting = func(tx *world.Tx) error { kept = tx; return nil }
+		_ = x.pay.Call(x.w, x.paying())
+		return kept
+	}
+	for call, do := range map[string]func(x *misuseScene, tx *world.Tx) error{
+		"Component.Get":           func(x *misuseScene, tx *world.Tx) error { x.health.Get(tx, x.hs[0]); return nil },
+		"Component.Edit":          func(x *misuseScene, tx *world.Tx) error { x.health.Edit(tx, x.hs[0]); return nil },
+		"Resource.Edit":           func(x *misuseScene, tx *world.Tx) error { x.weather.Edit(tx); return nil },
+		"Tx.Status":               func(x *misuseScene, tx *world.Tx) error { tx.Status(x.hs[0]); return nil },
+		"Tx.Has":                  func(x *misuseScene, tx *world.Tx) error { tx.Has(x.hs[0], x.health); return nil },
+		"Tx.Owner":                func(x *misuseScene, tx *world.Tx) error { tx.Owner(x.hs[0]); return nil },
+		"Tx.Rand":                 func(_ *misuseScene, tx *world.Tx) error { tx.Rand().Uint64(); return nil },
+		"Tx.Destroy":              func(x *misuseScene, tx *world.Tx) error { return tx.Destroy(x.hs[0]) },
+		"FlagsOf by Tx":           func(x *misuseScene, tx *world.Tx) error { world.FlagsOf(tx, x.hs[0]); return nil },
+		"Copy by Tx":              func(x *misuseScene, tx *world.Tx) error { _, err := world.Copy(tx, x.hs[0]); return err },
+		"Bundle.Create by Tx":     func(x *misuseScene, tx *world.Tx) error { _, err := x.unit.Create(tx, misuseUnit{}); return err },
+		"Bundle.CreateN by Tx":    func(x *misuseScene, tx *world.Tx) error { return x.unit.CreateN(tx, 2, nil) },
+		"Bundle.Set by Tx":        func(x *misuseScene, tx *world.Tx) error { return x.unit.Set(tx, x.hs[0], misuseUnit{}) },
+		"Bundle.Add by Tx":        func(x *misuseScene, tx *world.Tx) error { return x.named.Add(tx, x.hs[0], misuseNamed{}) },
+		"Component.Set by Tx":     func(x *misuseScene, tx *world.Tx) error { return x.health.Set(tx, x.hs[0], misuseHealth{}) },
+		"Component.Add by Tx":     func(x *misuseScene, tx *world.Tx) error { return x.name.Add(tx, x.hs[0], misuseName{}) },
+		"Component.Remove by Tx":  func(x *misuseScene, tx *world.Tx) error { return x.health.Remove(tx, x.hs[0]) },
+		"Flag by Tx":              func(x *misuseScene, tx *world.Tx) error { return world.AddFlags(tx, x.hs[0], 1) },
+		"Move by Tx":              func(x *misuseScene, tx *world.Tx) error { return world.Move(tx, x.hs[0], 1) },
+		"Message.Send by Tx":      func(x *misuseScene, tx *world.Tx) error { return x.hit.Send(tx, x.hs[0], misuseHit{}) },
+		"Message.Broadcast by Tx": func(x *misuseScene, tx *world.Tx) error { return x.hit.Broadcast(tx, misuseHit{}) },
+		"Transaction.Run by Tx":   func(x *misuseScene, tx *world.Tx) error { _, err := x.pay.Run(tx, x.paying()); return err },
+		"Names.Bind by Tx":        func(x *misuseScene, tx *world.Tx) error { return x.names.Bind(tx, x.hs[0], "zero") },
+		"Names.Read by Tx":        func(x *misuseScene, tx *world.Tx) error { x.names.Read(tx); return nil },
+		"Timers.After by Tx": func(x *misuseScene, tx *world.Tx) error {
+			_, err := x.timers.After(tx, x.hs[0], 5, misuseHit{})
+			return err
+		},
+		"Timers.Cancel by Tx":     func(x *misuseScene, tx *world.Tx) error { return x.timers.Cancel(tx, x.timer) },
+		"Prefab.Create by Tx":     func(x *misuseScene, tx *world.Tx) error { _, err := x.pair.Create(tx); return err },
+		"prefab.Copy by Tx":       func(x *misuseScene, tx *world.Tx) error { _, err := prefab.Copy(tx, x.hs[10], x.kin); return err },
+		"Call.Go by Tx":           func(x *misuseScene, tx *world.Tx) error { _, err := x.calls.Go(tx, x.hs[0], 1); return err },
+		"Relation.AddChild by Tx": func(x *misuseScene, tx *world.Tx) error { return x.kin.AddChild(tx, x.hs[10], x.hs[1]) },
+		"Relation.Read by Tx":     func(x *misuseScene, tx *world.Tx) error { x.kin.Read(tx); return nil },
+	} {
+		add(call, "", func(x *misuseScene) error { return do(x, transaction(x)) })
+	}
+	for call, do := range map[string]func(tx *world.Tx, h handle.Handle){
+		"Tx.Alive": func(tx *world.Tx, h handle.Handle) { tx.Alive(h) },
+		"Tx.Tick":  func(tx *world.Tx, _ handle.Handle) { tx.Tick() },
+	} {
+		add(call, "only reads, and does no harm", func(x *misuseScene) error { do(transaction(x), x.hs[0]); return nil })
 	}
 	for call, do := range map[string]func(s *world.EntityContext, h handle.Handle){
 		"EntityContext.Alive":  func(s *world.EntityContext, h handle.Handle) { s.Alive(h) },

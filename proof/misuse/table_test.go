@@ -42,6 +42,7 @@ type (
 	misuseHealth struct{ Points int64 }
 	misuseName   struct{ Text string }
 	misuseUnit   struct{ misuseHealth }
+	misusePay    struct{ From, To handle.Handle }
 	misuseNamed  struct{ misuseName }
 	misuseHit    struct{ Damage int64 }
 	misuseBag    struct{ Of map[string]int64 } // what is behind the pointer is written in place
@@ -68,6 +69,8 @@ type misuseScene struct {
 	code    func(*world.EntityContext) // that it runs
 	heal    *world.Func[int64]
 	points  *world.Question[int, int64]
+	pay     *world.Transaction[misusePay, int64]
+	acting  func(tx *world.Tx) error // that it runs, once
 	weather *world.Resource[int]
 	hook    *world.Hook
 	names   *names.Names[string]
@@ -120,6 +123,16 @@ func freshMisuseScene(t testing.TB, o scheduler.Options) *misuseScene {
 	x.doing = world.RegisterFunc(w, "doing", func(self *world.EntityContext, _ struct{}) { x.code(self) })
 	x.heal = world.RegisterFunc(w, "heal", func(self *world.EntityContext, n int64) { x.health.Write(self).Points += n })
 	x.points = world.RegisterQuestion(w, "points", func(self *world.EntityContext, _ int) int64 { return x.health.Read(self).Points })
+	x.pay = world.RegisterTransaction(w, "pay", func(tx *world.Tx, p misusePay) (int64, error) {
+		if act := x.acting; act != nil {
+			x.acting = nil
+			return 0, act(tx)
+		}
+		from, to := x.health.Edit(tx, p.From), x.health.Edit(tx, p.To)
+		from.Points--
+		to.Points++
+		return from.Points, nil
+	})
 	x.weather = world.RegisterResource(w, "weather", 1)
 	x.names = names.New[string](w, "names", names.Options{})
 	x.called = x.names.Read(w)
@@ -166,6 +179,9 @@ func freshMisuseScene(t testing.TB, o scheduler.Options) *misuseScene {
 
 func misuseRun(context.Context, int) (int, error) { return 0, nil }
 
+// paying is the argument of the transaction.
+func (x *misuseScene) paying() misusePay { return misusePay{x.hs[0], x.hs[1]} }
+
 // once runs what is to run once.
 func once(f *func(*world.Context), c *world.Context) {
 	if run := *f; run != nil {
@@ -176,6 +192,8 @@ func once(f *func(*world.Context), c *world.Context) {
 
 // misuseExtension runs what the scene has for it.
 type misuseExtension struct{ x *misuseScene }
+
+func (misuseExtension) Name() string { return "misuseExtension" }
 
 func (misuseExtension) Begin()                      {}
 func (misuseExtension) Spare(*extend.DyingSet) bool { return false }

@@ -46,7 +46,7 @@ const (
 func features() []*feature {
 	all := []*feature{
 		create(), destroy(), move(), level(), flags(), hooks(), uniqueNames(), relations(), references(),
-		batches(), many(), functions(), questions(), messages(), coalesce(), changes(), sets(), rows(), copies(), queries(),
+		batches(), many(), functions(), questions(), transactions(), messages(), coalesce(), changes(), sets(), rows(), copies(), queries(),
 		foreign(), deferred(), globals(), accumulators(), reopen(), wear(), order(), shrink(), insert(), timers(), turns(), ladder(), asks(), places(),
 		prefabs(), clones(), failing(), pauses(), guesses(), during(),
 		frames(), snapshots(), inputs(), closing(), // their ends in this order

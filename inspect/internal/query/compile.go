@@ -27,6 +27,8 @@ type Filter struct {
 }
 
 // test is a comparison of a field.
+//
+// Ownership: its Filter's.
 type test struct {
 	component int
 	field     *Field
@@ -35,7 +37,8 @@ type test struct {
 	text      string
 }
 
-// find splits a name into the component that it begins with and the path of a field.
+// find splits a name into the component that it begins with and the path of a field. An error
+// suggests components.
 func (s *Schema) find(t *term) (id int, path string, err error) {
 	name, path := t.name, ""
 	if t.quoted != "" {
@@ -53,7 +56,8 @@ func (s *Schema) find(t *term) (id int, path string, err error) {
 	}
 }
 
-// Compile makes a filter of a query. Its errors have the column.
+// Compile makes a filter of a query. The goroutine that computes an answer calls it. Its errors
+// have the column of the query.
 func (s *Schema) Compile(q Query) (*Filter, error) {
 	f := &Filter{shard: -1}
 	for i := range q.terms {
@@ -79,7 +83,7 @@ func (f *Filter) Needs() (set store.Set) {
 	return set
 }
 
-// add adds a term.
+// add adds a term. After an error the filter is of no use.
 func (f *Filter) add(s *Schema, t *term) error {
 	switch t.on {
 	case onFlag:
@@ -146,7 +150,8 @@ func verdictOf(is bool) verdict {
 	return never
 }
 
-// against adds the literal to the test.
+// against adds the literal to the test, or decides the comparison without looking at values. An
+// error says what a field of this type is compared with.
 func (t *test) against(l *literal) (verdict, error) {
 	wants := func(what string) error {
 		return errorAt(l.at, "want %s for a %v, not %s", what, t.field.Type, l.text)
@@ -186,8 +191,8 @@ func (t *test) against(l *literal) (verdict, error) {
 	return asked, nil
 }
 
-// whole completes a test of an integer. Numbers between two integers, or outside the type's range,
-// are decided here, so that no value need be converted.
+// whole completes a test of an integer, for against. Numbers between two integers, or outside the
+// type's range, are decided here, so that no value need be converted. It returns no error.
 func (t *test) whole(text string, f float64) (verdict, error) {
 	v, isWhole := new(big.Int).SetString(strings.TrimPrefix(text, "+"), 10)
 	if !isWhole {

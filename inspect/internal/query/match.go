@@ -20,6 +20,8 @@ type Frame interface {
 }
 
 // Rows are those of a chunk that match.
+//
+// Ownership: the goroutine that scans.
 type Rows struct {
 	Shard int
 	Table *store.Table
@@ -43,8 +45,9 @@ func (r *Rows) Cells(component int) mem.Cells {
 // wanted.
 const sliceRows = 1 << 15
 
-// Scan calls do with the rows of a frame that match, chunk by chunk. Its argument is valid until it
-// returns.
+// Scan calls do with the rows of a frame that match, chunk by chunk, on its own goroutine. Its
+// argument is valid until it returns. It changes neither frame nor filter. It returns the error of
+// ctx if that ends first.
 func (f *Filter) Scan(ctx context.Context, of Frame, shards int, do func(*Rows)) error {
 	buffer, seen := make([]uint16, shard.RowsMax), 0
 	for i := range shards {
@@ -158,7 +161,8 @@ type integer interface {
 // whole returns an integer from the bits of a literal.
 func whole[T integer](bits uint64) T { return T(bits) }
 
-// kindOf makes the reader of a kind. literal returns what a test compares with.
+// kindOf makes the reader of a kind, when the program starts. literal returns what a test compares
+// with.
 func kindOf[T integer | float32 | float64](literal func(bits uint64) T) kind {
 	return kind{
 		func(which []uint16, first mem.Pointer, step uintptr, by op, bits uint64) []uint16 {

@@ -68,6 +68,8 @@ type literal struct {
 }
 
 // parser is at a place in a query.
+//
+// Ownership: the caller of Parse.
 type parser struct {
 	all  string
 	rest string
@@ -78,6 +80,7 @@ func (p *parser) at() int {
 	return utf8.RuneCountInString(p.all[:len(p.all)-len(p.rest)]) + 1
 }
 
+// skip skips white space.
 func (p *parser) skip() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
 
 // take takes a word, if it comes next.
@@ -98,10 +101,12 @@ func (p *parser) while(is func(rune) bool) string {
 	return word
 }
 
+// inName reports whether a character may stand in a name without quotes.
 func inName(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '.' || r == '-'
 }
 
+// inLiteral reports whether a character belongs to a literal: all but white space and commas.
 func inLiteral(r rune) bool { return r != ',' && !unicode.IsSpace(r) }
 
 // next shows what comes next, for messages.
@@ -119,7 +124,7 @@ func (p *parser) next() string {
 // Query is a query as it was written. The zero value asks for everything.
 type Query struct{ terms []term }
 
-// Parse reads a query. Its errors have the column.
+// Parse reads a query. Its errors have the column. It knows no world.
 func Parse(text string) (q Query, err error) {
 	switch {
 	case len(text) > queryMax:
@@ -150,7 +155,7 @@ func Parse(text string) (q Query, err error) {
 	return q, nil
 }
 
-// term reads a term.
+// term reads a term. An error has the column of what it could not read.
 func (p *parser) term() (t term, err error) {
 	t.at = p.at()
 	if t.not = p.take("!"); t.not {
@@ -180,7 +185,8 @@ func (p *parser) term() (t term, err error) {
 	return t, p.comparison(&t)
 }
 
-// special reads what follows Flag, Shard or Handle.
+// special reads what follows Flag, Shard or Handle, and returns false for another name. An error
+// has the column.
 func (p *parser) special(t *term) (done bool, err error) {
 	at := p.at()
 	switch t.name {
@@ -199,7 +205,7 @@ func (p *parser) special(t *term) (done bool, err error) {
 	return true, err
 }
 
-// number reads a whole number up to most.
+// number reads a whole number up to most. After an error to is unchanged.
 func (p *parser) number(to *int, most int, want string) error {
 	at, word := p.at(), p.while(inLiteral)
 	n, err := strconv.ParseUint(word, 10, 31)
@@ -210,7 +216,7 @@ func (p *parser) number(to *int, most int, want string) error {
 	return nil
 }
 
-// comparison reads an operator and a literal, if there is one.
+// comparison reads an operator and a literal, if there is one. An error has the column.
 func (p *parser) comparison(t *term) error {
 	at := p.at()
 	for i := len(ops) - 1; i > 0 && t.op == opNone; i-- {

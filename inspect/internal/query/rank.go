@@ -16,7 +16,7 @@ type Column struct {
 	*Field
 }
 
-// Column returns the field with a name as queries have it.
+// Column returns the field with a name as queries have it. An error says what it is not.
 func (s *Schema) Column(name string) (Column, error) {
 	t := &term{name: name}
 	if quoted, ok := strings.CutPrefix(name, "`"); ok {
@@ -31,7 +31,7 @@ func (s *Schema) Column(name string) (Column, error) {
 	return Column{id, f}, err
 }
 
-// Number is Column for a field that is a number.
+// Number is Column for a field that is a number. The error says why it is not.
 func (s *Schema) Number(name string) (Column, error) {
 	c, err := s.Column(name)
 	if err == nil && !c.Numeric() {
@@ -40,7 +40,8 @@ func (s *Schema) Number(name string) (Column, error) {
 	return c, err
 }
 
-// Numbers returns a function that reads a numeric column of rows as a float64.
+// Numbers returns a function that reads a numeric column of rows as a float64. The rows are of a
+// frame, and are only read.
 func (c Column) Numbers(r *Rows) func(row int) float64 {
 	cells := r.Cells(c.Component)
 	return kinds[c.Type.Kind()].numbers(cells.Part(c.offset), cells.Type.Size())
@@ -59,6 +60,8 @@ type Found struct {
 
 // Ranking collects the first rows, in the order of a field, or of handles after a given one. It
 // keeps no more than twice the limit.
+//
+// Ownership: the goroutine that scans.
 type Ranking struct {
 	By    *Column // or nil
 	Down  bool    // the greatest first
@@ -90,7 +93,8 @@ func (r *Ranking) compare(a, b *Found) int {
 	return c
 }
 
-// Add adds the rows that Scan found in a chunk.
+// Add adds the rows that Scan found in a chunk. It copies of them what Sorted needs, but not the
+// components: the frame must stay.
 func (r *Ranking) Add(rows *Rows) {
 	r.Count += len(rows.Which)
 	hs := rows.Chunk.Handles()
@@ -125,8 +129,8 @@ func (r *Ranking) Sorted() []Found {
 	return r.all
 }
 
-// keyOf returns the sort key of a field's value: a number, or a text. NaN comes after all other
-// numbers.
+// keyOf returns what Ranking sorts a field's value by: a number, or a text. NaN comes after all
+// other numbers.
 func keyOf(v reflect.Value) (uint64, string) {
 	const sign = 1 << 63
 	switch {
@@ -161,7 +165,7 @@ type Total struct {
 	Sum, Least, Most float64
 }
 
-// Add adds the rows that Scan found in a chunk.
+// Add adds the rows that Scan found in a chunk. It copies the numbers that it needs.
 func (t *Total) Add(rows *Rows) {
 	if !rows.Has(t.Component) {
 		return

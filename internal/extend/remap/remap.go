@@ -44,6 +44,17 @@ var (
 	ErrOwner = errors.New("it holds a reference.Owner, whose share would never be released; keep a handle or a reference.Weak in components")
 )
 
+// Catch calls f if a Map has panicked, with the error. It is for defer.
+func Catch(f func(error)) {
+	switch v := recover(); v {
+	case nil:
+	case ErrDeep, ErrOwner:
+		f(v.(error))
+	default:
+		panic(v)
+	}
+}
+
 // The types whose values are replaced.
 var (
 	handleType   = reflect.TypeFor[handle.Handle]()

@@ -89,7 +89,7 @@ func (d *Disk) Reboot() {
 	d.dead, d.failAt = false, 0
 }
 
-// Edit changes the bytes of a file.
+// Edit changes the bytes of a file. The file must exist.
 func (d *Disk) Edit(name string, f func(data []byte) []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -110,7 +110,7 @@ func (d *Disk) Clone() *Disk {
 }
 
 // call counts a call. At the failing one it returns an error, after half of the work if the fault
-// says so. The lock is held.
+// says so. The lock is held. All methods of Files and of the files come here.
 func (d *Disk) call(half func()) (whole bool, err error) {
 	if d.dead {
 		return false, ErrDisk
@@ -125,6 +125,7 @@ func (d *Disk) call(half func()) (whole bool, err error) {
 	return false, ErrDisk
 }
 
+// locked is call with the lock, for calls that need not know whether all of the work was done.
 func (d *Disk) locked(half func()) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -132,13 +133,16 @@ func (d *Disk) locked(half func()) error {
 	return err
 }
 
+// Make is a call that changes nothing.
 func (d *Disk) Make() error { return d.locked(func() {}) }
 
+// List returns the names of all files, in no order.
 func (d *Disk) List() (all []string, err error) {
 	err = d.locked(func() { all = slices.Collect(maps.Keys(d.names)) })
 	return all, err
 }
 
+// Create makes an empty file, in place of one with that name. Its name is not synced yet.
 func (d *Disk) Create(name string) (files.File, error) {
 	x := new(inode)
 	if err := d.locked(func() { d.names[name] = x }); err != nil {
@@ -147,6 +151,7 @@ func (d *Disk) Create(name string) (files.File, error) {
 	return &open{d: d, x: x}, nil
 }
 
+// Open returns what the file has in it now. The error for a missing file is fs.ErrNotExist.
 func (d *Disk) Open(name string) (io.ReadCloser, error) {
 	var data []byte
 	none := false
@@ -168,6 +173,8 @@ func (d *Disk) Open(name string) (io.ReadCloser, error) {
 
 // reading is a file that is read. The first Read is a call that may fail, after half of the bytes,
 // and so may Close.
+//
+// Ownership: one goroutine at a time.
 type reading struct {
 	d     *Disk
 	rest  []byte
@@ -175,6 +182,8 @@ type reading struct {
 	err   error
 }
 
+// Read returns what is left of the file. If the first Read fails, the first half of the bytes still
+// comes, and then the error.
 func (f *reading) Read(p []byte) (n int, err error) {
 	if !f.begun {
 		f.begun = true
@@ -192,8 +201,10 @@ func (f *reading) Read(p []byte) (n int, err error) {
 	return 0, io.EOF
 }
 
+// Close is a call that may fail. There is nothing to close.
 func (f *reading) Close() error { return f.d.locked(func() {}) }
 
+// Rename gives a file another name, which stands for it from then on. The names are not synced yet.
 func (d *Disk) Rename(from, to string) error {
 	return d.locked(func() {
 		d.names[to] = d.names[from]
@@ -201,12 +212,15 @@ func (d *Disk) Rename(from, to string) error {
 	})
 }
 
+// Remove takes a name away. That is not synced yet.
 func (d *Disk) Remove(name string) error { return d.locked(func() { delete(d.names, name) }) }
 
+// SyncFile makes what a file has in it survive a crash, but not its name.
 func (d *Disk) SyncFile(name string) error {
 	return d.locked(func() { d.names[name].synced = len(d.names[name].data) })
 }
 
+// Sync makes the names survive a crash, but not what the files have in them.
 func (d *Disk) Sync() error { return d.locked(func() { d.synced = maps.Clone(d.names) }) }
 
 type open struct {
@@ -214,6 +228,7 @@ type open struct {
 	x *inode
 }
 
+// Write appends to the file. If it fails, half of the bytes may be in the file, as n says.
 func (f *open) Write(p []byte) (n int, err error) {
 	f.d.mu.Lock()
 	defer f.d.mu.Unlock()
@@ -225,6 +240,8 @@ func (f *open) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
+// Sync makes what the file has in it survive a crash.
 func (f *open) Sync() error { return f.d.locked(func() { f.x.synced = len(f.x.data) }) }
 
+// Close is a call that may fail. It syncs nothing.
 func (f *open) Close() error { return f.d.locked(func() {}) }

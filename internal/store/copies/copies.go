@@ -21,6 +21,8 @@ type copied struct {
 }
 
 // kept has the copies of a chunk.
+//
+// Ownership: as for Frames.
 type kept struct {
 	ids     []int // of the components of the chunk's table
 	cap     int   // rows of each copy
@@ -28,6 +30,7 @@ type kept struct {
 	columns []copied // by position in ids
 }
 
+// at returns the newest copy of the i-th component or, at -1, of the handles.
 func (k *kept) at(i int) *copied {
 	if i < 0 {
 		return &k.handles
@@ -36,14 +39,18 @@ func (k *kept) at(i int) *copied {
 }
 
 // copyJob is a run of rows to copy for a frame: a column of a chunk or, at -1, its handles.
+//
+// Ownership: as for Frames.
 type copyJob struct {
 	from, to *store.Chunk // the world's, the frame's
 	kept     *kept        // of from
 	at       int
 }
 
+// copied returns the entry for the copy that the job makes.
 func (c *copyJob) copied() *copied { return c.kept.at(c.at) }
 
+// key says which buffers the job can copy into.
 func (c *copyJob) key() poolKey {
 	if c.at < 0 {
 		return poolKey{handleColumn, c.kept.cap}
@@ -132,7 +139,8 @@ func (f *Frames) Begin(old *store.Frame, components *store.Set, tick uint64, hel
 	return x
 }
 
-// Walk finds the rows of a shard that the frame has, and which of them must be copied.
+// Walk finds the rows of a shard that the frame has, and which of them must be copied. In a
+// capture, the worker of the shard calls it; the shards of a world are walked at the same time.
 func (f *Frames) Walk(x *store.Frame, i int, components *store.Set) {
 	jobs := f.found[i][:0]
 	x.Follow(i, f.shards[i], func(to, from *store.Chunk) {
@@ -163,6 +171,7 @@ func (f *Frames) Walk(x *store.Frame, i int, components *store.Set) {
 // age is how many ticks a stamp is old.
 func (f *Frames) age(stamp uint32) uint32 { return uint32(f.now) - stamp }
 
+// younger returns the stamp of the later tick.
 func (f *Frames) younger(a, b uint32) uint32 {
 	if f.age(a) < f.age(b) {
 		return a
@@ -177,7 +186,8 @@ func (f *Frames) good(k *copied, stamp uint32) bool {
 }
 
 // Plan finds buffers for the rows that must be copied. It returns the number of parts of the
-// copying, and the bytes, or false if the buffers would take more than BytesMax.
+// copying, and the bytes. If the buffers would take more than BytesMax it returns false, and the
+// caller must Drop the frame. Coordinator only.
 func (f *Frames) Plan() (parts, bytes int, ok bool) {
 	f.jobs, f.ends = f.jobs[:0], f.ends[:0]
 	begun := 0
@@ -206,7 +216,9 @@ func (f *Frames) Plan() (parts, bytes int, ok bool) {
 // partBytes is about how much one part of the copying copies.
 const partBytes = 256 << 10
 
-// Copy copies one part. It sets component to the component of the rows that it works on.
+// Copy copies one part. Any worker calls it; the parts are copied at the same time. It sets
+// component to the component of the rows that it works on, to name it if the user's function
+// panics.
 func (f *Frames) Copy(part int, component *int) {
 	from := 0
 	if part > 0 {
@@ -240,7 +252,7 @@ func (f *Frames) Drop(x *store.Frame) {
 }
 
 // buffer returns where a job copies to: the buffer of the last time, if no frame sees that, or
-// another. It returns false if the buffers would take more than BytesMax.
+// another. It returns false, without taking a buffer, if the buffers would take more than BytesMax.
 func (f *Frames) buffer(j copyJob) (mem.Address, bool) {
 	key, k := j.key(), j.copied()
 	if k.rows != nil {
@@ -276,6 +288,7 @@ func (f *Frames) buffer(j copyJob) (mem.Address, bool) {
 // bytes is the size of a buffer.
 func (f *Frames) bytes(key poolKey) uint64 { return uint64(key.rows) * uint64(f.size(key.component)) }
 
+// size is the size of a row of a component, or of a handle.
 func (f *Frames) size(component int) uintptr {
 	if component == handleColumn {
 		return handleType.Size

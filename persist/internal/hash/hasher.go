@@ -42,6 +42,8 @@ type Hasher struct {
 }
 
 // writer hashes the values of one type.
+//
+// Ownership: the Hasher's.
 type writer struct {
 	codec form.Codec    // of the type itself, or nil
 	form  *form.Encoder // where parts have a codec, or nil
@@ -67,7 +69,7 @@ func (h *Hasher) Add(name string, write func(dst []byte) []byte) {
 	h.extras = append(h.extras, extra{name, write})
 }
 
-// StateHash hashes everything, for a call that errors name.
+// StateHash hashes everything, for a call that errors name. After an error the hash means nothing.
 func (h *Hasher) StateHash(call string) (uint64, error) {
 	h.total.Reset()
 	err := h.sections(call, everything, func(_ int, _, _ string) { h.total.number(h.sum.Sum64()) })
@@ -80,8 +82,8 @@ type Section struct {
 	Hash uint64
 }
 
-// Sections returns the hashes of the parts of the state, in a fixed order. If two
-// worlds differ, the first sections that differ show where.
+// Sections returns the hashes of the parts of the state, in a fixed order. If two worlds differ,
+// the first sections that differ show where. After an error the list may be short.
 func (h *Hasher) Sections() ([]Section, error) {
 	var all []Section
 	err := h.sections("Hasher.Sections", everything, func(shard int, kind, name string) {
@@ -101,6 +103,8 @@ func (h *Hasher) Sections() ([]Section, error) {
 const nowhere = -1
 
 // sections hashes one section after the other and calls done after each. which is for Hasher.image.
+// The world must be idle. It returns an error, of a world that is closed or of a codec, after some
+// sections or none.
 func (h *Hasher) sections(call string, which func(section int) bool, done func(shard int, kind, name string)) (err error) {
 	defer form.AsError(&err)
 	if err := h.w.Err(); err != nil {
@@ -154,21 +158,21 @@ func (h *Hasher) sections(call string, which func(section int) bool, done func(s
 		h.resource(v, i)
 		done(nowhere, "resource", r.Name)
 	}
-	for i, e := range v.Extensions() {
-		x, err := h.statefulOf(e, i)
+	for _, e := range v.Extensions() {
+		x, err := h.statefulOf(e)
 		if err != nil {
 			return err
 		}
 		h.sum.Reset()
 		h.scratch = x.AppendState(h.scratch[:0])
 		h.sum.bytes(h.scratch)
-		done(nowhere, "extension", extend.NameOf(e, i))
+		done(nowhere, "extension", e.Name())
 	}
 	for _, x := range h.extras {
 		h.sum.Reset()
 		h.scratch = x.write(h.scratch[:0])
 		h.sum.bytes(h.scratch)
-		done(nowhere, "also", x.name)
+		done(nowhere, "extra", x.name)
 	}
 	return nil
 }
@@ -203,6 +207,7 @@ const (
 	ofEntities = -1
 )
 
+// everything chooses all sections, for sections.
 func everything(int) bool { return true }
 
 // image hashes the sections of a shard: its slots, the entity of each row, and each component. It
@@ -292,6 +297,7 @@ func (h *Hasher) component(x *store.Image, id int) {
 	}
 }
 
+// slots hashes the slots of a home and its free list.
 func (h *Hasher) slots(words, free []uint32) {
 	h.list(words)
 	h.list(free)
@@ -360,9 +366,10 @@ func (h *Hasher) ids(all []int) {
 	}
 }
 
+// list hashes numbers, with their length.
 func (h *Hasher) list(numbers []uint32) { h.sum.bytes(mem.BytesOf(numbers)) }
 
-// cells hashes values of a type that learn has seen.
+// cells hashes values of a type that learn has seen. A codec may run code of the user.
 func (h *Hasher) cells(c mem.Cells) {
 	h.sum.number(uint64(c.Len))
 	x := h.writers[c.Type]
@@ -426,7 +433,7 @@ type kind struct {
 	form  form.Form // of its value; nil: it has none, or none was seen
 }
 
-// learnKinds names the kinds that are new.
+// learnKinds names the kinds that are new. Kinds are never forgotten.
 func (h *Hasher) learnKinds(kinds store.Kinds) {
 	for i := len(h.kinds); i < kinds.Len(); i++ {
 		d, _ := kinds.Describe(i)
@@ -435,8 +442,8 @@ func (h *Hasher) learnKinds(kinds store.Kinds) {
 	}
 }
 
-// requests hashes what systems and functions have sent and no refresh has applied
-// yet: from a shard, or with world.AllShards from global systems.
+// requests hashes what systems and functions have sent and no refresh has applied yet: from a
+// shard, or with world.AllShards from global systems. The error is that of a value without a codec.
 func (h *Hasher) requests(v *engine.Survey, from int) (err error) {
 	h.sum.Reset()
 	kinds := v.Kinds()
@@ -461,7 +468,8 @@ func (h *Hasher) requests(v *engine.Survey, from int) (err error) {
 	return err
 }
 
-// learn makes writers for types that are new.
+// learn makes writers for types that are new. The error names those without a codec; the others
+// have writers.
 func (h *Hasher) learn(what string, all []extend.Named) error {
 	var errs []error
 	for _, x := range all {
@@ -484,15 +492,15 @@ func (h *Hasher) learn(what string, all []extend.Named) error {
 	return errors.Join(errs...)
 }
 
-// statefulOf returns the i-th extension as Stateful.
-func (h *Hasher) statefulOf(e any, i int) (Stateful, error) {
+// statefulOf returns an extension as Stateful.
+func (h *Hasher) statefulOf(e extend.Base) (Stateful, error) {
 	x, err := form.StateOf(e, h.codecs, false)
 	if err != nil {
-		return nil, fmt.Errorf("extension %q: %w", extend.NameOf(e, i), err)
+		return nil, fmt.Errorf("extension %q: %w", e.Name(), err)
 	}
 	s, ok := x.(Stateful)
 	if !ok {
-		return nil, fmt.Errorf("%w: extension %d of the world, a %T, has no AppendState", form.ErrNoCodec, i, e)
+		return nil, fmt.Errorf("%w: extension %q, a %T, has no AppendState", form.ErrNoCodec, e.Name(), e)
 	}
 	return s, nil
 }
@@ -507,19 +515,23 @@ type sum struct {
 	size int // of all that went through bytes
 }
 
+// number hashes a number as 8 bytes.
 func (s *sum) number(v uint64) {
 	binary.LittleEndian.PutUint64(s.word[:], v)
 	_, _ = s.Write(s.word[:])
 }
 
+// numbers hashes numbers one by one, without their length.
 func (s *sum) numbers(all ...uint64) {
 	for _, v := range all {
 		s.number(v)
 	}
 }
 
+// flag hashes a bool as a number.
 func (s *sum) flag(v bool) { s.number(uint64(extend.FlagsOf(v))) }
 
+// text hashes a string, with its length.
 func (s *sum) text(v string) {
 	s.number(uint64(len(v)))
 	_, _ = s.WriteString(v)
@@ -529,6 +541,7 @@ func (s *sum) text(v string) {
 // and their hash is added: a Hasher would copy them.
 const runMin = 512
 
+// bytes hashes bytes, with their length.
 func (s *sum) bytes(v []byte) {
 	s.number(uint64(len(v)))
 	s.size += len(v)
@@ -571,7 +584,7 @@ func NewLater(w *world.World, codecs *form.Codecs, has func(component int) bool)
 func (l *Later) left(section int) bool { return section < 0 || l.has[section] }
 
 // Hash hashes the shards, by images with the handles and the components that were left out. It is
-// called once.
+// called once, by the goroutine that writes the snapshot, while the world ticks on.
 func (l *Later) Hash(image func(shard int) *store.Image) uint64 {
 	for i, at := range l.at {
 		l.h.image(image(i), len(l.has), l.left, func(section int) {

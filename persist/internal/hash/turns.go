@@ -58,8 +58,8 @@ func NewTurns(w *world.World, codecs *form.Codecs) *Turns {
 	return &Turns{h: New(w, codecs), v: engine.Of(w).Survey()}
 }
 
-// Sum hashes the parts whose turn it is at the world's tick. It is called when a log begins, and once a tick, at the time of
-// a Recorder's Settled.
+// Sum hashes the parts whose turn it is at the world's tick. It is called when a log begins, with
+// the idle world, and then once a tick, at the time of a Recorder's Settled.
 func (t *Turns) Sum() (sum uint64) {
 	if t.counts != t.v.Counts() {
 		t.learn()
@@ -107,7 +107,8 @@ func (t *Turns) Sum() (sum uint64) {
 // nil.
 func (t *Turns) Wrong() error { return errors.Join(t.lacks, t.failed) }
 
-// contain is deferred where codecs are called.
+// contain is deferred where codecs of the user are called: a panic is hashed, kept for Wrong, and
+// goes no further.
 func (t *Turns) contain() {
 	if v := recover(); v != nil {
 		t.failed = fmt.Errorf("state: a codec failed: %v", v)
@@ -118,17 +119,20 @@ func (t *Turns) contain() {
 // codecFailed is hashed for a part whose codec has failed.
 const codecFailed = math.MaxUint64
 
+// resource hashes a resource, and contains its codec.
 func (t *Turns) resource(i int) {
 	defer t.contain()
 	t.h.resource(t.v, i)
 }
 
+// extension hashes the state of an extension, and contains its codecs.
 func (t *Turns) extension(i int) {
 	defer t.contain()
 	t.h.scratch = t.extensions[i].AppendState(t.h.scratch[:0])
 	t.h.sum.bytes(t.h.scratch)
 }
 
+// rows hashes a component of a chunk's rows, and contains its codec.
 func (t *Turns) rows(written uint32, cells mem.Cells) {
 	defer t.contain()
 	t.h.rows(written, cells)
@@ -197,7 +201,7 @@ func (t *Turns) someRows(table *store.Table, c *store.Chunk, row int) {
 	}
 }
 
-// spend hashes a part, and counts what it costs.
+// spend hashes a part, and counts what it costs. The next walk begins behind it.
 func (t *Turns) spend(part int, hash func()) {
 	size := t.h.sum.size
 	hash()
@@ -205,13 +209,14 @@ func (t *Turns) spend(part int, hash func()) {
 	t.next = part + 1
 }
 
-// learn makes writers for all types that have a codec or need none.
+// learn makes writers for all types that have a codec or need none. What lacks a codec is left out,
+// and in lacks.
 func (t *Turns) learn() {
 	components, resources := t.v.Components(), t.v.Resources()
 	t.lacks = errors.Join(t.h.learn("component", components), t.h.learn("resource", resources))
 	t.extensions = t.extensions[:0]
-	for i, e := range t.v.Extensions() {
-		s, err := t.h.statefulOf(e, i)
+	for _, e := range t.v.Extensions() {
+		s, err := t.h.statefulOf(e)
 		if err != nil {
 			t.lacks = errors.Join(t.lacks, err)
 			continue

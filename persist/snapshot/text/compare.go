@@ -17,6 +17,8 @@ import (
 )
 
 // picture is a snapshot in memory, with its rows by entity.
+//
+// Ownership: the goroutine of Export or Compare.
 type picture struct {
 	head     format.Header
 	names    *format.Catalogue
@@ -60,6 +62,7 @@ type valueColumn struct {
 	ends  []uint32 // offsets of the ends of values
 }
 
+// value returns the bytes of the value in a row, in place.
 func (v *valueColumn) value(row int) []byte {
 	if v.ends == nil {
 		return v.bytes[row*v.size : (row+1)*v.size]
@@ -71,8 +74,8 @@ func (v *valueColumn) value(row int) []byte {
 	return v.bytes[from:v.ends[row]]
 }
 
-// pictureOf reads a whole snapshot. If o is not nil, it fails if that takes more bytes than the
-// options allow.
+// pictureOf reads a whole snapshot into memory, without a world. If o is not nil, it fails if that
+// takes more bytes than the options allow. An error says which section it is about.
 func pictureOf(src io.Reader, o *snapshot.Options) (*picture, error) {
 	r := format.SourceOf(src)
 	head, names, err := format.ReadHead(r)
@@ -115,7 +118,8 @@ func pictureOf(src io.Reader, o *snapshot.Options) (*picture, error) {
 	return p, err
 }
 
-// section reads a section. All but rows are kept as they are, and shards are read, too.
+// section reads a section. All but rows are kept as they are, and shards are read, too. An error
+// says that the section makes no sense.
 func (p *picture) section(s *format.Section, body []byte) error {
 	c := &extend.Cursor{Rest: body}
 	if s.Kind == format.RowsSection {
@@ -141,7 +145,7 @@ func (p *picture) section(s *format.Section, body []byte) error {
 // components returns the numbers of the components of rows.
 func (p *picture) components(b *block) []int { return p.images[b.shard].Tables[b.table].Components }
 
-// rows reads a section of rows.
+// rows reads a section of rows. An error says that it makes no sense.
 func (p *picture) rows(c *extend.Cursor, shard int) error {
 	if shard >= len(p.images) {
 		return extend.ErrBody
@@ -156,7 +160,7 @@ func (p *picture) rows(c *extend.Cursor, shard int) error {
 	return c.Err
 }
 
-// chunk reads the rows of a chunk.
+// chunk reads the rows of a chunk. An error says that it makes no sense.
 func (p *picture) chunk(c *extend.Cursor, shard int) error {
 	b := block{shard: shard, table: c.Int(), chunk: c.Int()}
 	b.handles = extend.WordsOf[handle.Handle](c)
@@ -185,7 +189,8 @@ func (p *picture) chunk(c *extend.Cursor, shard int) error {
 	return nil
 }
 
-// column reads the values of a column.
+// column reads the values of a column: it finds where they begin, and copies nothing. An error says
+// that they end too soon.
 func (p *picture) column(c *extend.Cursor, form *shape.Skipper, rows int) (x valueColumn, err error) {
 	x.bytes = c.Rest
 	if form.Fixed() {
@@ -256,12 +261,15 @@ func (c Comparison) String() string {
 }
 
 // comparing compares two pictures.
+//
+// Ownership: the goroutine of Compare.
 type comparing struct {
 	*Comparison
 	old, now *picture
 	limit    int
 }
 
+// note adds a difference, or only counts it beyond the limit.
 func (c *comparing) note(kind, name, field, was, is, text string) {
 	if c.limit > 0 && len(c.Differences) >= c.limit {
 		c.Omitted++
@@ -296,7 +304,7 @@ func (c *comparing) heads() {
 	}
 }
 
-// rows compares entities.
+// rows compares entities by their handles: which came, went, moved and changed.
 func (c *comparing) rows() {
 	for i := range c.old.blocks {
 		was := &c.old.blocks[i]
@@ -394,7 +402,7 @@ func pathOf(of, path string) string {
 func (c *comparing) others() {
 	about := map[byte]string{
 		format.WorldSection: "the world as a whole", format.ShardSection: "slots, tables, flags and marks of shard", format.MailSection: "messages and requests of shard",
-		format.ResourceSection: "resource", format.ExtensionSection: "extension", format.SchedulerSection: "scheduler", format.ExtraSection: "also",
+		format.ResourceSection: "resource", format.ExtensionSection: "extension", format.SchedulerSection: "scheduler", format.ExtraSection: "extra",
 	}
 	name := func(p *picture, k sectionKey) string {
 		list := map[byte][]format.Named{format.ResourceSection: p.names.Resources, format.ExtensionSection: p.names.Extensions, format.ExtraSection: p.names.Extras}[k.kind]

@@ -53,6 +53,8 @@ func check(call string, o snapshot.Options) {
 }
 
 // exporting is a snapshot that is written as text.
+//
+// Ownership: the goroutine of Export.
 type exporting struct {
 	p       *picture
 	out     *bufio.Writer
@@ -62,7 +64,8 @@ type exporting struct {
 	err     error // the first deviation from what snapshot.Write writes
 }
 
-// all writes all lines, in their order.
+// all writes all lines, in their order. It returns the first error: then the text is not to be
+// used.
 func (e *exporting) all() error {
 	e.line(headLine{textVersion, format.Version, e.p.how.String()})
 	e.sum.Reset() // so that the compression can be edited
@@ -84,7 +87,7 @@ func (e *exporting) all() error {
 		e.bytes("scheduler", "", e.body(format.SchedulerSection, 0))
 	}
 	for i, n := range e.p.names.Extras {
-		e.bytes("also", n.Name, e.body(format.ExtraSection, i))
+		e.bytes("extra", n.Name, e.body(format.ExtraSection, i))
 	}
 	e.line(endLine{fmt.Sprintf("%016x", e.sum.Sum64())})
 	return e.err
@@ -97,7 +100,7 @@ func (e *exporting) fail(err error) {
 	}
 }
 
-// line writes a line.
+// line writes a line. An error is kept, here and below: the export goes on, and all returns it.
 func (e *exporting) line(v any) {
 	e.buf.Reset()
 	if err := e.encoder.Encode(v); err != nil {
@@ -289,12 +292,14 @@ func (e *exporting) named(ids []int) []string {
 	return all
 }
 
+// words writes a list of numbers, some in each line.
 func (e *exporting) words(what string, shard int, all []uint32) {
 	for from := 0; from < len(all); from += wordsInLine {
 		e.line(wordsLine{what, shard, from, all[from:min(from+wordsInLine, len(all))]})
 	}
 }
 
+// handles writes a list of handles, some in each line.
 func (e *exporting) handles(line handlesLine, all []handle.Handle) {
 	for line.From = 0; line.From < len(all); line.From += handlesInLine {
 		line.Are = line.Are[:0]

@@ -55,7 +55,8 @@ func Import(src io.Reader, dst io.Writer, o snapshot.Options) (snapshot.Info, er
 	return snapshot.Info(x.info), out.Write(dst, parts)
 }
 
-// read reads all lines.
+// read reads all lines, up to the end line. An error has the number of the line, and ends the
+// import before anything is written.
 func (b *builder) read(src *bufio.Reader) error {
 	var line []byte
 	for {
@@ -90,9 +91,11 @@ func (b *builder) read(src *bufio.Reader) error {
 // lineNumber is a line, for errors.
 type lineNumber int
 
+// String names the line, for errors.
 func (l lineNumber) String() string { return fmt.Sprintf("line %d", int(l)) }
 
-// one reads a line.
+// one reads a line: it finds what kind of line it is, and calls the function for it. An error ends
+// the import.
 func (b *builder) one(line []byte) error {
 	d := json.NewDecoder(bytes.NewReader(line))
 	brace, _ := d.Token()
@@ -125,12 +128,13 @@ func (b *builder) one(line []byte) error {
 var textLines = map[string]func(x *builder, line []byte) error{
 	"tick": lineOf((*builder).tick), "options": lineOf((*builder).options), "registered": lineOf((*builder).registered),
 	"entity": lineOf((*builder).entity), "resource": lineOf((*builder).resource), "message": lineOf((*builder).message), "request": lineOf((*builder).request),
-	"bytes": lineOf((*builder).bytes), "names": lineOf((*builder).namesOf), "name": lineOf((*builder).name), "refused": lineOf((*builder).refusedName),
+	"bytes": lineOf((*builder).bytes), "names": lineOf((*builder).namesOf), "name": lineOf((*builder).name), "conflict": lineOf((*builder).conflict),
 	"state": lineOf((*builder).world), "words": lineOf((*builder).words), "handles": lineOf((*builder).handles),
 	"shard": lineOf((*builder).shard), "table": lineOf((*builder).table), "chunk": lineOf((*builder).chunk), "end": lineOf((*builder).end),
 }
 
-// lineOf returns a function that reads lines of a type.
+// lineOf returns a function that reads a line of a type, and has then take it in. An error ends the
+// import.
 func lineOf[L any](then func(x *builder, l *L) error) func(x *builder, line []byte) error {
 	return func(x *builder, line []byte) error {
 		l := new(L)
@@ -141,7 +145,7 @@ func lineOf[L any](then func(x *builder, l *L) error) func(x *builder, line []by
 	}
 }
 
-// decodeLine reads a line. Unknown names are an error.
+// decodeLine reads a line into to. Unknown names are an error.
 func decodeLine(line []byte, to any) error {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.UseNumber()
@@ -155,7 +159,7 @@ func decodeLine(line []byte, to any) error {
 	return nil
 }
 
-// head reads the first line.
+// head reads the first line. The error says that this is not such a text, or of another version.
 func (b *builder) head(line []byte, is bool) error {
 	var l headLine
 	if !is || decodeLine(line, &l) != nil {
@@ -173,7 +177,7 @@ func (b *builder) head(line []byte, is bool) error {
 	return fmt.Errorf("compression: there is no %q; there are %v, %v and %v", l.Compression, format.Zstd, format.S2, format.None)
 }
 
-// tick reads the settings that change with each tick.
+// tick reads the settings that change with each tick. As for all lines, an error ends the import.
 func (b *builder) tick(l *tickLine) (err error) {
 	b.info.Tick, b.info.Entities = l.Tick, l.Entities
 	if l.Hash != "" {
@@ -185,7 +189,8 @@ func (b *builder) tick(l *tickLine) (err error) {
 	return err
 }
 
-// options reads the settings of the header, except those in the line of the tick.
+// options reads the settings of the header, except those in the line of the tick, and makes room
+// for the shards. An error names the field.
 func (b *builder) options(l *optionsLine) error {
 	v, err := decodeText(l.Options)
 	if err != nil {
@@ -211,7 +216,8 @@ func (b *builder) options(l *optionsLine) error {
 	return nil
 }
 
-// registered adds something to what is registered, with the format of its values.
+// registered adds something to what is registered, with the form of its values. An error ends the
+// import.
 func (b *builder) registered(l *registeredLine) (err error) {
 	list := b.names.List(l.Registered)
 	if list == nil {
@@ -246,7 +252,10 @@ func (b *builder) registered(l *registeredLine) (err error) {
 // namedBytes is about how much memory something registered takes, besides its line.
 const namedBytes = 1024
 
-// builder makes a snapshot of the text that it reads.
+// builder makes a snapshot of the text that it reads. An error of a method ends the import, which
+// has written nothing by then.
+//
+// Ownership: the goroutine of Import. While sections are written, several others read it.
 type builder struct {
 	o        snapshot.Options
 	how      format.Compression
@@ -295,7 +304,7 @@ type mailText struct {
 // namesText has the lines of one extension's names.
 type namesText struct {
 	head     [2]uint64 // the limits
-	lists    [2][]byte // of names, and of those that were refused
+	lists    [2][]byte // of names, and of conflicts
 	counts   [2]uint64
 	taken    map[string]handleText // by name
 	entities map[handleText]bool   // those that have a name
@@ -328,7 +337,7 @@ func (b *builder) find(list int, name string) (*form, int) {
 	return b.forms[list][at], at
 }
 
-// value appends a value to dst. what has it, for errors.
+// value appends a value to dst, made of its JSON. what has it, for errors, which fail keeps.
 func (b *builder) value(what string, dst []byte, f *form, text json.RawMessage) []byte {
 	err := b.keep(f.skip.Least() + len(text))
 	if err == nil {
@@ -344,7 +353,7 @@ func (b *builder) value(what string, dst []byte, f *form, text json.RawMessage) 
 	return dst
 }
 
-// once keeps a section.
+// once keeps a section that may come only once. An error ends the import.
 func (b *builder) once(key sectionKey, body []byte) error {
 	if b.bodies[key] != nil {
 		return errors.New("it is there twice")
@@ -378,7 +387,7 @@ func (b *builder) ids(names []string) (all []int) {
 // image returns the image of the last shard, which must be this one.
 func (b *builder) image(shard int) *store.Image { return lastOf(b, b.images, "shard", shard) }
 
-// addTo adds some to the list of a name.
+// addTo adds some to the list of a name. An error says that lines are missing or in another order.
 func addTo[T any](b *builder, lists map[string]*[]T, name string, from int, some []T) error {
 	to := lists[name]
 	if to == nil {
@@ -391,7 +400,8 @@ func addTo[T any](b *builder, lists map[string]*[]T, name string, from int, some
 	return b.keep(8 * len(some))
 }
 
-// lastOf returns the last element, which must have this number.
+// lastOf returns the last element of a list, which must have this number: lines come in order. If
+// not, it fails, and returns an empty element so that the line can be read to its end.
 func lastOf[T any](b *builder, all []T, what string, number int) *T {
 	if number != len(all)-1 || number < 0 {
 		b.fail(inField(what, fmt.Errorf("it is %d, and %d lines of them came before", number, len(all))))
@@ -403,7 +413,8 @@ func lastOf[T any](b *builder, all []T, what string, number int) *T {
 // What follows makes the sections of a snapshot from the lines of a text, and checks that a world can
 // have them.
 
-// parts lists the sections, once all lines were read.
+// parts lists the sections, once all lines were read, and checks that a world can have them. An
+// error ends the import before anything is written.
 func (b *builder) parts() (parts []format.Part, err error) {
 	if n := b.info.Options.Shards; b.images == nil || len(b.images) != n {
 		return nil, format.Altered("it has lines of %d shards, want %d", len(b.images), n)
@@ -456,7 +467,7 @@ func (b *builder) parts() (parts []format.Part, err error) {
 	if b.names.Scheduler {
 		add(format.SchedulerSection, 0, b.body(sectionKey{format.SchedulerSection, 0}))
 	}
-	all(format.ExtraSection, "also", b.names.Extras)
+	all(format.ExtraSection, "extra", b.names.Extras)
 	return parts, err
 }
 
@@ -465,7 +476,8 @@ func (b *builder) body(key sectionKey) func(dst []byte) []byte {
 	return func(dst []byte) []byte { return append(dst, *b.bodies[key]...) }
 }
 
-// place puts the entities of a shard into its rows, with flags and marks.
+// place puts the entities of a shard into its rows, with flags and marks. An error names the entity
+// that has no row, or no line.
 func (b *builder) place(shard int) error {
 	for i := range b.images[shard].Tables {
 		t := &b.images[shard].Tables[i]
@@ -499,6 +511,7 @@ func (b *builder) place(shard int) error {
 	return nil
 }
 
+// componentNames returns the names of components.
 func (b *builder) componentNames(ids []int) (all []string) {
 	for _, id := range ids {
 		all = append(all, b.names.Components[id].Name)
@@ -514,7 +527,8 @@ func setBit(set *[]uint64, row int) {
 	(*set)[row/64] |= 1 << (row % 64)
 }
 
-// addRows adds the sections of a shard's rows: as many as there were, each with as many chunks.
+// addRows adds the sections of a shard's rows: as many as there were, each with as many chunks. An
+// error ends the import.
 func (b *builder) addRows(shard int, add func(kind byte, number int, body func(dst []byte) []byte)) error {
 	var chunks []format.Place
 	for p := range format.ChunksOf(&b.images[shard]) {
@@ -534,7 +548,7 @@ func (b *builder) addRows(shard int, add func(kind byte, number int, body func(d
 	return nil
 }
 
-// appendRows appends the rows of some chunks.
+// appendRows appends the rows of some chunks, on the goroutine of their part.
 func (b *builder) appendRows(dst []byte, shard int, chunks []format.Place) []byte {
 	var cells [][]byte // of a chunk, row by row
 	for _, p := range chunks {
@@ -585,7 +599,8 @@ func (b *builder) appendMail(dst []byte, from int) []byte {
 	return append(extend.AppendNumber(dst, m.count), m.requests...)
 }
 
-// check loads everything except values into a world of its own, as Load would.
+// check loads everything except values into a world of its own, as Load would. An error has the
+// line, and ends the import.
 func (b *builder) check() error {
 	tick, options, state := b.first["tick"], b.first["options"], b.first["state"]
 	switch {
@@ -635,11 +650,13 @@ func (b *builder) check() error {
 	return nil
 }
 
+// inShard makes an error one of the lines of a shard.
 func (b *builder) inShard(i int, err error) error {
 	return format.Altered("the lines of shard %d, from line %d on: %w", i, b.at[i], err)
 }
 
-// empty makes a world with the options of the text and as many components, without values.
+// empty makes a world with the options of the text and as many components, without values. An error
+// says that no world has such options.
 func (b *builder) empty() (*world.World, error) {
 	o := b.info.Options
 	o.HugePages = false

@@ -165,8 +165,10 @@ const (
 // handleText is a handle in a line: text, or a number if it is not a valid handle.
 type handleText handle.Handle
 
+// MarshalJSON writes the handle as lines have it.
 func (h handleText) MarshalJSON() ([]byte, error) { return appendHandle(nil, handle.Handle(h)), nil }
 
+// UnmarshalJSON reads what MarshalJSON writes. An error ends the import.
 func (h *handleText) UnmarshalJSON(text []byte) error {
 	v, err := decodeText(text)
 	if err != nil {
@@ -179,7 +181,8 @@ func (h *handleText) UnmarshalJSON(text []byte) error {
 
 var handleShape = &shape.Shape{Kind: reflect.Uint64, Size: 8, Handle: true}
 
-// ofThisMachine checks that the layout of numbers and handles is the one of this program.
+// ofThisMachine checks that the layout of numbers and handles is the one of this program. The error
+// is ErrOtherWorld.
 func ofThisMachine(saved []format.Setting) error {
 	own := format.Settings(&format.Info{Layout: world.Layout{HomeBits: handle.HomeBits, IndexBits: handle.IndexBits, VersionBits: handle.VersionBits}})
 	for i := range format.OfMachine {
@@ -232,7 +235,7 @@ func appendWhole(dst []byte, n uint64, signed bool) []byte {
 	return dst
 }
 
-// appendNumber appends a bool, an integer, a float or a handle, by its bits.
+// appendNumber appends a bool, an integer, a float or a handle to a line, by its bits.
 func appendNumber(dst []byte, bits uint64, s *shape.Shape) []byte {
 	switch {
 	case s.Kind == reflect.Bool:
@@ -264,7 +267,7 @@ func floatOf(bits uint64, size int) float64 {
 	return math.Float64frombits(bits)
 }
 
-// appendFloat appends a float of 4 or 8 bytes, as text if JSON has no number for it.
+// appendFloat appends a float of 4 or 8 bytes to a line, as text if JSON has no number for it.
 func appendFloat(dst []byte, bits uint64, size int) []byte {
 	f := floatOf(bits, size)
 	switch {
@@ -280,7 +283,7 @@ func appendFloat(dst []byte, bits uint64, size int) []byte {
 	return strconv.AppendFloat(dst, f, format, -1, size*8)
 }
 
-// appendString appends a valid UTF-8 string.
+// appendString appends a valid UTF-8 string to a line, in quotes.
 func appendString(dst []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
@@ -312,12 +315,14 @@ func appendBytes(dst, bytes []byte) []byte {
 	return appendText(dst, bytes)
 }
 
+// append64 appends bytes as base64, in quotes.
 func append64(dst, bytes []byte) []byte {
 	return append(base64.StdEncoding.AppendEncode(append(dst, '"'), bytes), '"')
 }
 
 var errMissing = errors.New("it is missing: write it as a value, 0 for nothing")
 
+// unknown returns an error for a name that is not among the known ones, or nil.
 func unknown(all map[string]any, known []string) error {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if !slices.Contains(known, name) {
@@ -333,7 +338,10 @@ type fieldError struct {
 	err  error
 }
 
+// Error returns the path and the error.
 func (f *fieldError) Error() string { return f.path + ": " + f.err.Error() }
+
+// Unwrap returns the error without the path.
 func (f *fieldError) Unwrap() error { return f.err }
 
 // inField puts a name in front of the path of an error.
@@ -350,6 +358,7 @@ func inField(name string, err error) error {
 	return &fieldError{name, err}
 }
 
+// objectOf returns the fields of a JSON object, or an error if v is none.
 func objectOf(v any) (map[string]any, error) {
 	all, ok := v.(map[string]any)
 	if !ok {
@@ -358,7 +367,8 @@ func objectOf(v any) (map[string]any, error) {
 	return all, nil
 }
 
-// listOf returns the elements of a list, which must have n of them, or with 0 any number.
+// listOf returns the elements of a JSON list, which must have n of them, or with 0 any number.
+// Otherwise it returns an error.
 func listOf(v any, n int) ([]any, error) {
 	all, ok := v.([]any)
 	switch {
@@ -381,6 +391,7 @@ func inElement(i int, err error) error {
 // shownOf is how much of a wrong value an error shows.
 const shownOf = 60
 
+// wants returns an error that shows a value, and says what it should be.
 func wants(what string, v any) error {
 	text, _ := json.Marshal(v) // of JSON
 	if len(text) > shownOf {
@@ -389,7 +400,8 @@ func wants(what string, v any) error {
 	return fmt.Errorf("%s is no %s", text, strings.TrimPrefix(strings.TrimPrefix(what, "a "), "an "))
 }
 
-// parseNumber reads the bits of a bool, an integer, a float or a handle.
+// parseNumber reads the bits of a bool, an integer, a float or a handle. An error says what is
+// wrong with it.
 func parseNumber(v any, s *shape.Shape) (bits uint64, err error) {
 	switch is, ok := v.(bool); {
 	case shape.IsFloat(s.Kind):
@@ -404,7 +416,8 @@ func parseNumber(v any, s *shape.Shape) (bits uint64, err error) {
 	return bits, nil
 }
 
-// parseWhole reads an integer of a kind, or a handle.
+// parseWhole reads an integer of a kind, or a handle, from JSON. An error says what is wrong with
+// it.
 func parseWhole(v any, s *shape.Shape) (n uint64, err error) {
 	text, ok := v.(string)
 	if number, is := v.(json.Number); is {
@@ -435,7 +448,7 @@ func parseWhole(v any, s *shape.Shape) (n uint64, err error) {
 	return n, nil
 }
 
-// parseFloat reads the bits of a float.
+// parseFloat reads the bits of a float from JSON. An error says what is wrong with it.
 func parseFloat(v any, size int) (bits uint64, err error) {
 	text, ok := v.(string)
 	if number, is := v.(json.Number); is {
@@ -464,7 +477,7 @@ func parseFloat(v any, size int) (bits uint64, err error) {
 	return math.Float64bits(f), nil
 }
 
-// parseText appends what appendText wrote.
+// parseText appends what appendText wrote. An error says what is wanted.
 func parseText(dst []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case string:
@@ -477,7 +490,7 @@ func parseText(dst []byte, v any) ([]byte, error) {
 	return nil, wants(`a text, or {"base64":"…"}`, v)
 }
 
-// textIn appends the text that a line has as JSON.
+// textIn appends the text that a line has as JSON. An error says what is wanted.
 func textIn(dst []byte, text json.RawMessage) ([]byte, error) {
 	v, err := decodeText(text)
 	if err != nil {
@@ -486,6 +499,7 @@ func textIn(dst []byte, text json.RawMessage) ([]byte, error) {
 	return parseText(dst, v)
 }
 
+// parse64 appends the bytes that base64 stands for, or returns an error.
 func parse64(dst []byte, coded string) ([]byte, error) {
 	dst, err := base64.StdEncoding.Strict().AppendDecode(dst, []byte(coded))
 	if err != nil {

@@ -22,7 +22,8 @@ import (
 // entityBytes is about how much memory an entity takes, besides its values.
 const entityBytes = 160
 
-// entity keeps the values of an entity, until it is known where its row is.
+// entity keeps the values of an entity, until it is known where its row is. As for all lines, an
+// error ends the import.
 func (b *builder) entity(l *entityLine) error {
 	h := handle.Handle(l.Entity)
 	fail := func(err error) error { return fmt.Errorf("entity %v: %w", h, err) }
@@ -103,19 +104,19 @@ func (b *builder) request(l *requestLine) error {
 	return b.keep(16)
 }
 
-// bytes reads some bytes of a section.
+// bytes reads some bytes of a section. They follow the bytes of the lines before.
 func (b *builder) bytes(l *bytesLine) error {
 	key := sectionKey{format.SchedulerSection, 0}
 	list := []format.Named{{Name: l.Name}} // there is one scheduler
 	switch l.Bytes {
 	case "extension":
 		key.kind, list = format.ExtensionSection, b.names.Extensions
-	case "also":
+	case "extra":
 		key.kind, list = format.ExtraSection, b.names.Extras
 	case "scheduler":
 		b.names.Scheduler = true
 	default:
-		return fmt.Errorf("bytes: there is no %q; there are extension, scheduler and also", l.Bytes)
+		return fmt.Errorf("bytes: there is no %q; there are extension, scheduler and extra", l.Bytes)
 	}
 	if key.number = slices.IndexFunc(list, func(n format.Named) bool { return n.Name == l.Name }); key.number < 0 {
 		return fmt.Errorf("name: there is no %s %q", l.Bytes, l.Name)
@@ -240,20 +241,20 @@ func (b *builder) end(l *endLine) error {
 type (
 	// namesLine is the state of package names. The names are in lines of their own.
 	namesLine struct {
-		Names     string `json:"names"` // the extension
-		LengthMax uint64 `json:"lengthMax"`
-		Refusals  uint64 `json:"refusals"`
+		Names        string `json:"names"` // the extension
+		LengthMax    uint64 `json:"lengthMax"`
+		ConflictsMax uint64 `json:"conflictsMax"`
 	}
 	nameLine struct {
 		Name   json.RawMessage `json:"name"`
 		Of     string          `json:"of"`
 		Entity handleText      `json:"entity"`
 	}
-	refusedLine struct {
-		Refused json.RawMessage `json:"refused"`
-		Of      string          `json:"of"`
-		Entity  handleText      `json:"entity"`
-		Holder  handleText      `json:"holder"`
+	conflictLine struct {
+		Conflict json.RawMessage `json:"conflict"`
+		Of       string          `json:"of"`
+		Entity   handleText      `json:"entity"`
+		Holder   handleText      `json:"holder"`
 	}
 )
 
@@ -261,11 +262,11 @@ type (
 const nameBytes = 128
 
 // extension writes the state of an extension: by name if it is package names, with names that are
-// strings.
+// strings, and otherwise as bytes.
 func (e *exporting) extension(name string, body []byte) {
 	c := &extend.Cursor{Rest: body, Most: e.p.most}
 	lines := []any{namesLine{name, c.Word64(), c.Word64()}}
-	named, refused := c.Word64(), c.Word64()
+	named, conflicts := c.Word64(), c.Word64()
 	text := func() json.RawMessage { return appendText(nil, c.Take(int(min(c.Word64(), math.MaxInt32)))) }
 	for range named {
 		h := handleText(c.Word64())
@@ -273,9 +274,9 @@ func (e *exporting) extension(name string, body []byte) {
 			break
 		}
 	}
-	for range refused {
+	for range conflicts {
 		entity, holder := handleText(c.Word64()), handleText(c.Word64())
-		if lines = append(lines, refusedLine{text(), name, entity, holder}); !c.Takes(1, nameBytes) {
+		if lines = append(lines, conflictLine{text(), name, entity, holder}); !c.Takes(1, nameBytes) {
 			break
 		}
 	}
@@ -294,25 +295,27 @@ func (b *builder) namesOf(l *namesLine) error {
 	if at < 0 || b.named[l.Names] != nil {
 		return fmt.Errorf("names: there is no extension %q, or two lines of it", l.Names)
 	}
-	for name, n := range map[string]uint64{"lengthMax": l.LengthMax, "refusals": l.Refusals} {
+	for name, n := range map[string]uint64{"lengthMax": l.LengthMax, "conflictsMax": l.ConflictsMax} {
 		if n < 1 || n > math.MaxInt {
 			return inField(name, fmt.Errorf("%d is no limit of names", n))
 		}
 	}
-	n := &namesText{head: [2]uint64{l.LengthMax, l.Refusals}, taken: map[string]handleText{}, entities: map[handleText]bool{}}
+	n := &namesText{head: [2]uint64{l.LengthMax, l.ConflictsMax}, taken: map[string]handleText{}, entities: map[handleText]bool{}}
 	b.named[l.Names] = n
 	return b.once(sectionKey{format.ExtensionSection, at}, nil)
 }
 
+// name adds a name that an entity has.
 func (b *builder) name(l *nameLine) error {
 	return b.addName(l.Of, 0, l.Name, l.Entity)
 }
 
-func (b *builder) refusedName(l *refusedLine) error {
-	return b.addName(l.Of, 1, l.Refused, l.Entity, l.Holder)
+// conflict adds a name that an entity did not get, because another had it.
+func (b *builder) conflict(l *conflictLine) error {
+	return b.addName(l.Of, 1, l.Conflict, l.Entity, l.Holder)
 }
 
-// addName adds handles and a name to those of an extension.
+// addName adds handles and a name to those of an extension. An error ends the import.
 func (b *builder) addName(of string, list int, text json.RawMessage, hs ...handleText) error {
 	n := b.named[of]
 	if n == nil {
@@ -323,7 +326,7 @@ func (b *builder) addName(of string, list int, text json.RawMessage, hs ...handl
 		return inField("name", err)
 	}
 	if list == 1 && n.counts[1] == n.head[1] {
-		return fmt.Errorf("refused: there are more than %d, which is the limit of names %q", n.head[1], of)
+		return fmt.Errorf("conflict: there are more than %d, which is the limit of names %q", n.head[1], of)
 	}
 	if list == 0 {
 		if err := b.bind(n, string(name), hs[0]); err != nil {
@@ -339,7 +342,8 @@ func (b *builder) addName(of string, list int, text json.RawMessage, hs ...handl
 	return b.keep(nameBytes + len(name))
 }
 
-// bind refuses a name that a world could not bind.
+// bind notes that an entity has a name. It refuses a name that a world could not bind, with an
+// error that ends the import.
 func (b *builder) bind(n *namesText, name string, h handleText) error {
 	other, taken := n.taken[name]
 	switch {

@@ -24,6 +24,8 @@ import (
 // This file writes values as JSON and reads them, by the description of their types in a snapshot.
 
 // form says how something's values are saved, and how they are written as JSON.
+//
+// Ownership: immutable once it is made.
 type form struct {
 	*format.Named
 	leaves []shape.Leaf
@@ -38,7 +40,8 @@ type branch struct {
 	inner []branch // nil for a leaf
 }
 
-// formOf returns the form of what is registered. It finds where the leaves are in the object.
+// formOf returns the form of what is registered. It finds where the leaves are in the object. An
+// error says that the description makes no sense.
 func formOf(n *format.Named) (f *form, err error) {
 	f = &form{Named: n, skip: shape.Skip(n.Parts)}
 	if f.leaves, err = shape.LeavesOf(n.Type, n.Parts); err != nil || len(f.leaves) == 1 && f.leaves[0].Path == "" {
@@ -57,8 +60,8 @@ func formOf(n *format.Named) (f *form, err error) {
 	return f, nil
 }
 
-// plant adds a leaf. It returns false if its place is taken by something that is no object, or is
-// in an object that was left.
+// plant adds a leaf to the tree of a form. It returns false if its place is taken by something that
+// is no object, or is in an object that was left.
 func plant(tree *[]branch, path []string, leaf int) bool {
 	at := slices.IndexFunc(*tree, func(b branch) bool { return b.name == path[0] })
 	switch {
@@ -75,7 +78,7 @@ func plant(tree *[]branch, path []string, leaf int) bool {
 	return plant(&(*tree)[at].inner, path[1:], leaf)
 }
 
-// append appends a value as JSON.
+// append appends a value, which pictureOf has found whole, as JSON.
 func (f *form) append(dst, value []byte) []byte {
 	fields := f.fields(value)
 	if f.tree == nil {
@@ -108,7 +111,7 @@ func (f *form) fields(value []byte) (all []fieldValue) {
 	return all
 }
 
-// appendTree appends the fields of a value as an object.
+// appendTree appends the fields of a value to a line, as an object.
 func appendTree(dst []byte, tree []branch, fields []fieldValue) []byte {
 	dst = append(dst, '{')
 	for i := range tree {
@@ -136,7 +139,7 @@ func (f *fieldValue) appendJSON(dst []byte) []byte {
 	return appendMemory(dst, f.bytes, f.Shape)
 }
 
-// appendMemory appends what was written as memory.
+// appendMemory appends to a line what was written as memory. src has all of it.
 func appendMemory(dst, src []byte, s *shape.Shape) []byte {
 	switch {
 	case s.Kind == reflect.Array:
@@ -182,7 +185,8 @@ func halfOf(s *shape.Shape) *shape.Shape {
 	return &shape.Shape{Kind: reflect.Float32 + (s.Kind - reflect.Complex64), Size: s.Size / 2, Text: "float"}
 }
 
-// parse appends the value of a JSON value.
+// parse appends a value as it is saved, made of a JSON value. An error has the path of the field;
+// there is no value then.
 func (f *form) parse(dst []byte, v any) (out []byte, err error) {
 	values := make([]any, len(f.leaves))
 	if f.tree == nil {
@@ -221,7 +225,8 @@ func (f *form) parse(dst []byte, v any) (out []byte, err error) {
 	return dst, nil
 }
 
-// pick finds the leaves of an object.
+// pick finds the leaves of an object. An error has the path of a field that is missing, or is not
+// one.
 func pick(values []any, tree []branch, v any) error {
 	return eachField(v, len(tree), func(i int) string { return tree[i].name }, func(i int, inner any) error {
 		b := &tree[i]
@@ -232,7 +237,8 @@ func pick(values []any, tree []branch, v any) error {
 	})
 }
 
-// eachField calls f for the n fields of an object, which must be those with the names.
+// eachField calls f for the n fields of an object, which must be those with the names. An error has
+// the path of the field.
 func eachField(v any, n int, name func(i int) string, f func(i int, inner any) error) error {
 	all, err := objectOf(v)
 	if err != nil {
@@ -258,7 +264,8 @@ func eachField(v any, n int, name func(i int) string, f func(i int, inner any) e
 	return unknown(all, known)
 }
 
-// parseMemory sets memory, which is zero, to a JSON value.
+// parseMemory sets memory, which is zero, to a JSON value. An error has the path; the memory is
+// then of no use.
 func parseMemory(dst []byte, v any, s *shape.Shape) error {
 	switch {
 	case s.Kind == reflect.Array:
@@ -296,7 +303,8 @@ func fieldNames(s *shape.Shape) (all []string) {
 // byHandle is the description of a handle, as of a type that writes itself.
 var byHandle = strconv.Quote(reflect.TypeFor[handle.Handle]().String())
 
-// appendCBORText appends a value as JSON.
+// appendCBORText appends a value of CBOR to a line: so that people can read it, or in base64 if it
+// would not come back as the same bytes.
 func appendCBORText(dst, src []byte, s *shape.Shape) []byte {
 	from := len(dst)
 	dst, rest, ok := appendCBOR(dst, src, s)
@@ -310,6 +318,7 @@ func appendCBORText(dst, src []byte, s *shape.Shape) []byte {
 	return appendRawCBOR(dst[:from], src)
 }
 
+// appendRawCBOR appends CBOR in base64.
 func appendRawCBOR(dst, src []byte) []byte {
 	return append(append64(append(dst, `{"cbor":`...), src), '}')
 }
@@ -360,7 +369,7 @@ func appendCBOR(dst, src []byte, s *shape.Shape) (out, rest []byte, ok bool) {
 	return dst, nil, false
 }
 
-// appendOwn appends the bytes of a type that writes itself.
+// appendOwn appends the bytes of a type that writes itself. It returns false for what is not CBOR.
 func appendOwn(dst, src []byte, s *shape.Shape, major byte, n uint64, rest []byte) (out, behind []byte, ok bool) {
 	switch {
 	case major == cbor.Text && utf8.Valid(rest[:n]) && s.Text != byHandle:
@@ -375,7 +384,8 @@ func appendOwn(dst, src []byte, s *shape.Shape, major byte, n uint64, rest []byt
 	return appendRawCBOR(dst, src[:len(src)-len(behind)]), behind, true
 }
 
-// appendPairs appends the n pairs of a map or the fields of a struct.
+// appendPairs appends the n pairs of a map or the fields of a struct to a line, for appendCBOR. It
+// returns false if one of them cannot be written.
 func appendPairs(dst []byte, s *shape.Shape, n uint64, src []byte) (out, rest []byte, ok bool) {
 	dst = append(dst, '{')
 	for i := range n {
@@ -413,7 +423,7 @@ func appendPairs(dst []byte, s *shape.Shape, n uint64, src []byte) (out, rest []
 	return append(dst, '}'), src, true
 }
 
-// fieldOf returns the shape of a struct's field, or nil.
+// fieldOf returns the shape of a struct's field by its name, or nil.
 func fieldOf(s *shape.Shape, name string) *shape.Shape {
 	for i := range s.Fields {
 		if f := &s.Fields[i]; f.Name == name || f.Name == name+cbor.ByNumber {
@@ -423,7 +433,7 @@ func fieldOf(s *shape.Shape, name string) *shape.Shape {
 	return nil
 }
 
-// parseCBORText appends the CBOR of what appendCBORText wrote.
+// parseCBORText appends the CBOR of what appendCBORText wrote. An error has the path.
 func parseCBORText(dst []byte, v any, s *shape.Shape) (out []byte, err error) {
 	if all, ok := v.(map[string]any); ok && len(all) == 1 {
 		if coded, ok := all["cbor"].(string); ok {
@@ -480,7 +490,7 @@ func parseCBORText(dst []byte, v any, s *shape.Shape) (out []byte, err error) {
 	return dst, err
 }
 
-// parseOwn appends a value of a type that writes itself.
+// parseOwn appends a value of a type that writes itself. An error says what is wanted.
 func parseOwn(dst []byte, v any, s *shape.Shape) ([]byte, error) {
 	if s.Text == byHandle {
 		n, err := parseWhole(v, handleShape)
@@ -498,7 +508,7 @@ func parseOwn(dst []byte, v any, s *shape.Shape) ([]byte, error) {
 	return append(cbor.AppendHead(dst, cbor.Text, uint64(len(text))), text...), nil
 }
 
-// parsePairs appends a map or a struct. It sorts the keys by their bytes.
+// parsePairs appends a map or a struct. It sorts the keys by their bytes. An error has the path.
 func parsePairs(dst []byte, v any, s *shape.Shape) ([]byte, error) {
 	all, err := objectOf(v)
 	if err != nil {
@@ -537,7 +547,7 @@ func parsePairs(dst []byte, v any, s *shape.Shape) ([]byte, error) {
 	return dst, nil
 }
 
-// parseKey returns the CBOR of a key, which is text in JSON.
+// parseKey returns the CBOR of a key, which is text in JSON. An error says what is wanted.
 func parseKey(name string, s *shape.Shape) ([]byte, error) {
 	if s.Kind == reflect.Bool {
 		return parseCBORText(nil, name == "true", s)

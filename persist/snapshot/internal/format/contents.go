@@ -86,7 +86,7 @@ const (
 	OfTick    = 3
 )
 
-// Settings lists the settings of the world of an Info.
+// Settings lists the settings of the world of an Info. Set of one of them writes the Info.
 func Settings(x *Info) []Setting {
 	o := &x.Options
 	is := func(v bool) uint64 {
@@ -128,7 +128,7 @@ func Settings(x *Info) []Setting {
 	}
 }
 
-// AppendHeader appends the section of the header.
+// AppendHeader appends the section of the header. A save calls it, or an import.
 func AppendHeader(dst []byte, x *Info) []byte {
 	all := Settings(x)
 	dst = extend.AppendNumber(dst, len(all))
@@ -138,7 +138,8 @@ func AppendHeader(dst []byte, x *Info) []byte {
 	return dst
 }
 
-// ReadHeader reads the section of the header. An increment is an error.
+// ReadHeader reads the section of the header, which comes first in a whole snapshot. The error for
+// an increment is ErrBase; after an error the source cannot be read further.
 func ReadHeader(r Source, s *Section) (x Header, err error) {
 	if x, err = ReadAnyHeader(r, s); err == nil && x.Increment {
 		err = fmt.Errorf("%w: it is an increment on %v; pass both to Merge", ErrBase, x.Base)
@@ -146,7 +147,8 @@ func ReadHeader(r Source, s *Section) (x Header, err error) {
 	return x, err
 }
 
-// ReadAnyHeader reads the sections of the base, of an increment, and of the header.
+// ReadAnyHeader reads the sections of the base, of an increment, and of the header. After an error
+// the source cannot be read further.
 func ReadAnyHeader(r Source, s *Section) (x Header, err error) {
 	checked := func() error {
 		if err := r.Next(s); err != nil {
@@ -187,7 +189,8 @@ func ReadAnyHeader(r Source, s *Section) (x Header, err error) {
 	return x, nil
 }
 
-// ReadHead reads what a whole snapshot begins with: the header, and what is registered.
+// ReadHead reads what a whole snapshot begins with: the header, and what is registered. A load, a
+// plan and an export call it first. After an error the source cannot be read further.
 func ReadHead(r Source) (x Header, names *Catalogue, err error) {
 	if err = r.Begin(); err != nil {
 		return x, nil, err
@@ -234,13 +237,15 @@ const (
 )
 
 // Catalogue lists everything that a snapshot has.
+//
+// Ownership: the goroutine that saves, loads or reads; while parts are written, nobody writes it.
 type Catalogue struct {
 	Components, Messages, Resources, Kinds, Hooks, Extensions, Extras, Systems, Balancers []Named
 	Scheduler                                                                             bool
 }
 
 // Listed is the order of the lists in a snapshot, by the names that errors use.
-var Listed = [...]string{"component", "message", "resource", "request", "hook", "extension", "also", "system", "balancer"}
+var Listed = [...]string{"component", "message", "resource", "request", "hook", "extension", "extra", "system", "balancer"}
 
 // Lists returns the lists in the order of Listed.
 func (c *Catalogue) Lists() [len(Listed)]*[]Named {
@@ -277,7 +282,8 @@ func (c *Catalogue) Append(dst []byte) []byte {
 // namesMost bounds the memory of the names and fields of a snapshot.
 const namesMost = 64 << 20
 
-// ReadCatalogue reads the section of what is registered.
+// ReadCatalogue reads the section of what is registered. It trusts no number in it. An error says
+// that the section makes no sense, or would take too much memory.
 func ReadCatalogue(body []byte) (x *Catalogue, err error) {
 	x = new(Catalogue)
 	c := extend.Cursor{Rest: body, Most: namesMost}
@@ -294,7 +300,7 @@ func ReadCatalogue(body []byte) (x *Catalogue, err error) {
 	return x, c.End()
 }
 
-// listOf reads a list, each element of which has least bytes or more.
+// listOf reads a list, each element of which has least bytes or more. An error is in the cursor.
 func listOf[T any](c *extend.Cursor, least int, read func() T) []T {
 	all := extend.ListOf[T](c, least)
 	for i := range all {
@@ -305,7 +311,7 @@ func listOf[T any](c *extend.Cursor, least int, read func() T) []T {
 
 // What follows writes and reads the images of a world and its shards.
 
-// AppendState appends the section of the world as a whole.
+// AppendState appends the section of the world as a whole. A save calls it, or an import.
 func AppendState(dst []byte, x *extend.State) []byte {
 	for _, n := range []uint64{x.Tick, uint64(x.Incarnation), uint64(x.Shard), uint64(x.Run), uint64(extend.FlagsOf(x.Misrouted)), uint64(x.Moves), uint64(x.Gathered)} {
 		dst = extend.AppendNumber(dst, n)
@@ -322,7 +328,8 @@ func AppendState(dst []byte, x *extend.State) []byte {
 	return extend.AppendWords(dst, x.Ports.Recalled)
 }
 
-// ReadState reads the section of the world as a whole.
+// ReadState reads the section of the world as a whole. An error is in the cursor; the state is then
+// of no use.
 func ReadState(c *extend.Cursor) (x extend.State) {
 	x.Tick, x.Incarnation, x.Shard, x.Run, x.Misrouted = c.Number(), c.Word(), c.Int(), c.Int(), c.Flags(1) != 0
 	x.Moves, x.Gathered, x.Pinned = c.Word(), c.Word(), c.Numbers()
@@ -334,7 +341,8 @@ func ReadState(c *extend.Cursor) (x extend.State) {
 // Place says where a chunk is in a shard.
 type Place struct{ Table, Chunk int }
 
-// ChunksOf yields the chunks of an image that have rows, with their places.
+// ChunksOf yields the chunks of an image that have rows, with their places. The caller may fill
+// them in.
 func ChunksOf(x *store.Image) iter.Seq2[Place, *store.ChunkImage] {
 	return func(yield func(Place, *store.ChunkImage) bool) {
 		for i := range x.Tables {
@@ -347,7 +355,8 @@ func ChunksOf(x *store.Image) iter.Seq2[Place, *store.ChunkImage] {
 	}
 }
 
-// AppendShard appends the section of a shard, without its rows.
+// AppendShard appends the section of a shard, without its rows. A save calls it, or an import, on
+// the goroutine of the section.
 func AppendShard(dst []byte, x *store.Image) []byte {
 	dst = extend.AppendWords(extend.AppendWords(dst, x.Slots), x.Free)
 	dst = extend.AppendNumber(dst, len(x.Tables))
@@ -369,7 +378,7 @@ func AppendShard(dst []byte, x *store.Image) []byte {
 	return dst
 }
 
-// ReadShard reads the section of a shard.
+// ReadShard reads the section of a shard. An error is in the cursor; the image is then of no use.
 func ReadShard(c *extend.Cursor) (x store.Image) {
 	x.Slots, x.Free = extend.WordsOf[uint32](c), extend.WordsOf[uint32](c)
 	x.Tables = listOf(c, 5, func() store.TableImage { return readTable(c) })
@@ -382,8 +391,8 @@ func ReadShard(c *extend.Cursor) (x store.Image) {
 	return x
 }
 
-// appendTable appends a table and what its chunks have besides rows. Sets of flags without any are
-// left out.
+// appendTable appends a table and what its chunks have besides rows, for AppendShard. Sets of flags
+// without any are left out.
 func appendTable(dst []byte, t *store.TableImage) []byte {
 	dst = extend.AppendNumber(extend.AppendNumbers(dst, t.Components), extend.FlagsOf(t.Listed, t.Fragmented))
 	dst = extend.AppendNumber(extend.AppendNumber(extend.AppendNumber(dst, t.Left), t.Current+1), len(t.Chunks))
@@ -411,7 +420,7 @@ func appendTable(dst []byte, t *store.TableImage) []byte {
 	return dst
 }
 
-// readTable reads what appendTable has appended.
+// readTable reads what appendTable has appended. An error is in the cursor.
 func readTable(c *extend.Cursor) (t store.TableImage) {
 	t.Components = c.Numbers()
 	is := c.Flags(2)

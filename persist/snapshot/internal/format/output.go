@@ -52,7 +52,8 @@ type encoded struct {
 }
 
 // Write encodes parts on several goroutines, one for each because a codec may end it, and writes
-// them in order.
+// them in order on the caller's. It returns when all of them have ended. After an error what was
+// written is no snapshot, and the Chain is unchanged.
 func (o Output) Write(dst io.Writer, parts []Part) (err error) {
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -115,7 +116,8 @@ func (o Output) Write(dst io.Writer, parts []Part) (err error) {
 	return err
 }
 
-// encode encodes a part. It keeps a panic of the user's code.
+// encode encodes a part, on a goroutine of its own, which has x until then. It keeps an error and a
+// panic of the user's code in x.
 func (o Output) encode(x *encoded, parts []Part, at int) {
 	x.panicked, x.err = nil, ErrGoexit
 	defer func() {
@@ -158,6 +160,8 @@ func (o Output) encode(x *encoded, parts []Part, at int) {
 
 // Chain remembers what was written last, so that the next snapshot can be an increment on it. The
 // zero value remembers nothing: the next is whole.
+//
+// Ownership: one goroutine at a time saves. The goroutines that encode only read it.
 type Chain struct {
 	last *written
 }
@@ -184,12 +188,15 @@ const (
 // pieces, so the digest must be hard to forge.
 type digest [16]byte
 
+// digestOf returns the digest of a piece.
 func digestOf(piece []byte) digest {
 	sum := sha256.Sum256(piece)
 	return digest(sum[:])
 }
 
 // written has the digests of a snapshot.
+//
+// Ownership: the goroutine that saves; once it is the last of a Chain, nobody writes it.
 type written struct {
 	Base
 	blocks map[Block]pieces
@@ -225,7 +232,7 @@ type Cut struct {
 
 // compare finds the bytes of a section that are in the base. It returns the section as in an
 // increment, and its blocks for the next one. Blocks are in the same order in both, so an increment
-// refers to bytes in the order of the base.
+// refers to bytes in the order of the base. It changes nothing of the base.
 func (w *written) compare(dst, raw []byte, number int, cuts []Cut) ([]byte, []pieces) {
 	d := delta{dst: dst, raw: raw}
 	all := make([]digest, 0, len(raw)/pieceSize+len(cuts))
@@ -257,6 +264,8 @@ func (w *written) compare(dst, raw []byte, number int, cuts []Cut) ([]byte, []pi
 }
 
 // delta writes a section as new bytes and references to the sections of the base.
+//
+// Ownership: the goroutine that encodes the section.
 type delta struct {
 	dst, raw    []byte
 	done        int // bytes of raw that were written
@@ -274,6 +283,7 @@ func (d *delta) same(at, n, section, of int) {
 	d.at, d.n, d.section, d.of = at, n, section, of
 }
 
+// flush appends the reference to the bytes that are in the base, if there are some.
 func (d *delta) flush() {
 	if d.n > 0 {
 		d.own(d.at)
@@ -289,13 +299,15 @@ func (d *delta) own(end int) {
 	}
 }
 
+// end appends what is left, and returns the section.
 func (d *delta) end() []byte {
 	d.flush()
 	d.own(len(d.raw))
 	return d.dst
 }
 
-// Merge returns a reader of the whole snapshot that a base and increments on it make.
+// Merge returns a reader of the whole snapshot that a base and increments on it make. It reads none
+// of them before its own Read is called.
 func Merge(base io.Reader, increments ...io.Reader) io.Reader {
 	top := &layer{in: reader{in: base}}
 	for i, in := range increments {
@@ -305,7 +317,7 @@ func Merge(base io.Reader, increments ...io.Reader) io.Reader {
 }
 
 // SourceOf returns the Source that reads a snapshot. src may have another reader in it, as its
-// method Within says.
+// method Within says. Nothing is read yet.
 func SourceOf(src io.Reader) Source {
 	if x, ok := src.(interface{ Within() io.Reader }); ok {
 		src = x.Within()
@@ -318,6 +330,8 @@ func SourceOf(src io.Reader) Source {
 }
 
 // merging merges sections as its reader asks for bytes.
+//
+// Ownership: the goroutine that reads.
 type merging struct {
 	top    *layer
 	began  bool
@@ -328,7 +342,8 @@ type merging struct {
 	err    error
 }
 
-// Read merges as many sections as it takes to have bytes.
+// Read merges as many sections as it takes to have bytes. It reads all files of the chain
+// meanwhile, on the caller's goroutine. After an error it returns the same again.
 func (m *merging) Read(p []byte) (int, error) {
 	if !m.began {
 		m.began = true
@@ -346,7 +361,7 @@ func (m *merging) Read(p []byte) (int, error) {
 	return 0, m.err
 }
 
-// step merges a section.
+// step merges a section. The error is io.EOF after the last.
 func (m *merging) step() error {
 	s := &m.s
 	if err := m.top.Next(s); err != nil {
@@ -369,6 +384,8 @@ func (m *merging) step() error {
 
 // layer is a source that merges a file of a chain with the layer below it. Its sections are not
 // compressed.
+//
+// Ownership: the goroutine that reads.
 type layer struct {
 	in     reader
 	number int // of the increment
@@ -390,8 +407,10 @@ type ChainError struct {
 	Err    error
 }
 
+// Unwrap returns the error without the file.
 func (c *ChainError) Unwrap() error { return c.Err }
 
+// Error returns the error with the file that it is about.
 func (c *ChainError) Error() string {
 	if c.Number == 0 {
 		return c.Err.Error() + " (of the base)"
@@ -399,6 +418,7 @@ func (c *ChainError) Error() string {
 	return fmt.Sprintf("%v (of increment %d)", c.Err, c.Number)
 }
 
+// fail makes an error one of the layer's file.
 func (l *layer) fail(err error) error {
 	if err == nil {
 		return nil
@@ -406,7 +426,8 @@ func (l *layer) fail(err error) error {
 	return &ChainError{l.number, err}
 }
 
-// Begin reads all headers, and checks that the files belong together.
+// Begin reads all headers, from the base up, and checks that the files belong together. If not, it
+// returns ErrBase.
 func (l *layer) Begin() error {
 	if l.base == nil {
 		err := l.in.Begin()
@@ -431,7 +452,8 @@ func (l *layer) Begin() error {
 	return l.fail(err)
 }
 
-// Next makes s the next section, merged with the base and not compressed.
+// Next makes s the next section, merged with the base and not compressed. After an error the chain
+// cannot be read further.
 func (l *layer) Next(s *Section) error {
 	if l.told {
 		if err := l.in.Next(&l.packed); err != nil {
@@ -466,9 +488,10 @@ func (l *layer) Next(s *Section) error {
 	return nil
 }
 
+// Finish does nothing: end has checked the file.
 func (l *layer) Finish(*Section) error { return nil }
 
-// end checks that nothing is missing, in the files below too.
+// end checks that nothing is missing, in the files below too. An error says which file it is.
 func (l *layer) end(s *Section) error {
 	if err := l.in.Finish(&l.packed); err != nil {
 		return l.fail(err)
@@ -493,7 +516,8 @@ func (l *layer) end(s *Section) error {
 	return nil
 }
 
-// apply merges a section of the base with the increment.
+// apply merges a section of the base with the increment: it makes the body of s. An error says that
+// the increment refers to what the base does not have.
 func (l *layer) apply(s *Section, delta []byte) error {
 	c := extend.Cursor{Rest: delta}
 	s.Body = s.Body[:0]
@@ -525,7 +549,8 @@ func (l *layer) apply(s *Section, delta []byte) error {
 }
 
 // part returns bytes of a section of the base. Each byte is used once, and in order. So only one
-// section is in memory at a time, and the result is no longer than all files together.
+// section is in memory at a time, and the result is no longer than all files together. An error
+// says that the increment is altered, or that of the base.
 func (l *layer) part(s *Section, number, at, size int) ([]byte, error) {
 	for l.at <= number && l.cur.Kind != EndSection {
 		if err := l.base.Next(&l.cur); err != nil {

@@ -63,6 +63,8 @@ func Rank(kind byte) int {
 }
 
 // Section is one section, packed or not.
+//
+// Ownership: one goroutine at a time: who reads it, and then who unpacks it.
 type Section struct {
 	Kind   byte
 	How    Compression // of the body
@@ -88,11 +90,14 @@ func (s *Section) Checksum() uint64 {
 	return xxh3.HashSeed(s.Body, xxh3.Hash(s.head(head[:0])))
 }
 
+// String names the section, for errors.
 func (s *Section) String() string {
 	return fmt.Sprintf("section %q %d, at byte %d", s.Kind, s.Number, s.At)
 }
 
-// Writer writes sections.
+// Writer writes sections. After an error it writes nothing more that counts.
+//
+// Ownership: the goroutine that writes.
 type Writer struct {
 	Out  io.Writer
 	Base *Base // of an increment
@@ -102,7 +107,8 @@ type Writer struct {
 	chain    uint64 // of the checksums of all sections
 }
 
-// Begin writes what comes before the first section of a world.
+// Begin writes what comes before the first section of a world. After an error of the output, here
+// and below, nothing can be written further.
 func (w *Writer) Begin() error {
 	err := w.write(binary.LittleEndian.AppendUint32([]byte(magic), Version))
 	if err == nil && w.Base != nil {
@@ -145,10 +151,13 @@ func (w *Writer) End(whole uint64) error {
 	return w.Section(s)
 }
 
+// appendEnd appends the body of the last section: how many others there are, and the chain of their
+// checksums.
 func appendEnd(dst []byte, sections, chain uint64) []byte {
 	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, sections), chain)
 }
 
+// write writes bytes to the output.
 func (w *Writer) write(p []byte) error {
 	n, err := w.Out.Write(p)
 	if err == nil && n < len(p) {
@@ -164,6 +173,7 @@ type Base struct {
 	sum  uint64 // the sum in its section E, as without compression
 }
 
+// String describes the base, for errors.
 func (b Base) String() string { return fmt.Sprintf("that of tick %d with hash %v", b.tick, b.hash) }
 
 // appendBase appends the first section of an increment.
@@ -174,6 +184,7 @@ func appendBase(dst []byte, b Base) []byte {
 	return dst
 }
 
+// readBase reads the first section of an increment. The error is ErrAltered.
 func readBase(s *Section) (b Base, err error) {
 	c := extend.Cursor{Rest: s.Body}
 	b = Base{c.Number(), state.Hash(c.Number()), c.Number()}
@@ -192,7 +203,9 @@ type Source interface {
 	Finish(s *Section) error
 }
 
-// reader is a Source that reads a snapshot.
+// reader is a Source that reads a snapshot. After an error it cannot be read further.
+//
+// Ownership: the goroutine that reads.
 type reader struct {
 	in        io.Reader
 	at        int64
@@ -202,7 +215,7 @@ type reader struct {
 	increment bool // it begins with a base
 }
 
-// Begin reads the preamble.
+// Begin reads the preamble. It returns ErrNoSnapshot or ErrVersion for another one.
 func (r *reader) Begin() error {
 	head := r.head[:preamble]
 	n, err := io.ReadFull(r.in, head)
@@ -227,8 +240,8 @@ func (r *reader) short(err error, within string, args ...any) error {
 	return fmt.Errorf("snapshot: at byte %d: %w", r.at, err)
 }
 
-// Next reads a section into s, and reuses its body. It does not check the checksum of the
-// body; Check does.
+// Next reads a section into s, and reuses its body. It does not check the checksum of the body;
+// Check does. After an error the snapshot cannot be read further.
 func (r *reader) Next(s *Section) error {
 	s.At = r.at
 	n, err := io.ReadFull(r.in, r.head[:])
@@ -262,7 +275,8 @@ func (r *reader) Next(s *Section) error {
 	return nil
 }
 
-// Check compares the checksum of a section with its contents.
+// Check compares the checksum of a section with its contents. The error is ErrAltered. A section
+// that comes from memory is right.
 func (s *Section) Check() error {
 	if !s.Sure && s.Checksum() != s.Sum {
 		return Altered("%v: its checksum is wrong", s)
@@ -270,7 +284,8 @@ func (s *Section) Check() error {
 	return nil
 }
 
-// Unpack checks a section and returns its uncompressed body, which may be in buf.
+// Unpack checks a section and returns its uncompressed body, which may be in buf. Any goroutine
+// that has the section may call it. The error is ErrAltered.
 func (s *Section) Unpack(buf *[]byte) (body []byte, err error) {
 	if err := s.Check(); err != nil {
 		return nil, err
@@ -285,7 +300,7 @@ func (s *Section) Unpack(buf *[]byte) (body []byte, err error) {
 	return *buf, nil
 }
 
-// Finish reads and checks the last section.
+// Finish checks the last section: that it names all before it. The error is ErrAltered.
 func (r *reader) Finish(s *Section) error {
 	if err := s.Check(); err != nil {
 		return err
@@ -345,6 +360,7 @@ var (
 	})
 )
 
+// must returns a compressor whose options are known to be right.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -352,7 +368,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// Pack compresses a body.
+// Pack compresses a body and appends it to dst. Any goroutine may call it.
 func Pack(how Compression, dst, body []byte) []byte {
 	for len(body) > 0 {
 		block := body[:min(len(body), blockMax)]
@@ -374,7 +390,8 @@ func Pack(how Compression, dst, body []byte) []byte {
 	return dst
 }
 
-// Unpack undoes Pack.
+// Unpack undoes Pack: it appends the body, of the given length, to dst. It trusts no number in it.
+// An error says that it was altered; dst is then of no use.
 func Unpack(how Compression, dst, body []byte, length int) ([]byte, error) {
 	for len(body) > 0 {
 		if len(body) < blockHead {

@@ -44,13 +44,18 @@ func Migration[Old, New any](f func(Old) New) Change {
 }
 
 // migration is a form.Form that reads old values and converts them.
+//
+// Ownership: immutable. One goroutine at a time reads by it, because it calls the user's function.
 type migration[Old, New any] struct {
 	form.Form // of Old
 	f         func(Old) New
 }
 
+// ByCodec reports true: the function is the user's, so one goroutine at a time calls it.
 func (m *migration[Old, New]) ByCodec() bool { return true }
 
+// Read reads an old value, and converts it by the user's function. After an error there is no
+// value.
 func (m *migration[Old, New]) Read(src []byte, value mem.Cells) (rest []byte, err error) {
 	old := make([]Old, 1)
 	if rest, err = m.Form.ReadAll(src, mem.CellsOf(old)); err == nil {
@@ -59,7 +64,8 @@ func (m *migration[Old, New]) Read(src []byte, value mem.Cells) (rest []byte, er
 	return rest, err
 }
 
-// ReadAll reads as many old values at a time as the bytes may have.
+// ReadAll reads as many old values at a time as the bytes may have, and converts each by the user's
+// function. After an error some values were converted.
 func (m *migration[Old, New]) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
 	old := make([]Old, min(values.Len, len(src)/max(m.Form.Least(), 1)+1))
 	for i := range values.Len {
@@ -135,6 +141,8 @@ func Subject(what, name string) string {
 }
 
 // fieldRules are the changes of one thing's fields.
+//
+// Ownership: the goroutine that plans or loads; once it is made, nobody writes it.
 type fieldRules struct {
 	subjects []string          // its names, in the snapshot and in the world
 	paths    map[string]string // of renamed fields, by the saved path
@@ -206,7 +214,8 @@ func (f *fieldRules) codecName(saved string) string {
 }
 
 // Migrate returns the form that reads saved values, whose form has this hash, by a Migration to
-// type now. It returns nil if there is none, and whether there is one from another form.
+// type now. It returns nil if there is none, and whether there is one from another form. An error
+// is that of the codecs for the old type.
 func (c Changes) Migrate(saved uint64, now reflect.Type, codecs *state.Codecs) (by form.Form, other bool, err error) {
 	for _, one := range c {
 		if one.Kind != Migrated || one.Now != now {

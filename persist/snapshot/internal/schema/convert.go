@@ -32,13 +32,16 @@ type Note struct {
 }
 
 // Convert returns a form that reads values of the saved form as values of own, which form reads. It
-// is nil for the notes alone. Some of them may say that this must not be.
+// is nil for the notes alone. Some of them may say that this must not be. It only compares; the
+// form that it returns converts, for each value of a load.
 func Convert(changes Changes, saved, own Side, form form.Form) (form.Form, []Note) {
 	p := &pairing{rules: changes.rulesOf(saved.Name, own.Name, paths(saved.Leaves), paths(own.Leaves))}
 	return p.convert(saved, own, form), p.notes
 }
 
 // pairing is the comparison of a saved form with the world's.
+//
+// Ownership: the goroutine that plans or loads.
 type pairing struct {
 	rules *fieldRules
 	notes []Note
@@ -55,7 +58,8 @@ func (p *pairing) say(how, path string, more ...string) string {
 	return fmt.Sprintf("%s(%s)", how, strings.Join(all, ", "))
 }
 
-// convert returns a converter that reads values of one form as values of another.
+// convert returns a converter that reads values of one form as values of another, and notes what it
+// leaves out or cannot convert.
 func (p *pairing) convert(saved, own Side, form form.Form) *converter {
 	c := newConverter(saved.Parts, own.Parts, form)
 	p.match(saved.Leaves, own.Leaves, func(s, o *shape.Leaf) {
@@ -176,6 +180,7 @@ func (p *pairing) pair(s, o *shape.Leaf) ([]step, *rewriting) {
 	return nil, leftOut
 }
 
+// isComplex reports whether a kind is a complex number.
 func isComplex(k reflect.Kind) bool { return k == reflect.Complex64 || k == reflect.Complex128 }
 
 // inner returns something in a field, at the beginning of its memory.
@@ -183,7 +188,7 @@ func inner(x *shape.Leaf, s *shape.Shape) *shape.Leaf {
 	return &shape.Leaf{Path: x.Path, How: x.How, Shape: s}
 }
 
-// array is pair for arrays in memory.
+// array is pair for arrays in memory. It returns the steps that copy the elements.
 func (p *pairing) array(s, o *shape.Leaf) []step {
 	if s.Len < o.Len {
 		p.note(s.Path, s.Text, o.Text, false, "is longer; what is new begins at zero")
@@ -204,7 +209,8 @@ func (p *pairing) array(s, o *shape.Leaf) []step {
 	return []step{x}
 }
 
-// elements is pair for what has elements in CBOR.
+// elements is pair for what has elements in CBOR: arrays, slices, maps and pointers. It returns
+// what must be changed in them.
 func (p *pairing) elements(s, o *shape.Leaf) *rewriting {
 	if s.Elem == nil {
 		return nil
@@ -269,6 +275,7 @@ func joined(steps []step) (all []step) {
 // copies reports whether a step copies bytes.
 func (s *step) copies() bool { return s.elements == nil && s.as == reflect.Invalid }
 
+// join returns the path of a field in something with a path.
 func join(path, name string) string {
 	if path == "" {
 		return name
@@ -276,7 +283,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// paths lists the paths of fields and of the fields within them.
+// paths lists the paths of fields and of the fields within them, for the rules of renames.
 func paths(all []shape.Leaf) (list []string) {
 	var add func(path string, s *shape.Shape)
 	add = func(path string, s *shape.Shape) {
@@ -316,6 +323,8 @@ type savedPart struct {
 }
 
 // step copies bytes, numbers or elements of an array from a place in a row to one in another.
+//
+// Ownership: immutable once it is made; any goroutine may use it.
 type step struct {
 	part     int // of the world's form, to which it copies
 	from, to int
@@ -326,7 +335,8 @@ type step struct {
 	each     [2]int       // how far apart the elements are
 }
 
-// newConverter returns a converter that reads values of the saved parts, and keeps nothing of them.
+// newConverter returns a converter that reads values of the saved parts and keeps nothing of them:
+// convert says where they go.
 func newConverter(saved, own []form.Part, form form.Form) *converter {
 	bytes := shape.Skip(saved)
 	c := &converter{Form: form, own: own, least: bytes.Least()}
@@ -337,9 +347,11 @@ func newConverter(saved, own []form.Part, form form.Form) *converter {
 	return c
 }
 
+// Least returns how many bytes a saved value takes at least.
 func (c *converter) Least() int { return c.least }
 
-// ReadAll reads values. It reads values of numbers step by step, each step for all values.
+// ReadAll reads values. It reads values of numbers step by step, each step for all values. A load
+// calls it on several goroutines. After an error some values may have been read.
 func (c *converter) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
 	if !c.flat {
 		for i := range values.Len {
@@ -361,7 +373,7 @@ func (c *converter) ReadAll(src []byte, values mem.Cells) (rest []byte, err erro
 	return src[c.least*values.Len:], nil
 }
 
-// Read reads one value.
+// Read reads one value. After an error some of its fields may have been read.
 func (c *converter) Read(src []byte, value mem.Cells) (rest []byte, err error) {
 	for i := range c.own {
 		if p := &c.own[i]; !p.ByCodec && p.Size > 0 {
@@ -453,6 +465,8 @@ func (s *step) numbers(dst, src []byte, n, apartTo, apartFrom int) {
 // holds it.
 
 // rewriting says what is changed in a value; nil for nothing.
+//
+// Ownership: immutable once it is made; any goroutine may use it.
 type rewriting struct {
 	fields map[string]fieldRewriting // of a struct, by the CBOR of the saved name
 	elem   *rewriting                // of an array, slice or map
@@ -466,7 +480,7 @@ type fieldRewriting struct {
 // leftOut is for a value that is left out.
 var leftOut = new(rewriting)
 
-// all rewrites bytes that are one value.
+// all rewrites bytes that are one value. An error says that they are not.
 func (r *rewriting) all(src []byte) (dst []byte, err error) {
 	dst, rest, err := r.value(nil, src)
 	if err == nil && len(rest) > 0 {
@@ -475,7 +489,8 @@ func (r *rewriting) all(src []byte) (dst []byte, err error) {
 	return dst, err
 }
 
-// value rewrites the first value of src, and returns the bytes after it.
+// value rewrites the first value of src, and returns the bytes after it. An error says that they
+// are not CBOR.
 func (r *rewriting) value(dst, src []byte) (out, rest []byte, err error) {
 	major, n, rest, err := cbor.Head(src)
 	switch {
@@ -501,7 +516,7 @@ func (r *rewriting) value(dst, src []byte) (out, rest []byte, err error) {
 	return dst, rest, err
 }
 
-// object rewrites the n fields of a struct.
+// object rewrites the n fields of a struct. An error says that they are not CBOR.
 func (r *rewriting) object(dst, src []byte, n uint64) (out, rest []byte, err error) {
 	var fields []byte
 	kept := uint64(0)

@@ -1,0 +1,186 @@
+package hierarchy
+
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// A transaction changes a relation at once: nobody else reads it in that time. If the transaction
+// fails, the lists that it has changed get back what they had.
+
+// undo has the lists that the transaction under way has changed, as they were. It is a relation's
+// part of the transaction.
+//
+// Ownership: as for the tree.
+type undo struct {
+	r     *Relation
+	lists []keptList
+	items []handle.Handle // of lists, one after the other
+	keep  bool            // what the tree's was
+}
+
+// keptList is a list as it was.
+type keptList struct {
+	owner    handle.Handle
+	had      bool
+	flags    word // fixed and added
+	from, to int  // in items
+}
+
+// doIn makes a change by a transaction.
+func (r *Relation) doIn(t *engine.Tx, h handle.Handle, c *change) error {
+	if err := r.begin(t, c.op.String()); err != nil {
+		return err
+	}
+	if !t.Living(h) || c.to != handle.None && !t.Living(c.to) {
+		return world.ErrStale
+	}
+	for _, owner := range r.concerns(h, c) {
+		if err := r.undo.add(t, owner); err != nil {
+			return err
+		}
+	}
+	if t.Idle() {
+		return r.tree.named(r.change(h, c))
+	}
+	return r.tree.named(r.changeFor(r.engine.Sender(), h, c))
+}
+
+// begin makes the relation a part of a transaction.
+func (r *Relation) begin(t *engine.Tx, call string) error {
+	r.mustNotCompare(call)
+	return t.Write("Relation."+call, &r.undo)
+}
+
+// concerns returns the owners of the lists that a change may change.
+func (r *Relation) concerns(h handle.Handle, c *change) [2]handle.Handle {
+	t := r.tree
+	switch c.op {
+	case opAdd, opRemoveHoles, opSetPlaces:
+		return [2]handle.Handle{h}
+	case opRemove:
+		return [2]handle.Handle{h, t.parent(h)}
+	case opMoveBefore, opSwap:
+		return [2]handle.Handle{t.parent(h), t.parent(c.to)}
+	}
+	return [2]handle.Handle{t.parent(h), c.to}
+}
+
+// addAll is AddChildren by a transaction.
+func (r *Relation) addAll(t *engine.Tx, parent handle.Handle, children []handle.Handle) error {
+	for i, child := range children {
+		if err := r.doIn(t, child, &change{op: opAddChild, to: parent}); err != nil {
+			err = fmt.Errorf("%w (child %d of %d)", err, i+1, len(children))
+			t.Fail(err)
+			return err
+		}
+	}
+	return nil
+}
+
+// sortIn is Sort by a transaction.
+func (r *Relation) sortIn(t *engine.Tx, parent handle.Handle, compare func(a, b handle.Handle) int) error {
+	if err := r.begin(t, "Sort"); err != nil {
+		return err
+	}
+	if !t.Living(parent) {
+		return world.ErrStale
+	}
+	if err := r.undo.add(t, parent); err != nil {
+		return err
+	}
+	outer := r.comparing
+	r.comparing = true
+	defer func() { r.comparing = outer }()
+	return r.tree.Sort(parent, compare)
+}
+
+// add keeps the list of an entity, as it is.
+func (u *undo) add(x *engine.Tx, owner handle.Handle) error {
+	if owner == handle.None {
+		return nil
+	}
+	for i := range u.lists {
+		if u.lists[i].owner == owner {
+			return nil
+		}
+	}
+	t, k := u.r.tree, keptList{owner: owner, from: len(u.items)}
+	if len(u.lists) == 0 {
+		u.keep = t.keep
+		t.keep = t.keep || t.manual // so that there is room to undo
+	}
+	if number := t.own(owner); number != 0 {
+		l := t.settled(number)
+		if err := x.Charge(uintptr(l.places()) * wordBytes); err != nil {
+			return err
+		}
+		k.had, k.flags = true, l[listState]&(fixed|added)
+		u.items = append(u.items, t.items(number)...)
+	}
+	k.to = len(u.items)
+	u.lists = append(u.lists, k)
+	return nil
+}
+
+// Commit forgets the lists as they were.
+func (u *undo) Commit() {
+	t := u.r.tree
+	if len(u.lists) > 0 {
+		t.keep = u.keep
+	}
+	for _, k := range u.lists {
+		if number := t.own(k.owner); number != 0 {
+			t.trimList(number)
+		}
+	}
+	u.lists, u.items = u.lists[:0], u.items[:0]
+}
+
+// Drop gives the lists back what they had: first none has children, then all have theirs.
+func (u *undo) Drop() {
+	t := u.r.tree
+	for _, k := range u.lists {
+		if number := t.own(k.owner); number != 0 {
+			t.settled(number)
+			t.unlinkChildren(number, nil)
+			t.list(number).unset(added)
+		}
+	}
+	for _, k := range u.lists {
+		if k.had {
+			t.restore(k.owner, k.flags, u.items[k.from:k.to])
+		} else if number := t.own(k.owner); number != 0 {
+			t.dropList(number)
+		}
+	}
+	u.Commit()
+}
+
+// restore gives an entity a list. It has no children, and those of items have no parent.
+func (t *tree) restore(owner handle.Handle, flags word, items []handle.Handle) {
+	number, err := t.listOf(owner)
+	if err == nil {
+		err = t.makeRoom(number, len(items))
+	}
+	if err != nil {
+		panic(fmt.Sprintf("hierarchy: there is less room for the children of %v than they had: %v", owner, err))
+	}
+	l, children := t.list(number), 0
+	copy(t.bucket(l.start(), len(items)), items)
+	for p, child := range items {
+		if child != handle.None {
+			t.link(child, number, p)
+			children++
+		}
+	}
+	l = t.list(number)
+	l.setPlaces(len(items))
+	l[listState] += word(children) * childOne
+	l.set(flags)
+	t.links += children
+	t.touchPlaces(number, 0, len(items))
+}

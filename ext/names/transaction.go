@@ -1,0 +1,110 @@
+package names
+
+import (
+	"hash/maphash"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// What a transaction binds and unbinds is kept aside until it is done: any goroutine may look a name
+// up meanwhile.
+
+// draft is the name that an entity gets by the transaction under way, or that it gets none.
+type draft[K Name] struct {
+	handle handle.Handle
+	name   K
+	bind   bool
+}
+
+// drafts is Names as a transaction sees it.
+type drafts[K Name] struct{ *Names[K] }
+
+// doIn makes a change by a transaction.
+func (n *Names[K]) doIn(t *engine.Tx, h handle.Handle, c change[K]) error {
+	call := "Names.Unbind"
+	if c.bind {
+		call = "Names.Bind"
+	}
+	if err := t.Write(call, drafts[K]{n}); err != nil {
+		return err
+	}
+	if !t.Living(h) {
+		return world.ErrStale
+	}
+	if !c.bind {
+		if _, ok := n.nameIn(h); !ok {
+			return ErrUnnamed
+		}
+	} else if holder, ok := n.lookupIn(t, c.name); ok && holder != h {
+		return ErrTaken
+	}
+	if d := n.draftOf(h); d != nil {
+		d.name, d.bind = c.name, c.bind
+		return nil
+	}
+	if err := t.Charge(uintptr(bindingBytes + length(&c.name))); err != nil {
+		return err
+	}
+	n.drafts = append(n.drafts, draft[K]{h, c.name, c.bind})
+	return nil
+}
+
+// bindingBytes is about what a binding takes, besides the name.
+const bindingBytes = 64
+
+// draftOf returns what the transaction does with the name of an entity, or nil.
+func (n *Names[K]) draftOf(h handle.Handle) *draft[K] {
+	for i := range n.drafts {
+		if n.drafts[i].handle == h {
+			return &n.drafts[i]
+		}
+	}
+	return nil
+}
+
+// nameIn returns the name of an entity, as the transaction under way leaves it.
+func (n *Names[K]) nameIn(h handle.Handle) (name K, ok bool) {
+	if d := n.draftOf(h); d != nil {
+		return d.name, d.bind
+	}
+	return n.NameOf(h)
+}
+
+// lookupIn returns the entity that has a name, as a transaction leaves it. One that dies has none.
+func (n *Names[K]) lookupIn(t *engine.Tx, name K) (handle.Handle, bool) {
+	for i := range n.drafts {
+		if d := &n.drafts[i]; d.bind && d.name == name && t.Living(d.handle) {
+			return d.handle, true
+		}
+	}
+	b := n.byName.named(maphash.Comparable(n.seed, name), name)
+	if b == nil || n.draftOf(b.handle) != nil || !t.Living(b.handle) {
+		return handle.None, false
+	}
+	return b.handle, true
+}
+
+// Commit makes the changes of the transaction. First those that it takes a name from lose it.
+func (d drafts[K]) Commit() {
+	n := d.Names
+	for i := range n.drafts {
+		x := &n.drafts[i]
+		if had := n.byHandle.of(x.handle); had != nil && !(x.bind && had.name == x.name) {
+			_ = n.unbind(x.handle)
+		}
+	}
+	for i := range n.drafts {
+		if x := &n.drafts[i]; x.bind {
+			_, _ = n.bind(x.handle, x.name)
+		}
+	}
+	d.Drop()
+}
+
+// Drop forgets them.
+func (d drafts[K]) Drop() {
+	clear(d.drafts)
+	d.Names.drafts = d.drafts[:0]
+}
