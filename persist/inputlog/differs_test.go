@@ -50,6 +50,7 @@ func TestEmptyLog(t *testing.T) {
 // TestShortLogs plays logs of one tick each, as one. What a tick of one has done wrong, the first
 // tick of the next shows.
 func TestShortLogs(t *testing.T) {
+	notSealed(t)
 	const ticks = 10
 	w := newBodyWorld(t)
 	var logs [ticks]bytes.Buffer
