@@ -167,6 +167,7 @@ func TestNoCodec(t *testing.T) {
 
 // TestDiffers checks that the first tick and section in which worlds differ are named.
 func TestDiffers(t *testing.T) {
+	notSealed(t)
 	l, err := inputlog.Open(bytes.NewReader(small(t, 3)))
 	require.NoError(t, err)
 	x := newSea(t, options(), scheduler.Options{})
