@@ -63,6 +63,7 @@ const (
 // TestTurns plays a log to worlds in which something is changed before its second tick. It shows
 // within the ticks in which all of its kind is hashed once.
 func TestTurns(t *testing.T) {
+	notSealed(t)
 	if !check.Enabled { // one goroutine does it all, for a thousand ticks
 		t.Run("large", func(t *testing.T) { turns(t, 10_000, 1000, later) })
 	}
