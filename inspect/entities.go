@@ -66,7 +66,7 @@ func (e *entities) serve(of func(*http.Request) (view, error)) handler {
 }
 
 // stream returns a handler that sends the view that a request asks for as an event, at once and
-// then after each interval. An error of of comes before the stream begins.
+// then after each interval. If the request is wrong, the error comes before the stream begins.
 func (e *entities) stream(of func(*http.Request) (view, error), event string, interval time.Duration) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		v, err := of(r)
@@ -102,7 +102,7 @@ func (e *entities) query(r *http.Request) (view, error) {
 }
 
 // answer returns the entities that match as JSON, from a frame that it shares and releases. It runs
-// on the goroutine that computes the answer, while the world ticks.
+// on the goroutine that computes the answer, while the world ticks. An error is for the reader.
 func (e *entities) answer(ctx context.Context, q *question) ([]byte, error) {
 	s, err := e.schemas.now(ctx)
 	if err != nil {
@@ -211,7 +211,8 @@ func (q *question) rows(dst []byte, s *schema, shown []int, all []query.Found, m
 	return fmt.Appendf(dst, `],"more":%t,"next":%q}`, more, next)
 }
 
-// appendRow appends a row as JSON.
+// appendRow appends a row of an answer as JSON, from the frame. It calls methods of users' types,
+// on the goroutine that computes the answer.
 func appendRow(dst []byte, s *schema, shown []int, r *query.Found) []byte {
 	dst = fmt.Appendf(dst, `{"handle":%q,"shard":%d,"flags":`, r.Handle, r.Shard)
 	dst = appendFlags(dst, uint8(r.Chunk.FlagsAt(r.Row)))
@@ -235,7 +236,7 @@ func appendRow(dst []byte, s *schema, shown []int, r *query.Found) []byte {
 	return append(dst, "}}"...)
 }
 
-// appendTotal appends a total as JSON.
+// appendTotal appends a total of an answer as JSON.
 func appendTotal(dst []byte, t *query.Total) []byte {
 	dst = append(appendText(append(dst, `{"field":`...), t.Name), fmt.Sprintf(`,"count":%d`, t.Count)...)
 	if t.Count > 0 {
@@ -253,7 +254,7 @@ func valueAt(cells mem.Cells, row int) reflect.Value {
 	return v
 }
 
-// appendFlags appends the numbers of flags.
+// appendFlags appends the numbers of flags as a JSON list.
 func appendFlags(dst []byte, flags uint8) []byte {
 	dst = append(dst, '[')
 	for i := range 8 {

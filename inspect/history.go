@@ -93,7 +93,7 @@ func (h *history) add(now *moment) {
 }
 
 // pointOf returns what happened between two samples. A part of a point does not cover its whole
-// time, so counts of what happened within it would be too small.
+// time, so counts of what happened within it would be too small. It changes neither.
 func pointOf(number int64, part bool, from, to *moment) point {
 	s, w := &to.scheduler, &to.world
 	t := s.Time.Since(&from.scheduler.Time)

@@ -46,7 +46,7 @@ func refusalOf(err error) *refusal {
 // refuse makes a refusal.
 func refuse(status int, text string) error { return &refusal{status: status, text: text} }
 
-// busy makes a refusal of a request that can be repeated later.
+// busy makes a refusal of a request that the client can repeat later.
 func busy(status int, text string) error {
 	return &refusal{status: status, text: text, header: "Retry-After: 1"}
 }

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"log/slog"
@@ -51,9 +52,7 @@ func (o *Options) check() error {
 	case o.ConnectionsMax < 0:
 		return fmt.Errorf("inspect: ConnectionsMax is %d, want 1 or more, or 0 for %d", o.ConnectionsMax, ConnectionsMax)
 	}
-	if o.ConnectionsMax == 0 {
-		o.ConnectionsMax = ConnectionsMax
-	}
+	o.ConnectionsMax = cmp.Or(o.ConnectionsMax, ConnectionsMax)
 	return nil
 }
 

@@ -156,7 +156,7 @@ type entry struct {
 
 // plot draws the map, from a frame that it shares and releases. It reads all rows once for the box
 // and the legend, and again for the contents. It runs on the goroutine that computes the answer,
-// while the world ticks.
+// while the world ticks. An error is for the reader.
 func (e *entities) plot(ctx context.Context, p *plot) ([]byte, error) {
 	s, err := e.schemas.now(ctx)
 	if err != nil {
@@ -215,7 +215,8 @@ func (e *entities) plot(ctx context.Context, p *plot) ([]byte, error) {
 	return append(dst, "]}"...), err
 }
 
-// legendOf returns the legend, the most frequent colours first, and the line of each colour.
+// legendOf returns the legend of an answer, the most frequent colours first, and the line of each
+// colour.
 func legendOf(counts map[colour]int) (legend []entry, lines map[colour]int) {
 	for c, n := range counts {
 		legend = append(legend, entry{colour: c, n: n})
@@ -237,7 +238,7 @@ func legendOf(counts map[colour]int) (legend []entry, lines map[colour]int) {
 	return legend, lines
 }
 
-// label names the entities of a line.
+// label names the entities of a line of the legend.
 func (e *entry) label(p *plot, s *schema) string {
 	switch {
 	case e.others:

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/atoll-sim/atoll/internal/figures"
-	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 	"github.com/atoll-sim/atoll/world/stats"
@@ -19,17 +18,10 @@ import (
 type sample struct {
 	moment
 	pairs  [][]scheduler.ShardStats // by system; none if nobody asks for them
-	sets   []componentSet
+	sets   []figures.Set
 	others []figures.Family
 	stages map[string]string // of systems, as of the last plan
 	paused bool
-}
-
-// componentSet is the entities with one set of components.
-type componentSet struct {
-	set    store.Set
-	n      int
-	shards []int
 }
 
 // report is the answer of /api/stats.
@@ -127,6 +119,9 @@ type waitReport struct {
 	Waited time.Duration `json:"waited_ns"`
 }
 
+// setsMax is how many component sets a report has: those with most entities.
+const setsMax = 100
+
 // waitsMax is how many pairs a report has: all those of 16 shards and the global systems.
 const waitsMax = 16 * 17
 
@@ -213,8 +208,8 @@ func reportOf(v *visitor, schema *schema, now *sample, before, second *moment) *
 			r.Others = append(r.Others, of)
 		}
 	}
-	for _, set := range now.sets {
-		r.Sets = append(r.Sets, setReport{schema.componentsOf(set.set), set.n, set.shards})
+	for _, set := range now.sets[:min(len(now.sets), setsMax)] {
+		r.Sets = append(r.Sets, setReport{schema.componentsOf(set.Components), set.N, set.Shards})
 	}
 	return r
 }
@@ -232,7 +227,7 @@ func (r *report) addShards(now *sample, second *moment) {
 	r.Waits = waitsSince(now.scheduler.Waits, second.scheduler.Waits, ticks)
 }
 
-// waitsSince returns which shards waited for which since a moment, longest first.
+// waitsSince returns which shards waited for which since a moment, longest first, for a report.
 func waitsSince(now, before []scheduler.Wait, ticks time.Duration) []waitReport {
 	all := []waitReport{}
 	for _, w := range now {

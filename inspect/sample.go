@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -12,9 +11,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/figures"
-	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -25,7 +22,6 @@ const (
 	sampleMost = 4 * time.Second        // if samples take long
 	lookFor    = 5 * time.Second        // for how long after a request there is a reader
 	windowMax  = 10                     // seconds that quantiles cover
-	setsMax    = 100
 )
 
 // samples reads the statistics regularly.
@@ -190,7 +186,7 @@ func (s *samples) take(ctx context.Context) error {
 		w.Stats(&now.world)
 		is, change = s.schemas.of(w), s.changes.Load()
 		if looks = s.looks() || !s.newest.Load().has(change); looks {
-			now.sets, now.others = setsOf(w), figures.Others(w)
+			now.sets, now.others = figures.SetsOf(w), figures.Others(w)
 			if len(now.stages) != len(now.scheduler.Systems) {
 				now.stages = stagesOf(s.s)
 			}
@@ -237,7 +233,7 @@ func (s *samples) take(ctx context.Context) error {
 }
 
 // fresh returns statistics to be filled, with room for as much as there was, so that the world need
-// not wait for memory.
+// not wait for memory. The goroutine that takes a sample calls it before.
 func fresh(was *moment) (s scheduler.Stats, w world.Stats) {
 	s.Systems = make([]scheduler.SystemStats, 0, len(was.scheduler.Systems))
 	s.Shards = make([]scheduler.ShardTimes, 0, len(was.scheduler.Shards))
@@ -267,29 +263,6 @@ func stagesOf(s *scheduler.Scheduler) map[string]string {
 		}
 	}
 	return stages
-}
-
-// setsOf returns the sets of components, those with most entities first. The world is idle.
-func setsOf(w *world.World) (all []componentSet) {
-	survey := engine.Of(w).Survey()
-	places := map[store.Set]int{}
-	for i := range w.Shards() {
-		for _, t := range survey.Shard(i).Tables() {
-			if t.Rows() == 0 {
-				continue
-			}
-			at, ok := places[t.Set()]
-			if !ok {
-				at = len(all)
-				places[t.Set()] = at
-				all = append(all, componentSet{set: t.Set(), shards: make([]int, w.Shards())})
-			}
-			all[at].n += t.Rows()
-			all[at].shards[i] += t.Rows()
-		}
-	}
-	slices.SortStableFunc(all, func(a, b componentSet) int { return cmp.Compare(b.n, a.n) })
-	return all[:min(len(all), setsMax)]
 }
 
 // second returns the moment a second before the newest sample, or the oldest. It is the caller's

@@ -341,7 +341,7 @@ func (i *Inspector) serveWorld(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// version returns the version of this module in the program.
+// version returns the version of this module in the program, for /api/world.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -70,7 +70,7 @@ func appendText(dst []byte, s string) []byte {
 	return append(dst, text...)
 }
 
-// appendWhole appends an integer, as text if readers of JSON may not keep it exactly.
+// appendWhole appends an integer to an answer, as text if readers of JSON may not keep it exactly.
 func appendWhole(dst []byte, v reflect.Value) []byte {
 	if v.CanInt() {
 		if n := v.Int(); n > wholeMost || n < -wholeMost {

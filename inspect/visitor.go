@@ -3,7 +3,6 @@ package inspect
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -76,7 +75,7 @@ func (v *visitor) changed(r *http.Request, what string, values ...any) {
 // made notes that a change was made, before the answer is sent: later readers see the change.
 func (v *visitor) made() { v.changes.Add(1) }
 
-// do has f called between two ticks, on the scheduler's goroutine, waits for it and returns its
+// do has f called between two ticks, on a goroutine of its own, waits for it and returns its
 // error. Any goroutine may call it. If the context or waitMax ends before f is called, it never is,
 // and do returns an error.
 func (v *visitor) do(ctx context.Context, f func(*world.World) error) error {
@@ -152,24 +151,12 @@ func (v *visitor) take() []*visit {
 	return all
 }
 
-// serve calls the waiting functions. The scheduler calls it between two ticks.
+// serve calls the waiting functions: all of them, even if one panics. The scheduler calls it between
+// two ticks.
 func (v *visitor) serve(w *world.World) {
 	for _, one := range v.take() {
-		one.done <- one.call(w)
+		one.done <- aside.Do("inspect: looking at the world", func() error { return one.f(w) })
 	}
-}
-
-// call calls f, and makes a panic its error, so that the other functions are still called.
-func (v *visit) call(w *world.World) (err error) {
-	returned := false
-	defer func() {
-		if !returned {
-			err = fmt.Errorf("inspect: looking at the world panicked: %v", recover())
-		}
-	}()
-	err = v.f(w)
-	returned = true
-	return err
 }
 
 // group is the goroutines that end with the Inspector.

@@ -119,12 +119,12 @@ type uses struct {
 
 // The ways that clash.
 var (
-	ownWritten      = &uses{writes, ownWrites, component}
-	readForeign     = &uses{readsAll, foreign, component}
-	readNear        = &uses{readsNear, near, component}
-	resourceWritten = &uses{writes, resourceWrites, resource}
-	resourceRead    = &uses{reads, resourceReads, resource}
-	resourceAdded   = &uses{addsTo, resourceParts, resource}
+	ownWritten      = &uses{writes, func(a *extend.Access) store.Set { return a.Writes }, (*engine.World).ComponentName}
+	readForeign     = &uses{readsAll, func(a *extend.Access) store.Set { return a.Foreign }, (*engine.World).ComponentName}
+	readNear        = &uses{readsNear, func(a *extend.Access) store.Set { return a.Neighbour }, (*engine.World).ComponentName}
+	resourceWritten = &uses{writes, func(a *extend.Access) store.Set { return a.ResourceWrites }, (*engine.World).ResourceName}
+	resourceRead    = &uses{reads, func(a *extend.Access) store.Set { return a.ResourceReads }, (*engine.World).ResourceName}
+	resourceAdded   = &uses{addsTo, func(a *extend.Access) store.Set { return a.ResourceParts }, (*engine.World).ResourceName}
 )
 
 // clashes are the pairs of uses that must not happen at the same time in two
@@ -138,16 +138,6 @@ var clashes = []struct {
 	{a: resourceWritten, b: resourceRead},
 	{a: resourceWritten, b: resourceAdded},
 }
-
-func ownWrites(a *extend.Access) store.Set      { return a.Writes }
-func foreign(a *extend.Access) store.Set        { return a.Foreign }
-func near(a *extend.Access) store.Set           { return a.Neighbour }
-func resourceWrites(a *extend.Access) store.Set { return a.ResourceWrites }
-func resourceReads(a *extend.Access) store.Set  { return a.ResourceReads }
-func resourceParts(a *extend.Access) store.Set  { return a.ResourceParts }
-
-func component(w *engine.World, id int) string { return w.ComponentName(id) }
-func resource(w *engine.World, id int) string  { return w.ResourceName(id) }
 
 // users are the systems that were met so far, by what they use, so that the few for which a system
 // may have to wait are found without a look at all others.

@@ -93,7 +93,7 @@ type ladder struct {
 	late  uint64 // a bit for each of the last ticks: it took too long
 	calm  int    // ticks in a row that did not take long
 
-	climbs  []Climb // a ring of the last ones
+	climbs  []Climb // the last ones, the oldest first
 	climbed uint64  // all
 }
 
@@ -140,21 +140,11 @@ func listed(names []string) string {
 
 // note keeps a change for Stats.
 func (l *ladder) note(x Climb) {
-	if len(l.climbs) < ClimbsMax {
-		l.climbs = append(l.climbs, x)
-	} else {
-		l.climbs[l.climbed%ClimbsMax] = x
-	}
-	l.climbed++
-}
-
-// appendClimbs appends the changes that are kept, the oldest first.
-func (l *ladder) appendClimbs(dst []Climb) []Climb {
-	oldest := 0
 	if len(l.climbs) == ClimbsMax {
-		oldest = int(l.climbed % ClimbsMax)
+		l.climbs = slices.Delete(l.climbs, 0, 1)
 	}
-	return append(append(dst, l.climbs[oldest:]...), l.climbs[:oldest]...)
+	l.climbs = append(l.climbs, x)
+	l.climbed++
 }
 
 // begin chooses the rung of the next tick, and reports whether optional systems are left out.

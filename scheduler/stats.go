@@ -86,7 +86,7 @@ func (s *Scheduler) Stats(dst *Stats) {
 	t := &s.tick
 	dst.Waits, dst.Rung = t.appendWaits(waits), s.ladder.at
 	dst.Interval, dst.Budget = s.inForce()
-	dst.Climbed, dst.Climbs = s.ladder.climbed, s.ladder.appendClimbs(climbs)
+	dst.Climbed, dst.Climbs = s.ladder.climbed, append(climbs, s.ladder.climbs...)
 	dst.Systems = slices.Grow(systems, len(t.systems))[:len(t.systems)]
 	for at, x := range t.systems {
 		x.stats(&dst.Systems[at], t.scale)

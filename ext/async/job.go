@@ -3,8 +3,8 @@ package async
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/wheel"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -48,11 +48,8 @@ func (j *job[A, R]) run(ctx context.Context, p *Pool, port *world.Port) {
 	returned := false
 	defer func() {
 		if !returned {
-			v := recover()
-			if v == nil {
-				v = "it has ended its goroutine"
-			}
-			p.log("a function has panicked", j.call.name, fmt.Errorf("%v", v), "stack", string(debug.Stack()))
+			e := aside.Recovered("a function", recover())
+			p.log("a function has panicked", j.call.name, fmt.Errorf("%v", e.Value), "stack", string(e.Stack))
 		}
 		j.send(p, port, a)
 	}()

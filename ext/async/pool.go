@@ -1,6 +1,7 @@
 package async
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,9 +79,7 @@ func Attach(w *world.World, o PoolOptions) (*Pool, error) {
 	if o.Workers < 0 || o.Workers > workersMost {
 		panic(fmt.Sprintf("async: PoolOptions.Workers is %d; want 1 to %d, or 0 for %d", o.Workers, workersMost, workersDefault))
 	}
-	if o.Workers == 0 {
-		o.Workers = workersDefault
-	}
+	o.Workers = cmp.Or(o.Workers, workersDefault)
 	var calls []attachable
 	for _, x := range d.Survey().Extensions() {
 		if c, ok := x.(attachable); ok {

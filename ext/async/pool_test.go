@@ -181,7 +181,7 @@ func TestLogger(t *testing.T) {
 	require.Contains(t, text.String(), `msg="async: a function has failed" call=calls error="it fails"`)
 	require.Contains(t, text.String(), `msg="async: a function has panicked" call=calls error=2`)
 	require.Contains(t, text.String(), "fixture_test.go")
-	require.Contains(t, text.String(), `error="it has ended its goroutine"`)
+	require.Contains(t, text.String(), `error="it called runtime.Goexit, as a test that fails does"`)
 }
 
 // TestFullPorts sends more results than ports hold.

@@ -1,6 +1,7 @@
 package names
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -103,12 +104,8 @@ func New[K Name](w *world.World, name string, o Options) *Names[K] {
 	if o.LengthMax < 0 || o.ConflictsMax < 0 {
 		panic(fmt.Sprintf("names: options of %q have a negative number: %+v", name, o))
 	}
-	if o.LengthMax == 0 {
-		o.LengthMax = defaultLengthMax
-	}
-	if o.ConflictsMax == 0 {
-		o.ConflictsMax = defaultConflicts
-	}
+	o.LengthMax = cmp.Or(o.LengthMax, defaultLengthMax)
+	o.ConflictsMax = cmp.Or(o.ConflictsMax, defaultConflicts)
 	n := &Names[K]{
 		w: w, engine: d, name: name, options: o, seed: maphash.MakeSeed(),
 		byName:   newIndex(func(b *binding[K]) uint64 { return b.hash }),

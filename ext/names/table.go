@@ -182,28 +182,20 @@ func (i *index[K]) replace(old, b *binding[K]) {
 // remove removes a binding. A table that uses only a sixteenth of its slots gives back
 // three quarters of them.
 func (i *index[K]) remove(b *binding[K]) {
-	i.touch(i.stripe(i.hash(b)))
-	i.clear(b)
-	if s := i.stripe(i.hash(b)); len(s.table.Load().slots) > max(slotsKept, 16*s.live) {
-		t := s.table.Load()
-		i.rebuild(s, t, max(slotsKept, len(t.slots)/4))
-	}
-}
-
-// clear empties the slot of a binding.
-func (i *index[K]) clear(b *binding[K]) {
 	s := i.stripe(i.hash(b))
+	i.touch(s)
 	slots, at := i.find(b)
-	s.live--
 	mask := uint64(len(slots) - 1)
+	s.live--
 	slots[at].Store(i.removed)
-	if slots[(at+1)&mask].Load() != nil {
-		return // a binding that follows is found by way of this slot
+	if slots[(at+1)&mask].Load() == nil { // no binding is found by way of this slot
+		for ; slots[at].Load() == i.removed; at = (at - 1) & mask {
+			slots[at].Store(nil)
+			s.used--
+		}
 	}
-	for slots[at].Load() == i.removed {
-		slots[at].Store(nil)
-		s.used--
-		at = (at - 1) & mask
+	if len(slots) > max(slotsKept, 16*s.live) {
+		i.rebuild(s, s.table.Load(), max(slotsKept, len(slots)/4))
 	}
 }
 

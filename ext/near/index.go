@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
@@ -70,11 +71,7 @@ func New[P any](w *world.World, at func(P) Point, o Options, terms ...world.Term
 	if (*engine.Query)(x.query).TakesTurns() {
 		panic(fmt.Sprintf("near: New for %v with Turns or TurnsFor; an index has all entities in every tick, so pass them to the query of a system", typ))
 	}
-	for id, c := range d.Survey().Components() {
-		if c.Type == typ {
-			x.of = id
-		}
-	}
+	x.of = slices.IndexFunc(d.Survey().Components(), func(c extend.Named) bool { return c.Type == typ })
 	x.upkeep.init(x)
 	x.upkeep.update(w.Tick(), extend.Alone)
 	x.viewable = d.Derive(adapter{x})
@@ -145,12 +142,11 @@ func (i *Index) Where(f *world.Frame, h handle.Handle) (Point, bool) {
 
 // columnIn returns which of a table's columns the component is.
 func (i *Index) columnIn(t *store.Table) int {
-	for k, id := range t.Components() {
-		if id == i.of {
-			return k
-		}
+	k, ok := slices.BinarySearch(t.Components(), i.of)
+	if !ok {
+		panic(fmt.Sprintf("near: a table without the component of the %s", i.name))
 	}
-	panic(fmt.Sprintf("near: a table without the component of the %s", i.name))
+	return k
 }
 
 // adapter is an Index as the world sees it. It keeps its methods out of the exported ones of Index.

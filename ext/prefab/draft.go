@@ -24,6 +24,7 @@ type draft struct {
 	fresh  map[store.Set]bool // see engine.Grouping
 	queue  int                // world.Options.QueueRequests
 	most   int                // entities
+	wrong  int                // the entity that the error of finish is about
 }
 
 // draftNode is an entity of a draft.
@@ -92,15 +93,6 @@ func (d *draft) addChild(parent int, r *hierarchy.Relation, place int) (int, err
 	return len(d.nodes) - 1, nil
 }
 
-// entityError is an error about an entity.
-type entityError struct {
-	entity int
-	err    error
-}
-
-func (e *entityError) Error() string { return e.err.Error() }
-func (e *entityError) Unwrap() error { return e.err }
-
 // tooMany is the error of a prefab that no port's queue can ever hold: it takes two requests for
 // each entity but the root. It is checked as entities are added, before the draft gets large.
 func (d *draft) tooMany() error {
@@ -162,13 +154,8 @@ func (d *draft) value(entity, component int) (mem.Address, error) {
 		return nil, fmt.Errorf("component %q: %w", d.engine.ComponentName(component), remap.ErrOwner)
 	}
 	n.own.Add(component)
-	i := slices.IndexFunc(n.values, func(v draftValue) bool { return v.component >= component })
-	switch {
-	case i >= 0 && n.values[i].component == component:
-	case i < 0:
-		i = len(n.values)
-		fallthrough
-	default:
+	i, has := slices.BinarySearchFunc(n.values, component, func(v draftValue, component int) int { return v.component - component })
+	if !has {
 		n.values = slices.Insert(n.values, i, draftValue{component, of.New(1)})
 	}
 	return n.values[i].at, nil
@@ -268,7 +255,8 @@ func (d *draft) places() error {
 			err = hierarchy.ErrPlace
 		}
 		if err != nil {
-			return &entityError{i + 1, fmt.Errorf("a child by %q at place %d: %w", n.relation.Name(), n.place, err)}
+			d.wrong = i + 1
+			return fmt.Errorf("a child by %q at place %d: %w", n.relation.Name(), n.place, err)
 		}
 		taken[l][at] = true
 		if o.Places == 0 && at == next[l] {

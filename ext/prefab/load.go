@@ -170,8 +170,8 @@ func (l *loading) build(f *definition) error {
 	}
 	if err != nil {
 		at := b.places[0]
-		if one, ok := errors.AsType[*entityError](err); ok && one.entity < len(b.places) && b.places[one.entity].path != nil {
-			at = b.places[one.entity]
+		if i := b.draft.wrong; i < len(b.places) && b.places[i].path != nil {
+			at = b.places[i]
 		}
 		return f.in.errorf(at.offset, at.path, "%w", err)
 	}

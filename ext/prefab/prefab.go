@@ -190,23 +190,22 @@ func (p *Prefab) Entity(name string) (entity int, ok bool) {
 // Relation.AddChild for each child.
 func (p *Prefab) Create(by world.Actor, with ...Part) (handle.Handle, error) {
 	x, err := p.one(by, "Prefab.Create", with)
-	h := handle.None
-	if err == nil {
-		h = x.handles[0]
+	defer p.put(x)
+	if err != nil {
+		return handle.None, err
 	}
-	p.put(x)
-	return h, err
+	return x.handles[0], nil
 }
 
 // Append is Create that appends the handles of all entities of the instance to dst, by their
 // numbers.
 func (p *Prefab) Append(dst []handle.Handle, by world.Actor, with ...Part) ([]handle.Handle, error) {
 	x, err := p.one(by, "Prefab.Append", with)
-	if err == nil {
-		dst = append(dst, x.handles...)
+	defer p.put(x)
+	if err != nil {
+		return dst, err
 	}
-	p.put(x)
-	return dst, err
+	return append(dst, x.handles...), nil
 }
 
 // one makes an instance whose root has with.

@@ -17,12 +17,12 @@ type share uint32
 // empty and does nothing.
 //
 // Ownership: mu guards all.
-type ledger struct {
-	mu *struct {
-		sync.Mutex
-		last   share
-		closed map[share]string
-	}
+type ledger struct{ mu *shares }
+
+type shares struct {
+	sync.Mutex
+	last   share
+	closed map[share]string
 }
 
 // open numbers a new share.
@@ -31,11 +31,7 @@ func (l *ledger) open() share {
 		return 0
 	}
 	if l.mu == nil { // set by Own, before there are other shares
-		l.mu = &struct {
-			sync.Mutex
-			last   share
-			closed map[share]string
-		}{closed: map[share]string{}}
+		l.mu = &shares{closed: map[share]string{}}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

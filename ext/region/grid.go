@@ -1,6 +1,7 @@
 package region
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -59,12 +60,8 @@ func (o Options) validate(shards int) (Options, error) {
 	if err := errors.Join(errs...); err != nil {
 		return o, err
 	}
-	if o.Margin == 0 {
-		o.Margin = defaultMargin * min(o.Width/float64(o.Columns), o.Height/float64(o.Rows))
-	}
-	if o.Limit == 0 {
-		o.Limit = DefaultLimit
-	}
+	o.Margin = cmp.Or(o.Margin, defaultMargin*min(o.Width/float64(o.Columns), o.Height/float64(o.Rows)))
+	o.Limit = cmp.Or(o.Limit, DefaultLimit)
 	return o, nil
 }
 

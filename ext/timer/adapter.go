@@ -24,14 +24,8 @@ func (a adapter[M]) Name() string { return a.name }
 //
 // Ownership: the shard's owner, in a refresh.
 type merged struct {
-	all []of
+	all []wheel.Fired
 	_   [64]byte
-}
-
-// of is a timer that is due, and its wheel.
-type of struct {
-	wheel.Fired
-	home int32
 }
 
 // Due returns how many timers are in the slots of a tick, and how many changes are to be made. It
@@ -69,9 +63,11 @@ func (a adapter[M]) Collect(home int) {
 	}
 	a.away[home] = away
 	if away {
-		slices.SortStableFunc(w.Fired, func(x, y wheel.Fired) int { return cmp.Compare(x.Owner, y.Owner) })
+		slices.SortStableFunc(w.Fired, func(x, y wheel.Fired) int { return byOwner(x, y.Owner) })
 	}
 }
+
+func byOwner(x wheel.Fired, owner int32) int { return cmp.Compare(x.Owner, owner) }
 
 // Deliver delivers the due timers of a shard's entities.
 func (a adapter[M]) Deliver(shard int) {
@@ -82,23 +78,17 @@ func (a adapter[M]) Deliver(shard int) {
 			continue
 		}
 		all := a.wheels[i].Fired
-		from, _ := slices.BinarySearchFunc(all, int32(shard), func(x wheel.Fired, owner int32) int { return cmp.Compare(x.Owner, owner) })
-		before := len(m.all)
-		for _, x := range all[from:] {
-			if x.Owner != int32(shard) {
-				break
-			}
-			m.all = append(m.all, of{x, int32(i)})
-		}
-		if len(m.all) > before {
+		from, _ := slices.BinarySearchFunc(all, int32(shard), byOwner)
+		to, _ := slices.BinarySearchFunc(all, int32(shard)+1, byOwner)
+		if m.all = append(m.all, all[from:to]...); from < to {
 			wheels++
 		}
 	}
 	if wheels > 1 {
-		slices.SortStableFunc(m.all, func(x, y of) int { return cmp.Compare(x.Armed, y.Armed) })
+		slices.SortStableFunc(m.all, func(x, y wheel.Fired) int { return cmp.Compare(x.Armed, y.Armed) })
 	}
 	for _, x := range m.all {
-		body := a.wheels[x.home].Body(x.ID.Index())
+		body := a.wheels[x.ID.Home()].Body(x.ID.Index())
 		a.deliver(shard, x.To, mem.PointerTo(body))
 		if x.Last {
 			*body = *new(M)

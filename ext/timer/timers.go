@@ -1,6 +1,7 @@
 package timer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -113,9 +114,7 @@ func New[M any](w *world.World, name string, m *world.Message[M], o Options) *Ti
 	if o.Max < 0 || o.Max > maxMost {
 		panic(fmt.Sprintf("timer: Options.Max of %q is %d; want 1 to %d, or 0 for %d", name, o.Max, maxMost, maxDefault))
 	}
-	if o.Max == 0 {
-		o.Max = maxDefault
-	}
+	o.Max = cmp.Or(o.Max, maxDefault)
 	homes := w.Shards() + 1
 	t := &Timers[M]{
 		w: w, engine: d, message: m, name: name, options: o, wheels: make([]home[M], homes), merged: make([]merged, w.Shards()), away: make([]bool, homes),

@@ -55,7 +55,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	collect(c.reader.Read(ctx), to)
 }
 
-// collect gives families to Prometheus.
+// collect gives families to Prometheus, on the goroutine of the scrape.
 func collect(families []figures.Family, to chan<- prometheus.Metric) {
 	for _, f := range families {
 		desc := prometheus.NewDesc(f.Name, f.Help, f.Labels, nil)
@@ -65,7 +65,8 @@ func collect(families []figures.Family, to chan<- prometheus.Metric) {
 	}
 }
 
-// metric returns a figure as Prometheus has it.
+// metric returns a figure as Prometheus has it. It panics for labels that Prometheus refuses, of
+// which Families makes none.
 func metric(desc *prometheus.Desc, kind figures.Kind, x figures.Figure) prometheus.Metric {
 	switch kind {
 	case figures.Histogram:

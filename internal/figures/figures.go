@@ -1,12 +1,15 @@
 package figures
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 	"github.com/atoll-sim/atoll/world/stats"
@@ -65,13 +68,9 @@ type Sample struct {
 	paused    bool
 	at        time.Time
 	pairs     [][]scheduler.ShardStats // by system; none of more than PairsMax
-	sets      []set
+	sets      []Set
+	names     []extend.Named // of the components
 	more      []Family
-}
-
-type set struct {
-	name string
-	n    int
 }
 
 // Take reads a world and its scheduler. It runs between two ticks, on the scheduler's goroutine,
@@ -82,21 +81,38 @@ func (s *Sample) Take(by *scheduler.Scheduler, w *world.World) {
 	w.Stats(&s.World)
 	s.takePairs(by)
 	s.workers, s.indexes, s.paused = by.Workers(), int(w.Options().IndexMax)+1, by.Paused()
-	s.sets = s.sets[:0]
-	at := map[string]int{}
-	for _, x := range w.Describe().Shards {
-		for _, t := range x.Tables {
-			key := strings.Join(t.Components, "\xff") // a name may have a comma
-			i, ok := at[key]
-			if !ok {
-				i = len(s.sets)
-				at[key] = i
-				s.sets = append(s.sets, set{name: strings.Join(t.Components, ",")})
+	s.sets, s.names, s.more = SetsOf(w), engine.Of(w).Survey().Components(), Others(w)
+}
+
+// Set is the entities with one set of components.
+type Set struct {
+	Components store.Set
+	N          int
+	Shards     []int // how many of them are in each
+}
+
+// SetsOf returns the sets of components that entities of an idle world have, those with most
+// entities first.
+func SetsOf(w *world.World) (all []Set) {
+	survey := engine.Of(w).Survey()
+	places := map[store.Set]int{}
+	for i := range w.Shards() {
+		for _, t := range survey.Shard(i).Tables() {
+			if t.Rows() == 0 {
+				continue
 			}
-			s.sets[i].n += t.Entities
+			at, ok := places[t.Set()]
+			if !ok {
+				at = len(all)
+				places[t.Set()] = at
+				all = append(all, Set{Components: t.Set(), Shards: make([]int, w.Shards())})
+			}
+			all[at].N += t.Rows()
+			all[at].Shards[i] += t.Rows()
 		}
 	}
-	s.more = Others(w)
+	slices.SortStableFunc(all, func(a, b Set) int { return cmp.Compare(b.N, a.N) })
+	return all
 }
 
 // takePairs reads what each system did on each shard. It runs within Take.
@@ -215,12 +231,16 @@ func (s *Sample) ticks(l *list) {
 func (s *Sample) entities(l *list) {
 	sets := Family{"atoll_component_set_entities", "Entities by their components, separated by commas. The rarest are summed up as \"others\".", Gauge, []string{"components"}, nil}
 	others := 0
-	for i, n := range order(s.sets) {
+	for i, x := range s.sets {
 		if i >= SetsMax {
-			others += n.n
+			others += x.N
 			continue
 		}
-		sets.Figures = append(sets.Figures, Figure{Values: []string{n.name}, Value: float64(n.n)})
+		var names []string
+		for id := range x.Components.All {
+			names = append(names, s.names[id].Name)
+		}
+		sets.Figures = append(sets.Figures, Figure{Values: []string{strings.Join(names, ",")}, Value: float64(x.N)})
 	}
 	if others > 0 {
 		sets.Figures = append(sets.Figures, Figure{Values: []string{"others"}, Value: float64(others)})
@@ -228,8 +248,9 @@ func (s *Sample) entities(l *list) {
 	l.add(sets)
 }
 
-// perShard adds a family with a figure for each shard, or for more than ShardsMax one for all.
-func (s *Sample) perShard(l *list, kind Kind, name, help string, of func(shard int) float64) {
+// perShard makes a family with a figure for each shard, or for more than ShardsMax one for all,
+// without a label.
+func (s *Sample) perShard(kind Kind, name, help string, of func(shard int) float64) Family {
 	f := Family{Name: name, Help: help, Kind: kind}
 	sum := 0.0
 	for i := range s.World.Shards {
@@ -244,20 +265,20 @@ func (s *Sample) perShard(l *list, kind Kind, name, help string, of func(shard i
 	} else {
 		f.Labels = []string{"shard"}
 	}
-	l.add(f)
+	return f
 }
 
 // shards adds what there is for each shard: entities, tables, indexes, and how long systems ran.
 func (s *Sample) shards(l *list) {
 	of := s.World.Shards
 	l.gauge("atoll_shards", "Shards of the world.", len(of))
-	s.perShard(l, Gauge, "atoll_entities", "Entities alive.", func(i int) float64 { return float64(of[i].Entities) })
-	s.perShard(l, Counter, "atoll_entities_created_total", "Entities created.", func(i int) float64 { return float64(of[i].Created) })
-	s.perShard(l, Counter, "atoll_entities_destroyed_total", "Entities destroyed.", func(i int) float64 { return float64(of[i].Destroyed) })
-	s.perShard(l, Counter, "atoll_entities_moved_in_total", "Entities that came from other shards.", func(i int) float64 { return float64(of[i].Arrived) })
-	s.perShard(l, Counter, "atoll_entities_moved_out_total", "Entities that went to other shards.", func(i int) float64 { return float64(of[i].Departed) })
+	l.add(s.perShard(Gauge, "atoll_entities", "Entities alive.", func(i int) float64 { return float64(of[i].Entities) }))
+	l.add(s.perShard(Counter, "atoll_entities_created_total", "Entities created.", func(i int) float64 { return float64(of[i].Created) }))
+	l.add(s.perShard(Counter, "atoll_entities_destroyed_total", "Entities destroyed.", func(i int) float64 { return float64(of[i].Destroyed) }))
+	l.add(s.perShard(Counter, "atoll_entities_moved_in_total", "Entities that came from other shards.", func(i int) float64 { return float64(of[i].Arrived) }))
+	l.add(s.perShard(Counter, "atoll_entities_moved_out_total", "Entities that went to other shards.", func(i int) float64 { return float64(of[i].Departed) }))
 	s.homes(l)
-	s.perShard(l, Gauge, "atoll_tables", "Tables, one for each component set and shard.", func(i int) float64 { return float64(of[i].Tables) })
+	l.add(s.perShard(Gauge, "atoll_tables", "Tables, one for each component set and shard.", func(i int) float64 { return float64(of[i].Tables) }))
 	for _, x := range []struct {
 		name, help string
 		of         func(scheduler.ShardTimes) time.Duration
@@ -266,26 +287,22 @@ func (s *Sample) shards(l *list) {
 		{"waited", "How long the shard stood before systems for others to pass fences.", func(x scheduler.ShardTimes) time.Duration { return x.Waited }},
 		{"held_up", "How long others stood because the shard was the last to pass.", func(x scheduler.ShardTimes) time.Duration { return x.HeldUp }},
 	} {
-		s.perShard(l, Counter, "atoll_shard_"+x.name+"_seconds_total", x.help, func(i int) float64 {
+		l.add(s.perShard(Counter, "atoll_shard_"+x.name+"_seconds_total", x.help, func(i int) float64 {
 			return x.of(s.Scheduler.Shards[i]).Seconds()
-		})
+		}))
 	}
 }
 
 // homes adds how much of each home is used: those of shards have the numbers of the shards, or are
 // summed up as "shards", and there is that of ports.
 func (s *Sample) homes(l *list) {
-	f := Family{"atoll_indexes_used", "Indexes of handles in use or retired, by home: a shard, or \"ports\" for what all ports create.", Gauge, []string{"home"}, nil}
-	sum := 0
-	for i, x := range s.World.Shards {
-		sum += x.Indexes
-		if len(s.World.Shards) <= ShardsMax {
-			f.Figures = append(f.Figures, Figure{Values: []string{strconv.Itoa(i)}, Value: float64(x.Indexes)})
-		}
+	f := s.perShard(Gauge, "atoll_indexes_used", "Indexes of handles in use or retired, by home: a shard, or \"ports\" for what all ports create.", func(i int) float64 {
+		return float64(s.World.Shards[i].Indexes)
+	})
+	if f.Labels == nil {
+		f.Figures[0].Values = []string{"shards"}
 	}
-	if f.Figures == nil {
-		f.Figures = []Figure{{Values: []string{"shards"}, Value: float64(sum)}}
-	}
+	f.Labels = []string{"home"}
 	f.Figures = append(f.Figures, Figure{Values: []string{"ports"}, Value: float64(s.World.PortIndexes)})
 	l.add(f)
 	l.one(Gauge, "atoll_indexes_max", "Indexes that each home has: one more than Options.IndexMax.", float64(s.indexes))

@@ -1,18 +1,10 @@
 package figures
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 )
-
-// order returns the sets with the largest first.
-func order(sets []set) []set {
-	all := slices.Clone(sets)
-	slices.SortFunc(all, func(a, b set) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.name, b.name)) })
-	return all
-}
 
 // distinguish makes the values of labels valid UTF-8 and different from each other: Prometheus
 // rejects a whole scrape if two figures of a family have the same labels.

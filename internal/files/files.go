@@ -38,7 +38,8 @@ const PartEnd = ".part"
 
 // Write writes a file. The file gets its name only when all of it is on disk; until then the name
 // stands for what it did before. Write reports whether the file has its name; if not, nothing is
-// left of it. It runs on the caller's goroutine, and so does write.
+// left of it. With an error it may have its name all the same, and not be on disk. write runs on
+// the caller's goroutine.
 func Write(f Files, name string, write func(to io.Writer) error) (named bool, err error) {
 	part := name + PartEnd
 	defer func() { // also if write panics
@@ -125,7 +126,7 @@ func (d OS) Rename(from, to string) error { return os.Rename(d.path(from), d.pat
 // Remove removes a file.
 func (d OS) Remove(name string) error { return os.Remove(d.path(name)) }
 
-// SyncFile opens a file again, to sync its contents.
+// SyncFile opens a file again, to sync its contents. An error says nothing about what is on disk.
 func (d OS) SyncFile(name string) error {
 	f, err := os.OpenFile(d.path(name), os.O_RDWR, 0)
 	if err != nil {
@@ -135,7 +136,7 @@ func (d OS) SyncFile(name string) error {
 }
 
 // Sync syncs the directory, so that new names and removed ones are on disk. Windows cannot do that:
-// there it does nothing.
+// there it does nothing. An error says nothing about what is on disk.
 func (d OS) Sync() error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -44,8 +44,8 @@ type funcs[T any] struct {
 	scan  func(src []byte, v *T) error
 }
 
-// Register is state.Register: it adds a codec by two functions. The caller panics if write is
-// missing or the type has a codec already; nothing has changed then.
+// Register is state.Register: it adds a codec by two functions. It panics if write is missing or
+// the type has a codec already; nothing has changed then.
 func Register[T any](to *Codecs, write func(dst []byte, v *T) []byte, scan func(src []byte, v *T) error) {
 	t := reflect.TypeFor[T]()
 	if write == nil {
@@ -66,6 +66,7 @@ func (f funcs[T]) Append(dst []byte, v mem.Pointer) []byte { return f.write(dst,
 // Read calls the user's function. After an error v may hold a part of the value.
 func (f funcs[T]) Read(src []byte, v mem.Pointer) error { return f.scan(src, mem.As[T](v)) }
 
+// CanRead reports whether the user has given a function to read.
 func (f funcs[T]) CanRead() bool { return f.scan != nil }
 
 // Of returns the codec of a type, or nil. It changes nothing.
@@ -139,10 +140,11 @@ func (c cborCodec) Read(src []byte, v mem.Pointer) error {
 	return nil
 }
 
+// CanRead reports true.
 func (c cborCodec) CanRead() bool { return true }
 
-// deep describes how CBOR writes a type: all its structs, with the names by which their fields are
-// written. A type that writes itself is named in quotes.
+// deep describes how CBOR writes a type, for the shape of a form: all its structs, with the names
+// by which their fields are written. A type that writes itself is named in quotes.
 func deep(t reflect.Type) string {
 	switch {
 	case marshals(t):
@@ -185,7 +187,7 @@ func deepFields(t reflect.Type) (text string) {
 	return text
 }
 
-// tagOf returns the name and the options of the tag that CBOR uses.
+// tagOf returns the name and the options of the tag that CBOR uses for a field.
 func tagOf(f reflect.StructField) (name string, options []string) {
 	tag := f.Tag.Get("cbor")
 	if tag == "" {
@@ -290,7 +292,7 @@ func byCBOR(t reflect.Type, path string, within []reflect.Type) error {
 	return fmt.Errorf("%s is a %s", path, kindName(t))
 }
 
-// kindName describes a type that cannot be hashed by itself.
+// kindName describes, for errors, a type that cannot be hashed by itself.
 func kindName(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.UnsafePointer:
@@ -320,7 +322,7 @@ func promoted(t reflect.Type, path string) error {
 }
 
 // structByCBOR is byCBOR for a struct, or one that is embedded in it: their fields have the same
-// names.
+// names. An error names the first field that CBOR would lose.
 func structByCBOR(t reflect.Type, path string, within []reflect.Type, names map[string]bool) error {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -350,7 +352,7 @@ func structByCBOR(t reflect.Type, path string, within []reflect.Type, names map[
 }
 
 // fieldByCBOR returns an error if CBOR would lose something because a field has a tag or is
-// embedded.
+// embedded. structByCBOR asks it for each field.
 func fieldByCBOR(f reflect.StructField, at, name string) error {
 	tag, options := tagOf(f)
 	number, isNumber := strings.CutSuffix(name, ",keyasint")
@@ -373,8 +375,8 @@ func fieldByCBOR(f reflect.StructField, at, name string) error {
 	return nil
 }
 
-// omits reports whether the options of a tag would leave out some values of a type that are not
-// zero: an empty slice, or -0.
+// omits reports, for byCBOR, whether the options of a tag would leave out some values of a type
+// that are not zero: an empty slice, or -0.
 func omits(t reflect.Type, options []string) bool {
 	k := t.Kind()
 	plain := k == reflect.String || k == reflect.Pointer || k >= reflect.Bool && k <= reflect.Uint64
@@ -418,7 +420,7 @@ func (a anyHandle) MarshalBinary() ([]byte, error) {
 	return binary.BigEndian.AppendUint64(nil, uint64(a)), nil
 }
 
-// UnmarshalBinary reads what MarshalBinary writes.
+// UnmarshalBinary reads what MarshalBinary writes. After an error the handle is unchanged.
 func (a *anyHandle) UnmarshalBinary(src []byte) error {
 	if len(src) != 8 {
 		return fmt.Errorf("a handle of %d bytes, want 8", len(src))
@@ -450,7 +452,7 @@ func (o otherTypes) within(t reflect.Type) reflect.Type {
 }
 
 // withinStruct is within for a struct. Its embedded fields lose their methods, because
-// reflect.StructOf does not support them.
+// reflect.StructOf does not support them. It runs once for a type.
 func (o otherTypes) withinStruct(t reflect.Type) reflect.Type {
 	var fields []reflect.StructField
 	for i := range t.NumField() {
@@ -466,7 +468,8 @@ func (o otherTypes) withinStruct(t reflect.Type) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-// held reports whether a type that does not write itself contains a type that has another.
+// held reports whether a type that does not write itself contains a type that has another. It looks
+// at the type alone, once for a codec.
 func (o otherTypes) held(t reflect.Type) bool {
 	switch {
 	case o(t) != nil:
@@ -493,8 +496,8 @@ func (o otherTypes) held(t reflect.Type) bool {
 // float32InCBOR is the first byte of a float32; four follow.
 const float32InCBOR = 0xfa
 
-// maySignal reports whether CBOR may have a float32 that is a signalling NaN. It may also be other
-// bytes, of a text.
+// maySignal reports whether CBOR may have a float32 that is a signalling NaN: cborCodec.Read then
+// takes a slower way. The bytes may also be others, of a text.
 func maySignal(src []byte) bool {
 	for {
 		at := bytes.IndexByte(src, float32InCBOR)
@@ -511,7 +514,8 @@ func maySignal(src []byte) bool {
 // float32Bits is a float32 that is read bit by bit.
 type float32Bits uint32
 
-// UnmarshalCBOR reads what a float32 is written as.
+// UnmarshalCBOR reads what a float32 is written as. The reader of CBOR calls it. An error says that
+// it is none.
 func (f *float32Bits) UnmarshalCBOR(src []byte) error {
 	if len(src) == 5 && src[0] == float32InCBOR {
 		*f = float32Bits(binary.BigEndian.Uint32(src[1:]))
@@ -528,8 +532,8 @@ func (f *float32Bits) UnmarshalCBOR(src []byte) error {
 // zero time as nil.
 type moment time.Time
 
-// MarshalCBOR writes text. If that cannot express the year or the offset, it writes seconds since
-// 1970, nanoseconds and the offset.
+// MarshalCBOR writes text, for the writer of CBOR. If that cannot express the year or the offset,
+// it writes seconds since 1970, nanoseconds and the offset.
 func (m moment) MarshalCBOR() ([]byte, error) {
 	t := time.Time(m)
 	_, offset := t.Zone()
@@ -540,7 +544,8 @@ func (m moment) MarshalCBOR() ([]byte, error) {
 	return cborWriter.Marshal(t.Format(time.RFC3339Nano))
 }
 
-// UnmarshalCBOR reads what MarshalCBOR writes.
+// UnmarshalCBOR reads what MarshalCBOR writes, for the reader of CBOR. After an error the moment is
+// unchanged.
 func (m *moment) UnmarshalCBOR(src []byte) error {
 	var parts []int64
 	if cborReader.Unmarshal(src, &parts) == nil {

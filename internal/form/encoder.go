@@ -76,7 +76,7 @@ type naming struct {
 	in  reflect.Type // the innermost type around a field that the user can name
 }
 
-// can reports whether the user can name a type.
+// can reports whether the user can name a type: otherwise an error suggests the type around it.
 func (n naming) can(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Chan:
@@ -344,7 +344,7 @@ func (e *Encoder) ReadPart(part int, src []byte, value mem.Cells) error {
 	return p.codec.Read(src, value.Part(p.offset))
 }
 
-// appendFields appends the fields of a type of numbers.
+// appendFields appends the fields of a type of numbers, for Parts.
 func appendFields(all []Field, t reflect.Type, path string, at uintptr) []Field {
 	if t.Kind() != reflect.Struct {
 		return append(all, Field{Path: path, Type: shapeOf(t, "handle"), Offset: int(at)})

@@ -13,7 +13,7 @@ type Cells struct {
 	at Address // of the first
 }
 
-// CellsOf returns a run of values as cells.
+// CellsOf returns a run of values, in place, as cells. Who owns the values owns the cells.
 func CellsOf[T any](values []T) Cells {
 	c := Cells{Type: reflect.TypeFor[T](), Len: len(values), Values: values, at: AddressOf(values)}
 	if c.Plain = !HasPointers(c.Type); c.Plain {

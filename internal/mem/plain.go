@@ -10,7 +10,8 @@ func IsUnique(t reflect.Type) bool {
 	return t.PkgPath() == "unique" && strings.HasPrefix(t.Name(), "Handle[")
 }
 
-// HasPointers reports whether values of t hold anything the collector follows.
+// HasPointers reports whether values of t hold anything the collector follows. It looks at the type
+// alone.
 func HasPointers(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,

@@ -43,7 +43,7 @@ func Single[T any]() { singles = append(singles, reflect.TypeFor[T]()) }
 func IsSingle(t reflect.Type) bool { return slices.Contains(singles, t) }
 
 // appendSingles appends the parts of a t at an offset that have such types: in fields and arrays,
-// but not behind slices, maps, pointers and interfaces.
+// but not behind slices, maps, pointers and interfaces. newType calls it once for a type.
 func appendSingles(dst []span, t reflect.Type, at uintptr) []span {
 	switch {
 	case slices.Contains(singles, t):
@@ -64,13 +64,13 @@ func appendSingles(dst []span, t reflect.Type, at uintptr) []span {
 	return dst
 }
 
-// HasSingles reports whether the type has such parts, which ClearSingles clears.
+// HasSingles reports whether values have parts of Single types, which ClearSingles clears.
 func (t *Type) HasSingles() bool { return t.singles != nil }
 
 var timeType = reflect.TypeFor[time.Time]()
 
 // appendTimes appends the offsets of each time.Time in a t at an offset: in fields and arrays, but
-// not behind slices, maps, pointers and interfaces.
+// not behind slices, maps, pointers and interfaces. newType calls it once for a type.
 func appendTimes(dst []uintptr, t reflect.Type, at uintptr) []uintptr {
 	switch {
 	case t.Kind() == reflect.Struct && t.ConvertibleTo(timeType): // also a type made of it

@@ -329,8 +329,9 @@ func (t *Table) initColumns(from int, had *Set, added func(Rows)) {
 	}
 }
 
-// retag gives chunks of one table to another table of their shard. They get the columns that
-// are new to them, and drop those that the table lacks.
+// retag gives chunks of one table to another table of their shard. They get the columns that are
+// new to them, and drop those that the table lacks. The owner of the shard calls it, on an idle
+// world; it takes the lock.
 func (s *Space) retag(chunks []*Chunk, to *Table) {
 	if len(chunks) == 0 {
 		return

@@ -66,7 +66,8 @@ type hidden struct{ atomic.Uint64 }
 
 const hiddenShift = slots.RowBits + 1 // the first row may be one behind the last
 
-// newChunk makes an empty chunk of a table, without its rows.
+// newChunk makes an empty chunk of a table, without its rows: Space.add gives it these. The owner
+// of the shard calls it.
 func newChunk(t *Table, rows int) *Chunk {
 	var c *Chunk
 	if n := len(t.ids); n <= len(small{}.bases) && rows <= 64 {

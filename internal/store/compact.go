@@ -85,8 +85,9 @@ func (s *Shard) AppendMarked(to []handle.Handle) []handle.Handle {
 	return to
 }
 
-// appendMarked appends the handles of the marked atoms in the order of their rows, so that the sizes
-// of chunks make no difference.
+// appendMarked appends the handles of the marked atoms in the order of their rows, so that the
+// sizes of chunks make no difference. The owner of the shard calls it, or the coordinator in the
+// step extend.
 func (t *Table) appendMarked(to []handle.Handle) []handle.Handle {
 	t.sortDirty() // as Compact will
 	for _, c := range slices.Backward(t.dirty) {
@@ -285,7 +286,8 @@ func (t *Table) compact() {
 	t.wipeRemoved(before)
 }
 
-// sortDirty puts the last chunk first.
+// sortDirty puts the chunks with marked rows in order, the last chunk first. The owner of the shard
+// calls it before it reads or removes marked rows.
 func (t *Table) sortDirty() {
 	switch n := len(t.dirty); {
 	case n <= 1:

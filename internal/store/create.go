@@ -34,7 +34,8 @@ func (s *Shard) CreatePlain(t *Table, fields *Fields, v mem.Address) (handle.Han
 	return h, nil
 }
 
-// createWithRoom is CreatePlain after it has made room.
+// createWithRoom is CreatePlain after it has made room. If there is none it returns the error, and
+// has created nothing.
 func (s *Shard) createWithRoom(t *Table, fields *Fields, v mem.Address) (handle.Handle, error) {
 	if err := s.makeRoom(t, 1); err != nil {
 		return handle.None, err

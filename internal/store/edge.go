@@ -143,7 +143,8 @@ func (c *Chunk) emptied() {
 // had flags.
 func (c *Chunk) bare() bool { return c.flags == nil && c.marked == 0 }
 
-// swapRemove fills the hole of a row that has left with the last row of the table.
+// swapRemove fills the hole of a row that has left with the last row of the table. The owner of the
+// shard calls it, when it moves a row to another table or, on an idle world, to another shard.
 func (t *Table) swapRemove(c *Chunk, row int) {
 	c.dropFlags(row)
 	last := t.last()

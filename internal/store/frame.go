@@ -51,7 +51,8 @@ func (f *Frame) Empty() {
 	}
 }
 
-// NewFrame makes a frame of a world with so many shards. It has no rows.
+// NewFrame makes a frame of a world with so many shards. It has no rows. The coordinator calls it
+// in a capture.
 func NewFrame(of *Space, shards int) *Frame {
 	f := &Frame{Space: &Space{Growth: of.Growth}, Shards: make([]*Shard, shards)}
 	for i := range f.Shards {

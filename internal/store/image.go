@@ -155,7 +155,7 @@ func (s *Shard) Load(x *Image, made func(c *Chunk, table, chunk int)) error {
 }
 
 // Loaded ends a Load, when all rows are filled: it publishes flags. The idle world calls it for
-// each shard.
+// each shard. The error is slots.ErrImage.
 func (s *Shard) Loaded() error {
 	for _, t := range s.tables {
 		for _, c := range t.chunks {
@@ -189,7 +189,7 @@ func (s *Shard) noted() []handle.Handle {
 	return all
 }
 
-// setOf returns a set of components that are listed in order.
+// setOf returns a set of components that an image lists in order. The error is slots.ErrImage.
 func (s *Space) setOf(components []int) (set Set, err error) {
 	last := -1
 	for _, c := range components {
@@ -307,7 +307,7 @@ func (c *Chunk) loadBits(to, words []uint64) (n int, err error) {
 }
 
 // Fill puts the atoms of an image into the chunk's rows. The caller stores their components where
-// Cells says. Any goroutine; each chunk once.
+// Cells says. Any goroutine; each chunk once. The error is slots.ErrImage.
 func (c *Chunk) Fill(hs []handle.Handle, l *slots.Load) error {
 	if len(hs) != c.n {
 		return fmt.Errorf("%w: %d handles for a chunk of %d rows", slots.ErrImage, len(hs), c.n)

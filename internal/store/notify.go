@@ -81,7 +81,8 @@ func (s *Space) NoteAllStored(l slots.Loc, components Set) {
 	}
 }
 
-// Noted returns how many entries there are.
+// Noted returns how many entries hooks have yet to be told of: created atoms, changes and replaced
+// components.
 func (s *Shard) Noted() int {
 	return len(s.tally.fresh) + rowsOf(s.tally.runs) + len(s.changes.changes) + rowsOf(s.changes.runs) + len(s.changes.stored)
 }
@@ -98,7 +99,7 @@ func (s *Shard) Due() int {
 	return 0
 }
 
-// tells reports whether a hook is told of the created atoms in a run.
+// tells reports whether a hook is told of the created atoms in a run. Due asks.
 func (w *Watch) tells(x notedRun) bool {
 	set := &x.chunk.table.set
 	for i := range w.Told {
@@ -272,7 +273,8 @@ func rowsOf(runs []notedRun) (n int) {
 	return n
 }
 
-// setBits sets the bits from one row up to another in a set of words words.
+// setBits sets the bits from one row up to another in a chunk's set of rows, of that many words,
+// which it makes if it is nil. The shard's owner calls it.
 func setBits(set *[]uint64, from, to, words int) {
 	if *set == nil {
 		*set = make([]uint64, words)
@@ -537,7 +539,8 @@ func (c *Chunk) isCreated(row int) bool {
 	return c.notify != nil && c.notify.created != nil && c.notify.created[row/64]>>(row%64)&1 != 0
 }
 
-// setBit sets a row's bit in a set of words words, and reports whether it was not set before.
+// setBit sets a row's bit in a chunk's set of rows, of that many words, which it makes if it is
+// nil, and reports whether the bit was not set before. The shard's owner calls it.
 func setBit(bits *[]uint64, row, words int) bool {
 	if *bits == nil {
 		*bits = make([]uint64, words)

@@ -152,6 +152,7 @@ type Occupant struct {
 	Name string // may be empty
 }
 
+// String describes the goroutine, for a panic.
 func (o *Occupant) String() string {
 	switch {
 	case o == nil:

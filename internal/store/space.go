@@ -45,7 +45,8 @@ type Space struct {
 	}
 }
 
-// NewSpace makes a space; see Directory.Init.
+// NewSpace makes the space of a new world, which nobody uses yet. See Directory.Init for the
+// numbers.
 func NewSpace(homes int, indexMax, versionMax, versionsEach uint32) *Space {
 	s := &Space{Growth: DefaultGrowth}
 	s.reveals.Store(1) // no chunk has hidden rows
@@ -248,8 +249,8 @@ var DefaultGrowth = Growth{RowsFirst: 16, RowsFactor: 4, RowsMax: slots.RowsMax}
 // chunkBytesMax is the most memory that a chunk takes, unless one row takes more.
 const chunkBytesMax = 4 << 20
 
-// of returns the steps of a table with such rows: the same, but for large rows with fewer rows in a
-// chunk.
+// of returns the steps in which a table grows whose rows have so many bytes: the same, but with
+// fewer rows in a chunk if they are large.
 func (g Growth) of(rowBytes uintptr) Growth {
 	for g.RowsMax > 1 && uint64(g.RowsMax)*uint64(rowBytes) > chunkBytesMax {
 		g.RowsMax /= 2
@@ -270,7 +271,8 @@ func stepOf(sizes []uintptr) int {
 	return 1 << (bits.Len64(uint64(max(stepBytes/size, 1))) - 1)
 }
 
-// growthOf returns the steps in which a table of these components grows.
+// growthOf returns the steps in which a table of these components grows. The owner of any shard
+// calls it: it looks only at types.
 func (s *Space) growthOf(set Set) Growth {
 	bytes := uintptr(0)
 	for c := range set.All {
@@ -282,7 +284,8 @@ func (s *Space) growthOf(set Set) Growth {
 // next returns the number of rows of the chunk after one with the given number.
 func (g *Growth) next(rows int) int { return min(rows*g.RowsFactor, g.RowsMax) }
 
-// holding returns the number of rows of the smallest chunk that holds n, or of the largest.
+// holding returns the number of rows of the smallest chunk that holds n, or of the largest. It only
+// computes.
 func (g *Growth) holding(n int) int {
 	rows := g.RowsFirst
 	for rows < n && g.next(rows) > rows {
@@ -350,7 +353,8 @@ type Watch struct {
 	Stored  Set   // components whose values are replaced
 }
 
-// changes reports whether to record that an atom goes from one component set to another.
+// changes reports whether to record that an atom goes from one component set to another. An edge
+// remembers it.
 func (w *Watch) changes(from, to *Set) bool {
 	for i := range w.Changes {
 		if from.Contains(&w.Changes[i]) != to.Contains(&w.Changes[i]) {

@@ -169,7 +169,8 @@ func (t *Table) ensureRow() error {
 }
 
 // nextRow records the number of rows for a loop, or a Reveal, that began since the last time, goes
-// to the next chunk if the present one is full, and makes rows ready.
+// to the next chunk if the present one is full, and makes rows ready. After an error the table has
+// the rows that it had.
 func (t *Table) nextRow() error {
 	if t.lastLoop != t.shard.Loop {
 		t.lastLoop = t.shard.Loop
@@ -432,7 +433,7 @@ type Fields struct {
 	end           uintptr // where the last one ends in the bundle
 }
 
-// newFields puts the fields of a bundle in the order in which they are stored: pairs first.
+// newFields puts the fields of a bundle in the order in which a create stores them: pairs first.
 func newFields(all []Field) Fields {
 	pairs, others := make([]Field, 0, len(all)), []Field(nil)
 	end := uintptr(0)

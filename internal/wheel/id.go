@@ -20,4 +20,5 @@ func idOf(home, index int, generation uint32) ID {
 func (id ID) Home() int  { return int(id >> (indexBits + generationBits)) }
 func (id ID) Index() int { return int(id>>generationBits) & (1<<indexBits - 1) }
 
+// generation returns the generation of the entry that has the ID.
 func (id ID) generation() uint32 { return uint32(id) & generationMost }

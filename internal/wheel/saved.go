@@ -25,14 +25,16 @@ type Saved[M any] struct {
 	Tick               func() uint64
 }
 
-// SavedOptions describes the limits, and the bodies, which must be the same.
+// SavedOptions describes the limits, and the bodies, which must be the same. A save and a load call
+// it.
 func (s Saved[M]) SavedOptions() (all, same string) {
 	same = s.What + " " + s.Form.Shape()
 	return same + ", " + s.Limits, same
 }
 
 // AppendState appends all that decides what the wheels do next: of each its generations, the order
-// of free places, and the entries that are set.
+// of free places, and the entries that are set. The world is idle, or in a step in which no wheel
+// changes. It may run codecs of the user.
 func (s Saved[M]) AppendState(dst []byte) []byte {
 	dst = extend.AppendNumber(dst, s.Homes)
 	for i := range s.Homes {
@@ -44,12 +46,13 @@ func (s Saved[M]) AppendState(dst []byte) []byte {
 	return dst
 }
 
-// AppendSaved appends the state for LoadSaved, after the shape of the bodies.
+// AppendSaved appends the state for LoadSaved, after the shape of the bodies. The world is idle.
 func (s Saved[M]) AppendSaved(dst []byte) []byte {
 	return s.AppendState(extend.AppendText(dst, s.Form.Shape()))
 }
 
-// LoadSaved gives the wheels of a new world what AppendSaved wrote.
+// LoadSaved gives the wheels of a new world what AppendSaved wrote. The world is idle. After an
+// error some wheels hold a part of that: load the former state, or use the world no more.
 func (s Saved[M]) LoadSaved(src []byte) error {
 	from := extend.Cursor{Rest: src}
 	if shape := from.Text(); from.Err == nil && shape != s.Form.Shape() {

@@ -53,7 +53,8 @@ func numberOf(name, end string) (n uint64, ok bool) {
 	return n, is && err == nil && name == nameOf(n, end)
 }
 
-// snapshotNumber returns the number of a snapshot, which is 1 or more, or 0 for another file.
+// snapshotNumber returns the number of a snapshot by its file's name: 1 or more, or 0 for another
+// file.
 func snapshotNumber(name string) uint64 {
 	if n, ok := numberOf(name, snapshotEnd); ok {
 		return n

@@ -318,7 +318,8 @@ func (l *log) answer() {
 	l.mu.waiting = left
 }
 
-// waits reports whether a waiter must still wait, and otherwise the answer for it. mu is held.
+// waits reports whether a waiter must still wait, and otherwise returns the answer for it: nil, or
+// why it waits in vain. mu is held.
 func (l *log) waits(x waiter) (bool, error) {
 	unsaved := x.changes > l.mu.changes.saved
 	switch {
@@ -367,7 +368,8 @@ func (l *log) end(saved bool) {
 	l.answer()
 }
 
-// flushed waits until all that was written until now is on disk, ticks or not. Open calls it.
+// flushed waits until all that was written until now is on disk, ticks or not. Open calls it. It
+// returns why that cannot be.
 func (l *log) flushed() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -141,10 +141,11 @@ func (s *Store) upgrade() (err error) {
 // wrote it. So if the directory was not closed, as after a crash, that is a difference too, of the
 // Kind "directory". It is refused if there are others: then start the program that wrote the log,
 // and stop it by Close. Open itself refuses to play the log if options differ, or something is
-// registered differently, except for functions, questions, bundles and prefabs behind the others. If
-// only these or systems differ, it plays the log, and returns ErrDamaged where the ticks do something
-// else. So Plan cannot tell what Open does with a log if functions or questions differ, nor what
-// ticks and damage behind the snapshot lead to. Plan returns snapshot.ErrNone if there is no snapshot, and the errors of snapshot.PlanLoad.
+// registered differently, except for functions, questions, bundles and prefabs behind the others.
+// If only these or systems differ, it plays the log, and returns ErrDamaged where the ticks do
+// something else. So Plan cannot tell what Open does with a log if functions or questions differ,
+// nor what ticks and damage behind the snapshot lead to. Plan returns snapshot.ErrNone if there is
+// no snapshot, and the errors of snapshot.PlanLoad.
 func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snapshot.Plan, error) {
 	if w == nil || s == nil {
 		panic("durable: Plan with a nil World or Scheduler; pass those of world.New and scheduler.New")
@@ -178,7 +179,8 @@ func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snaps
 }
 
 // logSince reports whether Open would play a log to a snapshot: whether there are segments since
-// the one that its mark names. It reads the directory and changes nothing.
+// the one that its mark names. It reads the directory and changes nothing. An error says which file
+// cannot be read.
 func logSince(dir *snapshot.Dir, found snapshot.Found) (bool, error) {
 	in, err := dir.Open(filepath.Base(found.Path))
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/atoll-sim/atoll/persist/state"
 )
 
-// restoring is what Open knows of a directory.
+// restoring is what Open knows of a directory. An error of a method ends Open.
 //
 // Ownership: the goroutine of Open.
 type restoring struct {
@@ -106,8 +106,8 @@ func (r *restoring) backup() error {
 	return nil
 }
 
-// noSnapshot is for a directory that has files of a world, and no snapshot that can be loaded. passed
-// says why.
+// noSnapshot returns the error of Open for a directory that has files of a world, and no snapshot
+// that can be loaded. passed says why.
 func (r *restoring) noSnapshot(passed []error) error {
 	if len(passed) == 0 {
 		name := "the snapshot"
@@ -277,6 +277,7 @@ func (r *restoring) follow() (used []*segment, err error) {
 }
 
 // mustEndWith notes a loss if the log has a segment that is not used, and whose head was on disk.
+// An error is a loss that is not accepted.
 func (r *restoring) mustEndWith(used []*segment) error {
 	said := &r.said
 	if !said.logs || said.segment < r.mark.number || len(r.recovered.Lost) > 0 {

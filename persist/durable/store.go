@@ -252,7 +252,8 @@ func (s *Store) Err() error {
 // on to call Step.
 func (s *Store) Save(ctx context.Context) error { return s.save(ctx, true) }
 
-// save is Save, called by the user or, from keep, by a timer. It waits for its turn.
+// save is Save, called by the user or, from keep, by a timer. It waits for its turn. On an error
+// the directory is as good as before.
 func (s *Store) save(ctx context.Context, byUser bool) error {
 	if s.closed.Load() {
 		return ErrClosed
@@ -499,7 +500,8 @@ func (s *Store) saved(save func() (path string, err error)) error {
 // saveIdle saves a snapshot of the idle world.
 func (s *Store) saveIdle() (path string, err error) { return s.dir.Save(s.w, s.o.Snapshot) }
 
-// has states that a snapshot is on disk. saving is held.
+// has states that a snapshot is on disk. saving is held. After an error the file is there,
+// unstated.
 func (s *Store) has(path string) error {
 	name := filepath.Base(path)
 	info, err := s.inspect(name)
@@ -511,7 +513,8 @@ func (s *Store) has(path string) error {
 	})
 }
 
-// begun states that the head of a segment is on disk. The goroutine of the log calls it.
+// begun states that the head of a segment is on disk. The goroutine of the log calls it. An error
+// ends the log.
 func (s *Store) begun(n note) error {
 	return s.state(func(x *statement) {
 		x.segment, x.id = n.Number, n.ID
@@ -539,7 +542,8 @@ func (s *Store) state(change func(x *statement)) error {
 	return nil
 }
 
-// inspect reads the head of a snapshot. It needs no world.
+// inspect reads the head of a snapshot. It needs no world. An error is about reading the file or
+// about what is in it.
 func (s *Store) inspect(name string) (snapshot.Info, error) {
 	in, err := s.files.Open(name)
 	if err != nil {

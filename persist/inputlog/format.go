@@ -164,7 +164,7 @@ func (r *reader) next() (kind byte, body []byte, err error) {
 	}
 }
 
-// record reads a record or a mark. Its checksum is right.
+// record reads a record, whose checksum is then right, or a mark. Errors are as for next.
 func (r *reader) record() (kind byte, body []byte, err error) {
 	r.number++
 	r.start = r.end
@@ -228,8 +228,8 @@ func (r *reader) wrong(as error, format string, args ...any) error {
 	return fmt.Errorf("%w: record %d, at byte %d: %s", as, r.number, r.start, fmt.Sprintf(format, args...))
 }
 
-// A tick's body has the following, as numbers of one to ten bytes each except for values,
-// and then the requests:
+// appendTick appends the body of a tick, but not its requests, which follow: numbers of one to ten
+// bytes each, except for the sum:
 //
 //	tick  by | rung<<2  drawn  sum of parts of the state before the tick, or 0: 8 bytes
 //	n recalled   {handle}
@@ -251,7 +251,7 @@ func appendTick(dst []byte, in *extend.Inputs) []byte {
 	return dst
 }
 
-// appendHandles appends a list of handles, after its length.
+// appendHandles appends a list of handles to a record, after its length.
 func appendHandles(dst []byte, hs []handle.Handle) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(hs)))
 	for _, h := range hs {

@@ -20,7 +20,8 @@ type setting struct {
 	value uint64
 }
 
-// settings lists what must be the same in the world that a log is played to.
+// settings lists what must be the same in the world that a log is played to. NewRecorder writes it,
+// and Play compares it.
 func settings(w *world.World) []setting {
 	o := w.Options()
 	flag := func(v bool) uint64 {
@@ -163,7 +164,7 @@ type list struct {
 	names []string
 }
 
-// lists returns everything registered that decides what the state is.
+// lists returns everything registered that decides what the state is. The world is idle.
 func lists(w *world.World) (all []list) {
 	for _, r := range engine.Of(w).Survey().Registered() {
 		l := list{what: r.What}

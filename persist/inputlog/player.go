@@ -137,6 +137,7 @@ func (l *Log) once() error {
 }
 
 // begin reads the records before the first tick of a log. The world is idle, and does not change.
+// An error says that the world has other kinds of requests.
 func (p *Player) begin() error {
 	kind, body := p.peek()
 	if p.err != nil || kind != kindsRecord {

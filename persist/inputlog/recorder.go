@@ -143,7 +143,7 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 }
 
 // headerOf returns the header of a log that begins now. The world is idle. If its state cannot be
-// hashed for lack of a codec, the header has no hash.
+// hashed for lack of a codec, the header has no hash. Another error ends NewRecorder.
 func headerOf(w *world.World, o *Options) (header, error) {
 	h := header{note: o.Note, settings: settings(w), lists: lists(w), tick: w.Tick()}
 	if o.NoHash {

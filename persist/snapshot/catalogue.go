@@ -135,7 +135,8 @@ func findForm(n *format.Named, codecs *state.Codecs) (err error) {
 }
 
 // compare compares the settings of a snapshot with the settings of the world that loads it, or of
-// another snapshot. It reports whether the settings that decide what happens next are the same.
+// another snapshot. It reports whether the settings that decide what happens next are the same. It
+// changes nothing.
 func compare(own, saved []format.Setting, other bool) (same bool, list []Difference) {
 	same = true
 	for i, own := range own {
@@ -342,7 +343,8 @@ func (m *matching) same(what string, n, own *format.Named) error {
 	return nil
 }
 
-// sideOf returns what schema.Convert needs of the form of something.
+// sideOf returns what schema.Convert needs of the form of something. An error says that the
+// snapshot makes no sense.
 func sideOf(what string, n *format.Named) (x schema.Side, err error) {
 	x = schema.Side{Name: schema.Subject(what, n.Name), Type: n.Type, Parts: n.Parts}
 	if x.Leaves, err = shape.LeavesOf(n.Type, n.Parts); err != nil {

@@ -207,7 +207,8 @@ func isContent(err error) bool {
 	return slices.ContainsFunc(of, func(is error) bool { return errors.Is(err, is) })
 }
 
-// chainOf returns the files that make the last of some: the whole one before it, and all since.
+// chainOf returns the files that make the last of some, which are in order: the whole one before
+// it, and all since.
 func chainOf(all []string) []string {
 	for i, name := range slices.Backward(all) {
 		if !isIncrement(name) {
@@ -217,8 +218,9 @@ func chainOf(all []string) []string {
 	return all
 }
 
-// verifyChain reads the files that make the last of them. If one is damaged, verifyChain notes it
-// in broken. It changes no file.
+// verifyChain reads the files that make the last of them, and changes none. If one is damaged it
+// notes that in broken, and returns ErrBase or what is wrong with the last. Other errors are of
+// reading.
 func (d *Dir) verifyChain(f files.Files, chain []string, broken map[string]error) (Info, error) {
 	last := chain[len(chain)-1]
 	if err := broken[last]; err != nil {
@@ -241,7 +243,8 @@ func (d *Dir) verifyChain(f files.Files, chain []string, broken map[string]error
 	return info, err
 }
 
-// verify reads the snapshot that some files make, and checks that no file goes on after its end.
+// verify reads the snapshot that some files make, and checks that no file goes on after its end. An
+// error is about what is in a file, or of reading it.
 func (d *Dir) verify(f files.Files, chain []string) (Info, error) {
 	in, err := openChain(f, chain)
 	if err != nil {
@@ -361,7 +364,8 @@ func (r *reading) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// list returns the names of the snapshots, oldest first.
+// list returns the names of the snapshots, oldest first. A directory that is missing has none;
+// another error is of reading it.
 func (d *Dir) list(f files.Files) ([]string, error) {
 	names, err := f.List()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

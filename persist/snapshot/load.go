@@ -115,7 +115,7 @@ func (l *loading) plan() (p Plan, err error) {
 	return p, err
 }
 
-// readHead reads the header and the names.
+// readHead reads the header and the names. It touches no world; an error ends the load or the plan.
 func (l *loading) readHead() error {
 	head, names, err := format.ReadHead(l.r)
 	if err == nil {
@@ -272,7 +272,8 @@ func (l *loading) undoing() func() error {
 	}
 }
 
-// loading is a world that is being loaded.
+// loading is a world that is being loaded. An error of a method ends the load, which is then
+// undone.
 //
 // Ownership: the goroutine of the load. While it waits for others, each of these has its own shards
 // or chunks, and codecs guards calls of the user's functions.
@@ -534,7 +535,7 @@ func (l *loading) messages(c *extend.Cursor, n *format.Named, shard int) {
 }
 
 // loadSystems gives the scheduler the state that was saved of the systems that it has now. It is
-// finish that calls it.
+// finish that calls it. An error ends the load.
 func (l *loading) loadSystems(state []byte) error {
 	state, err := extend.RenameSystems(state, l.w.Shards(), func(name string) (now string, ok bool) {
 		at := slices.IndexFunc(l.names.Systems, func(n format.Named) bool { return n.Name == name })

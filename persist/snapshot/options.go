@@ -151,7 +151,7 @@ func Migrated[Old, New any](f func(Old) New) Change {
 	return Change{schema.Migration(f)}
 }
 
-// changes returns the Changes of the options.
+// changes returns the Changes of the options, as package schema has them.
 func (o *Options) changes() schema.Changes {
 	all := make(schema.Changes, len(o.Changes))
 	for i, c := range o.Changes {

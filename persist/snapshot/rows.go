@@ -56,7 +56,8 @@ func (l *loading) shard(s *format.Section, c *extend.Cursor, i int, made func(c 
 	return nil
 }
 
-// mayTake checks the memory of rows, after that many bytes described them.
+// mayTake checks how much memory all rows take, after that many more bytes described them. The
+// error is ErrTooLarge, and ends the load before the rows are made.
 func (l *loading) mayTake(read, rows int64) error {
 	if l.from != nil {
 		return nil // a Captured needs no check, and is loaded by several goroutines
@@ -116,7 +117,7 @@ func (l *loading) table(c *extend.Cursor, p *tablePlan, t *store.TableImage) (ro
 	return rows
 }
 
-// allFilled checks that no chunk lacks its rows.
+// allFilled checks that no chunk lacks its rows. The error is ErrAltered, and ends the load.
 func (l *loading) allFilled() error {
 	for i, tables := range l.tables {
 		for k := range tables {
@@ -189,7 +190,7 @@ func (l *loading) allRows() error {
 	return err
 }
 
-// someRows loads a section of rows. It runs on a goroutine of its own.
+// someRows loads a section of rows, on a goroutine of its own. An error ends the load.
 func (l *loading) someRows(s *format.Section, buf *[]byte) error {
 	body, err := s.Unpack(buf)
 	if err != nil {
@@ -236,7 +237,8 @@ func (l *loading) chunk(c *extend.Cursor, shard int) error {
 	return nil
 }
 
-// column loads n values of a column, to rows of a chunk.
+// column loads n values of a column, to rows of a chunk, or passes over them if the component is
+// dropped. An error names the component.
 func (l *loading) column(c *extend.Cursor, x *columnPlan, to *store.Chunk, row, n int) error {
 	if x.to < 0 {
 		l.pass(c, x.Named, n)
@@ -418,7 +420,8 @@ func (l *loading) mergedRows(c *extend.Cursor, p *tablePlan, chunk int, hs []han
 	return nil
 }
 
-// fillMerged gives the merged tables their handles. All rows are loaded by then.
+// fillMerged gives the merged tables their handles. All rows are loaded by then. An error ends the
+// load.
 func (l *loading) fillMerged() error {
 	for _, m := range l.merged {
 		rest := m.handles
@@ -446,7 +449,7 @@ type memory struct {
 // Begin does nothing: what is in memory is whole.
 func (m *memory) Begin() error { return nil }
 
-// Next makes s the next section that is neither of a shard nor of rows.
+// Next makes s the next section that is neither of a shard nor of rows. It returns no error.
 func (m *memory) Next(s *format.Section) error {
 	for ; m.at < len(m.c.parts); m.at++ {
 		if kind := m.c.parts[m.at].Kind; kind != format.ShardSection && kind != format.RowsSection {
@@ -517,6 +520,7 @@ func (l *loading) copyShard(i int, spare chan<- chunkJob, wrong *wrong) error {
 }
 
 // copyChunk loads the components of a captured chunk. Any goroutine of the load; each chunk once.
+// An error names the component.
 func (l *loading) copyChunk(x chunkJob) error {
 	s := l.from.s
 	t, from := &s.images[x.shard].Tables[x.Table], l.from.frozen.Chunk(x.shard, x.Table, x.Chunk)

@@ -144,6 +144,8 @@ func TestRefusedAll(t *testing.T) {
 // secret is an extension that shows nothing.
 type secret struct{ extend.Extension }
 
+func (secret) Name() string { return "secret" }
+
 // TestRefusedExtension checks that an extension whose state is not known is refused.
 func TestRefusedExtension(t *testing.T) {
 	w := world.MustNew(world.Options{})

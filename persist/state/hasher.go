@@ -19,7 +19,7 @@ func (h Hash) String() string { return fmt.Sprintf("%016x", uint64(h)) }
 // digits.
 func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText reads what MarshalText writes. After an error the hash is unchanged.
 func (h *Hash) UnmarshalText(text []byte) error {
 	v, err := strconv.ParseUint(string(text), 16, 64)
 	if err != nil || len(text) != 16 {

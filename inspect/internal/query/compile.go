@@ -191,8 +191,8 @@ func (t *test) against(l *literal) (verdict, error) {
 	return asked, nil
 }
 
-// whole completes a test of an integer. Numbers between two integers, or outside the type's range,
-// are decided here, so that no value need be converted.
+// whole completes a test of an integer, for against. Numbers between two integers, or outside the
+// type's range, are decided here, so that no value need be converted. It returns no error.
 func (t *test) whole(text string, f float64) (verdict, error) {
 	v, isWhole := new(big.Int).SetString(strings.TrimPrefix(text, "+"), 10)
 	if !isWhole {

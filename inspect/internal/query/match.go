@@ -161,7 +161,8 @@ type integer interface {
 // whole returns an integer from the bits of a literal.
 func whole[T integer](bits uint64) T { return T(bits) }
 
-// kindOf makes the reader of a kind. literal returns what a test compares with.
+// kindOf makes the reader of a kind, when the program starts. literal returns what a test compares
+// with.
 func kindOf[T integer | float32 | float64](literal func(bits uint64) T) kind {
 	return kind{
 		func(which []uint16, first mem.Pointer, step uintptr, by op, bits uint64) []uint16 {

@@ -185,7 +185,8 @@ func (p *parser) term() (t term, err error) {
 	return t, p.comparison(&t)
 }
 
-// special reads what follows Flag, Shard or Handle.
+// special reads what follows Flag, Shard or Handle, and returns false for another name. An error
+// has the column.
 func (p *parser) special(t *term) (done bool, err error) {
 	at := p.at()
 	switch t.name {
@@ -215,7 +216,7 @@ func (p *parser) number(to *int, most int, want string) error {
 	return nil
 }
 
-// comparison reads an operator and a literal, if there is one.
+// comparison reads an operator and a literal, if there is one. An error has the column.
 func (p *parser) comparison(t *term) error {
 	at := p.at()
 	for i := len(ops) - 1; i > 0 && t.op == opNone; i-- {

@@ -31,7 +31,7 @@ func (s *Schema) Column(name string) (Column, error) {
 	return Column{id, f}, err
 }
 
-// Number is Column for a field that is a number.
+// Number is Column for a field that is a number. The error says why it is not.
 func (s *Schema) Number(name string) (Column, error) {
 	c, err := s.Column(name)
 	if err == nil && !c.Numeric() {
@@ -129,8 +129,8 @@ func (r *Ranking) Sorted() []Found {
 	return r.all
 }
 
-// keyOf returns the sort key of a field's value: a number, or a text. NaN comes after all other
-// numbers.
+// keyOf returns what Ranking sorts a field's value by: a number, or a text. NaN comes after all
+// other numbers.
 func keyOf(v reflect.Value) (uint64, string) {
 	const sign = 1 << 63
 	switch {
@@ -165,7 +165,7 @@ type Total struct {
 	Sum, Least, Most float64
 }
 
-// Add adds the rows that Scan found in a chunk.
+// Add adds the rows that Scan found in a chunk. It copies the numbers that it needs.
 func (t *Total) Add(rows *Rows) {
 	if !rows.Has(t.Component) {
 		return

@@ -62,7 +62,8 @@ type Field struct {
 	index  []int // of the fields and elements that lead to it
 }
 
-// NewSchema makes the schema of components, which it keeps.
+// NewSchema makes the schema of components, which it keeps, and fills in their fields. The
+// inspector calls it when components were registered.
 func NewSchema(components []Component) *Schema {
 	s := &Schema{components, map[string]int{}}
 	for id := range components {
@@ -73,7 +74,7 @@ func NewSchema(components []Component) *Schema {
 	return s
 }
 
-// addFields adds a field, or the fields and elements inside of it.
+// addFields adds a field, or the fields and elements inside of it, for NewSchema.
 func (c *Component) addFields(f Field) {
 	if len(c.Fields) == fieldsMax {
 		return
@@ -110,7 +111,8 @@ func (f *Field) Numeric() bool {
 // IsHandle reports whether the field names an entity.
 func (f *Field) IsHandle() bool { return f.Type == handleType }
 
-// Of returns the field of a component's value.
+// Of returns the field of a component's value. The value may be a copy, or the original if the
+// caller owns that.
 func (f *Field) Of(v reflect.Value) reflect.Value {
 	for _, i := range f.index {
 		if v.Kind() == reflect.Array {
@@ -169,7 +171,7 @@ func (s *Schema) field(id int, path string, at int) (*Field, error) {
 	return nil, errorAt(at, "%s has no field %s that is a number, truth value, text or handle%s", c.Name, path, c.somePaths())
 }
 
-// somePaths lists fields, for messages.
+// somePaths lists a few fields, for errors to suggest.
 func (c *Component) somePaths() string {
 	var some []string
 	for _, f := range c.Fields[:min(len(c.Fields), 5)] {

@@ -62,7 +62,7 @@ type valueColumn struct {
 	ends  []uint32 // offsets of the ends of values
 }
 
-// value returns the bytes of the value in a row.
+// value returns the bytes of the value in a row, in place.
 func (v *valueColumn) value(row int) []byte {
 	if v.ends == nil {
 		return v.bytes[row*v.size : (row+1)*v.size]
@@ -145,7 +145,7 @@ func (p *picture) section(s *format.Section, body []byte) error {
 // components returns the numbers of the components of rows.
 func (p *picture) components(b *block) []int { return p.images[b.shard].Tables[b.table].Components }
 
-// rows reads a section of rows.
+// rows reads a section of rows. An error says that it makes no sense.
 func (p *picture) rows(c *extend.Cursor, shard int) error {
 	if shard >= len(p.images) {
 		return extend.ErrBody
@@ -189,7 +189,8 @@ func (p *picture) chunk(c *extend.Cursor, shard int) error {
 	return nil
 }
 
-// column reads the values of a column: it finds where they begin, and copies nothing.
+// column reads the values of a column: it finds where they begin, and copies nothing. An error says
+// that they end too soon.
 func (p *picture) column(c *extend.Cursor, form *shape.Skipper, rows int) (x valueColumn, err error) {
 	x.bytes = c.Rest
 	if form.Fixed() {

@@ -91,6 +91,7 @@ func (b *builder) read(src *bufio.Reader) error {
 // lineNumber is a line, for errors.
 type lineNumber int
 
+// String names the line, for errors.
 func (l lineNumber) String() string { return fmt.Sprintf("line %d", int(l)) }
 
 // one reads a line: it finds what kind of line it is, and calls the function for it. An error ends
@@ -132,7 +133,8 @@ var textLines = map[string]func(x *builder, line []byte) error{
 	"shard": lineOf((*builder).shard), "table": lineOf((*builder).table), "chunk": lineOf((*builder).chunk), "end": lineOf((*builder).end),
 }
 
-// lineOf returns a function that reads lines of a type.
+// lineOf returns a function that reads a line of a type, and has then take it in. An error ends the
+// import.
 func lineOf[L any](then func(x *builder, l *L) error) func(x *builder, line []byte) error {
 	return func(x *builder, line []byte) error {
 		l := new(L)
@@ -175,7 +177,7 @@ func (b *builder) head(line []byte, is bool) error {
 	return fmt.Errorf("compression: there is no %q; there are %v, %v and %v", l.Compression, format.Zstd, format.S2, format.None)
 }
 
-// tick reads the settings that change with each tick.
+// tick reads the settings that change with each tick. As for all lines, an error ends the import.
 func (b *builder) tick(l *tickLine) (err error) {
 	b.info.Tick, b.info.Entities = l.Tick, l.Entities
 	if l.Hash != "" {
@@ -250,7 +252,8 @@ func (b *builder) registered(l *registeredLine) (err error) {
 // namedBytes is about how much memory something registered takes, besides its line.
 const namedBytes = 1024
 
-// builder makes a snapshot of the text that it reads.
+// builder makes a snapshot of the text that it reads. An error of a method ends the import, which
+// has written nothing by then.
 //
 // Ownership: the goroutine of Import. While sections are written, several others read it.
 type builder struct {
@@ -350,7 +353,7 @@ func (b *builder) value(what string, dst []byte, f *form, text json.RawMessage) 
 	return dst
 }
 
-// once keeps a section.
+// once keeps a section that may come only once. An error ends the import.
 func (b *builder) once(key sectionKey, body []byte) error {
 	if b.bodies[key] != nil {
 		return errors.New("it is there twice")
@@ -397,7 +400,8 @@ func addTo[T any](b *builder, lists map[string]*[]T, name string, from int, some
 	return b.keep(8 * len(some))
 }
 
-// lastOf returns the last element, which must have this number.
+// lastOf returns the last element of a list, which must have this number: lines come in order. If
+// not, it fails, and returns an empty element so that the line can be read to its end.
 func lastOf[T any](b *builder, all []T, what string, number int) *T {
 	if number != len(all)-1 || number < 0 {
 		b.fail(inField(what, fmt.Errorf("it is %d, and %d lines of them came before", number, len(all))))
@@ -651,7 +655,8 @@ func (b *builder) inShard(i int, err error) error {
 	return format.Altered("the lines of shard %d, from line %d on: %w", i, b.at[i], err)
 }
 
-// empty makes a world with the options of the text and as many components, without values.
+// empty makes a world with the options of the text and as many components, without values. An error
+// says that no world has such options.
 func (b *builder) empty() (*world.World, error) {
 	o := b.info.Options
 	o.HugePages = false

@@ -168,7 +168,7 @@ type handleText handle.Handle
 // MarshalJSON writes the handle as lines have it.
 func (h handleText) MarshalJSON() ([]byte, error) { return appendHandle(nil, handle.Handle(h)), nil }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads what MarshalJSON writes. An error ends the import.
 func (h *handleText) UnmarshalJSON(text []byte) error {
 	v, err := decodeText(text)
 	if err != nil {
@@ -235,7 +235,7 @@ func appendWhole(dst []byte, n uint64, signed bool) []byte {
 	return dst
 }
 
-// appendNumber appends a bool, an integer, a float or a handle, by its bits.
+// appendNumber appends a bool, an integer, a float or a handle to a line, by its bits.
 func appendNumber(dst []byte, bits uint64, s *shape.Shape) []byte {
 	switch {
 	case s.Kind == reflect.Bool:
@@ -267,7 +267,7 @@ func floatOf(bits uint64, size int) float64 {
 	return math.Float64frombits(bits)
 }
 
-// appendFloat appends a float of 4 or 8 bytes, as text if JSON has no number for it.
+// appendFloat appends a float of 4 or 8 bytes to a line, as text if JSON has no number for it.
 func appendFloat(dst []byte, bits uint64, size int) []byte {
 	f := floatOf(bits, size)
 	switch {
@@ -283,7 +283,7 @@ func appendFloat(dst []byte, bits uint64, size int) []byte {
 	return strconv.AppendFloat(dst, f, format, -1, size*8)
 }
 
-// appendString appends a valid UTF-8 string.
+// appendString appends a valid UTF-8 string to a line, in quotes.
 func appendString(dst []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
@@ -367,7 +367,8 @@ func objectOf(v any) (map[string]any, error) {
 	return all, nil
 }
 
-// listOf returns the elements of a list, which must have n of them, or with 0 any number.
+// listOf returns the elements of a JSON list, which must have n of them, or with 0 any number.
+// Otherwise it returns an error.
 func listOf(v any, n int) ([]any, error) {
 	all, ok := v.([]any)
 	switch {
@@ -415,7 +416,8 @@ func parseNumber(v any, s *shape.Shape) (bits uint64, err error) {
 	return bits, nil
 }
 
-// parseWhole reads an integer of a kind, or a handle.
+// parseWhole reads an integer of a kind, or a handle, from JSON. An error says what is wrong with
+// it.
 func parseWhole(v any, s *shape.Shape) (n uint64, err error) {
 	text, ok := v.(string)
 	if number, is := v.(json.Number); is {
@@ -446,7 +448,7 @@ func parseWhole(v any, s *shape.Shape) (n uint64, err error) {
 	return n, nil
 }
 
-// parseFloat reads the bits of a float.
+// parseFloat reads the bits of a float from JSON. An error says what is wrong with it.
 func parseFloat(v any, size int) (bits uint64, err error) {
 	text, ok := v.(string)
 	if number, is := v.(json.Number); is {
@@ -475,7 +477,7 @@ func parseFloat(v any, size int) (bits uint64, err error) {
 	return math.Float64bits(f), nil
 }
 
-// parseText appends what appendText wrote.
+// parseText appends what appendText wrote. An error says what is wanted.
 func parseText(dst []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case string:
@@ -488,7 +490,7 @@ func parseText(dst []byte, v any) ([]byte, error) {
 	return nil, wants(`a text, or {"base64":"…"}`, v)
 }
 
-// textIn appends the text that a line has as JSON.
+// textIn appends the text that a line has as JSON. An error says what is wanted.
 func textIn(dst []byte, text json.RawMessage) ([]byte, error) {
 	v, err := decodeText(text)
 	if err != nil {
@@ -497,7 +499,7 @@ func textIn(dst []byte, text json.RawMessage) ([]byte, error) {
 	return parseText(dst, v)
 }
 
-// parse64 appends the bytes that base64 stands for.
+// parse64 appends the bytes that base64 stands for, or returns an error.
 func parse64(dst []byte, coded string) ([]byte, error) {
 	dst, err := base64.StdEncoding.Strict().AppendDecode(dst, []byte(coded))
 	if err != nil {

@@ -60,8 +60,8 @@ func formOf(n *format.Named) (f *form, err error) {
 	return f, nil
 }
 
-// plant adds a leaf. It returns false if its place is taken by something that is no object, or is
-// in an object that was left.
+// plant adds a leaf to the tree of a form. It returns false if its place is taken by something that
+// is no object, or is in an object that was left.
 func plant(tree *[]branch, path []string, leaf int) bool {
 	at := slices.IndexFunc(*tree, func(b branch) bool { return b.name == path[0] })
 	switch {
@@ -111,7 +111,7 @@ func (f *form) fields(value []byte) (all []fieldValue) {
 	return all
 }
 
-// appendTree appends the fields of a value as an object.
+// appendTree appends the fields of a value to a line, as an object.
 func appendTree(dst []byte, tree []branch, fields []fieldValue) []byte {
 	dst = append(dst, '{')
 	for i := range tree {
@@ -139,7 +139,7 @@ func (f *fieldValue) appendJSON(dst []byte) []byte {
 	return appendMemory(dst, f.bytes, f.Shape)
 }
 
-// appendMemory appends what was written as memory.
+// appendMemory appends to a line what was written as memory. src has all of it.
 func appendMemory(dst, src []byte, s *shape.Shape) []byte {
 	switch {
 	case s.Kind == reflect.Array:
@@ -303,8 +303,8 @@ func fieldNames(s *shape.Shape) (all []string) {
 // byHandle is the description of a handle, as of a type that writes itself.
 var byHandle = strconv.Quote(reflect.TypeFor[handle.Handle]().String())
 
-// appendCBORText appends a value of CBOR as JSON: so that it can be read, or in base64 if it would
-// not come back as the same bytes.
+// appendCBORText appends a value of CBOR to a line: so that people can read it, or in base64 if it
+// would not come back as the same bytes.
 func appendCBORText(dst, src []byte, s *shape.Shape) []byte {
 	from := len(dst)
 	dst, rest, ok := appendCBOR(dst, src, s)
@@ -384,8 +384,8 @@ func appendOwn(dst, src []byte, s *shape.Shape, major byte, n uint64, rest []byt
 	return appendRawCBOR(dst, src[:len(src)-len(behind)]), behind, true
 }
 
-// appendPairs appends the n pairs of a map or the fields of a struct. It returns false if one of
-// them cannot be written.
+// appendPairs appends the n pairs of a map or the fields of a struct to a line, for appendCBOR. It
+// returns false if one of them cannot be written.
 func appendPairs(dst []byte, s *shape.Shape, n uint64, src []byte) (out, rest []byte, ok bool) {
 	dst = append(dst, '{')
 	for i := range n {
@@ -423,7 +423,7 @@ func appendPairs(dst []byte, s *shape.Shape, n uint64, src []byte) (out, rest []
 	return append(dst, '}'), src, true
 }
 
-// fieldOf returns the shape of a struct's field, or nil.
+// fieldOf returns the shape of a struct's field by its name, or nil.
 func fieldOf(s *shape.Shape, name string) *shape.Shape {
 	for i := range s.Fields {
 		if f := &s.Fields[i]; f.Name == name || f.Name == name+cbor.ByNumber {
@@ -490,7 +490,7 @@ func parseCBORText(dst []byte, v any, s *shape.Shape) (out []byte, err error) {
 	return dst, err
 }
 
-// parseOwn appends a value of a type that writes itself.
+// parseOwn appends a value of a type that writes itself. An error says what is wanted.
 func parseOwn(dst []byte, v any, s *shape.Shape) ([]byte, error) {
 	if s.Text == byHandle {
 		n, err := parseWhole(v, handleShape)
@@ -547,7 +547,7 @@ func parsePairs(dst []byte, v any, s *shape.Shape) ([]byte, error) {
 	return dst, nil
 }
 
-// parseKey returns the CBOR of a key, which is text in JSON.
+// parseKey returns the CBOR of a key, which is text in JSON. An error says what is wanted.
 func parseKey(name string, s *shape.Shape) ([]byte, error) {
 	if s.Kind == reflect.Bool {
 		return parseCBORText(nil, name == "true", s)

@@ -65,7 +65,7 @@ func Head(src []byte) (major byte, n uint64, rest []byte, err error) {
 	return major, n, src[1+size:], nil
 }
 
-// AppendHead appends the head of a value, as short as it can be.
+// AppendHead appends the head of a value to what a caller writes, as short as it can be.
 func AppendHead(dst []byte, major byte, n uint64) []byte {
 	switch {
 	case n < 24:
@@ -80,7 +80,7 @@ func AppendHead(dst []byte, major byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, major<<5|27), n)
 }
 
-// Key returns the name of a field, which is a number if it ends with ByNumber.
+// Key returns the CBOR of a field's name, which is a number if it ends with ByNumber.
 func Key(name string) []byte {
 	if number, ok := strings.CutSuffix(name, ByNumber); ok {
 		if n, err := strconv.ParseInt(number, 10, 64); err == nil && n < 0 {
@@ -101,7 +101,7 @@ func One(src []byte) error {
 	return err
 }
 
-// Skip returns the bytes after the first value of src.
+// Skip returns the bytes after the first value of src, or Err if there is none.
 func Skip(src []byte) (rest []byte, err error) { return skip(src, 0) }
 
 // skip is Skip within as many other values as depth says. The error is Err.

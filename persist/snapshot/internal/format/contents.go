@@ -86,7 +86,7 @@ const (
 	OfTick    = 3
 )
 
-// Settings lists the settings of the world of an Info.
+// Settings lists the settings of the world of an Info. Set of one of them writes the Info.
 func Settings(x *Info) []Setting {
 	o := &x.Options
 	is := func(v bool) uint64 {
@@ -128,7 +128,7 @@ func Settings(x *Info) []Setting {
 	}
 }
 
-// AppendHeader appends the section of the header.
+// AppendHeader appends the section of the header. A save calls it, or an import.
 func AppendHeader(dst []byte, x *Info) []byte {
 	all := Settings(x)
 	dst = extend.AppendNumber(dst, len(all))
@@ -138,7 +138,8 @@ func AppendHeader(dst []byte, x *Info) []byte {
 	return dst
 }
 
-// ReadHeader reads the section of the header. An increment is an error.
+// ReadHeader reads the section of the header, which comes first in a whole snapshot. The error for
+// an increment is ErrBase; after an error the source cannot be read further.
 func ReadHeader(r Source, s *Section) (x Header, err error) {
 	if x, err = ReadAnyHeader(r, s); err == nil && x.Increment {
 		err = fmt.Errorf("%w: it is an increment on %v; pass both to Merge", ErrBase, x.Base)
@@ -299,7 +300,7 @@ func ReadCatalogue(body []byte) (x *Catalogue, err error) {
 	return x, c.End()
 }
 
-// listOf reads a list, each element of which has least bytes or more.
+// listOf reads a list, each element of which has least bytes or more. An error is in the cursor.
 func listOf[T any](c *extend.Cursor, least int, read func() T) []T {
 	all := extend.ListOf[T](c, least)
 	for i := range all {
@@ -310,7 +311,7 @@ func listOf[T any](c *extend.Cursor, least int, read func() T) []T {
 
 // What follows writes and reads the images of a world and its shards.
 
-// AppendState appends the section of the world as a whole.
+// AppendState appends the section of the world as a whole. A save calls it, or an import.
 func AppendState(dst []byte, x *extend.State) []byte {
 	for _, n := range []uint64{x.Tick, uint64(x.Incarnation), uint64(x.Shard), uint64(x.Run), uint64(extend.FlagsOf(x.Misrouted)), uint64(x.Moves), uint64(x.Gathered)} {
 		dst = extend.AppendNumber(dst, n)
@@ -340,7 +341,8 @@ func ReadState(c *extend.Cursor) (x extend.State) {
 // Place says where a chunk is in a shard.
 type Place struct{ Table, Chunk int }
 
-// ChunksOf yields the chunks of an image that have rows, with their places.
+// ChunksOf yields the chunks of an image that have rows, with their places. The caller may fill
+// them in.
 func ChunksOf(x *store.Image) iter.Seq2[Place, *store.ChunkImage] {
 	return func(yield func(Place, *store.ChunkImage) bool) {
 		for i := range x.Tables {
@@ -353,7 +355,8 @@ func ChunksOf(x *store.Image) iter.Seq2[Place, *store.ChunkImage] {
 	}
 }
 
-// AppendShard appends the section of a shard, without its rows.
+// AppendShard appends the section of a shard, without its rows. A save calls it, or an import, on
+// the goroutine of the section.
 func AppendShard(dst []byte, x *store.Image) []byte {
 	dst = extend.AppendWords(extend.AppendWords(dst, x.Slots), x.Free)
 	dst = extend.AppendNumber(dst, len(x.Tables))
@@ -388,8 +391,8 @@ func ReadShard(c *extend.Cursor) (x store.Image) {
 	return x
 }
 
-// appendTable appends a table and what its chunks have besides rows. Sets of flags without any are
-// left out.
+// appendTable appends a table and what its chunks have besides rows, for AppendShard. Sets of flags
+// without any are left out.
 func appendTable(dst []byte, t *store.TableImage) []byte {
 	dst = extend.AppendNumber(extend.AppendNumbers(dst, t.Components), extend.FlagsOf(t.Listed, t.Fragmented))
 	dst = extend.AppendNumber(extend.AppendNumber(extend.AppendNumber(dst, t.Left), t.Current+1), len(t.Chunks))

@@ -306,7 +306,8 @@ func (d *delta) end() []byte {
 	return d.dst
 }
 
-// Merge returns a reader of the whole snapshot that a base and increments on it make.
+// Merge returns a reader of the whole snapshot that a base and increments on it make. It reads none
+// of them before its own Read is called.
 func Merge(base io.Reader, increments ...io.Reader) io.Reader {
 	top := &layer{in: reader{in: base}}
 	for i, in := range increments {
@@ -316,7 +317,7 @@ func Merge(base io.Reader, increments ...io.Reader) io.Reader {
 }
 
 // SourceOf returns the Source that reads a snapshot. src may have another reader in it, as its
-// method Within says.
+// method Within says. Nothing is read yet.
 func SourceOf(src io.Reader) Source {
 	if x, ok := src.(interface{ Within() io.Reader }); ok {
 		src = x.Within()
@@ -548,7 +549,8 @@ func (l *layer) apply(s *Section, delta []byte) error {
 }
 
 // part returns bytes of a section of the base. Each byte is used once, and in order. So only one
-// section is in memory at a time, and the result is no longer than all files together.
+// section is in memory at a time, and the result is no longer than all files together. An error
+// says that the increment is altered, or that of the base.
 func (l *layer) part(s *Section, number, at, size int) ([]byte, error) {
 	for l.at <= number && l.cur.Kind != EndSection {
 		if err := l.base.Next(&l.cur); err != nil {

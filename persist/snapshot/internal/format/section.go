@@ -95,7 +95,7 @@ func (s *Section) String() string {
 	return fmt.Sprintf("section %q %d, at byte %d", s.Kind, s.Number, s.At)
 }
 
-// Writer writes sections.
+// Writer writes sections. After an error it writes nothing more that counts.
 //
 // Ownership: the goroutine that writes.
 type Writer struct {
@@ -184,7 +184,7 @@ func appendBase(dst []byte, b Base) []byte {
 	return dst
 }
 
-// readBase reads the first section of an increment.
+// readBase reads the first section of an increment. The error is ErrAltered.
 func readBase(s *Section) (b Base, err error) {
 	c := extend.Cursor{Rest: s.Body}
 	b = Base{c.Number(), state.Hash(c.Number()), c.Number()}
@@ -203,7 +203,7 @@ type Source interface {
 	Finish(s *Section) error
 }
 
-// reader is a Source that reads a snapshot.
+// reader is a Source that reads a snapshot. After an error it cannot be read further.
 //
 // Ownership: the goroutine that reads.
 type reader struct {
@@ -275,7 +275,8 @@ func (r *reader) Next(s *Section) error {
 	return nil
 }
 
-// Check compares the checksum of a section with its contents.
+// Check compares the checksum of a section with its contents. The error is ErrAltered. A section
+// that comes from memory is right.
 func (s *Section) Check() error {
 	if !s.Sure && s.Checksum() != s.Sum {
 		return Altered("%v: its checksum is wrong", s)
@@ -299,7 +300,7 @@ func (s *Section) Unpack(buf *[]byte) (body []byte, err error) {
 	return *buf, nil
 }
 
-// Finish reads and checks the last section.
+// Finish checks the last section: that it names all before it. The error is ErrAltered.
 func (r *reader) Finish(s *Section) error {
 	if err := s.Check(); err != nil {
 		return err
@@ -367,7 +368,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// Pack compresses a body.
+// Pack compresses a body and appends it to dst. Any goroutine may call it.
 func Pack(how Compression, dst, body []byte) []byte {
 	for len(body) > 0 {
 		block := body[:min(len(body), blockMax)]

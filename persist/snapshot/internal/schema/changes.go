@@ -54,7 +54,8 @@ type migration[Old, New any] struct {
 // ByCodec reports true: the function is the user's, so one goroutine at a time calls it.
 func (m *migration[Old, New]) ByCodec() bool { return true }
 
-// Read reads an old value, and converts it by the user's function.
+// Read reads an old value, and converts it by the user's function. After an error there is no
+// value.
 func (m *migration[Old, New]) Read(src []byte, value mem.Cells) (rest []byte, err error) {
 	old := make([]Old, 1)
 	if rest, err = m.Form.ReadAll(src, mem.CellsOf(old)); err == nil {

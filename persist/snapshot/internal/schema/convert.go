@@ -188,7 +188,7 @@ func inner(x *shape.Leaf, s *shape.Shape) *shape.Leaf {
 	return &shape.Leaf{Path: x.Path, How: x.How, Shape: s}
 }
 
-// array is pair for arrays in memory.
+// array is pair for arrays in memory. It returns the steps that copy the elements.
 func (p *pairing) array(s, o *shape.Leaf) []step {
 	if s.Len < o.Len {
 		p.note(s.Path, s.Text, o.Text, false, "is longer; what is new begins at zero")
@@ -209,7 +209,8 @@ func (p *pairing) array(s, o *shape.Leaf) []step {
 	return []step{x}
 }
 
-// elements is pair for what has elements in CBOR.
+// elements is pair for what has elements in CBOR: arrays, slices, maps and pointers. It returns
+// what must be changed in them.
 func (p *pairing) elements(s, o *shape.Leaf) *rewriting {
 	if s.Elem == nil {
 		return nil
@@ -282,7 +283,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// paths lists the paths of fields and of the fields within them.
+// paths lists the paths of fields and of the fields within them, for the rules of renames.
 func paths(all []shape.Leaf) (list []string) {
 	var add func(path string, s *shape.Shape)
 	add = func(path string, s *shape.Shape) {
@@ -334,7 +335,8 @@ type step struct {
 	each     [2]int       // how far apart the elements are
 }
 
-// newConverter returns a converter that reads values of the saved parts, and keeps nothing of them.
+// newConverter returns a converter that reads values of the saved parts and keeps nothing of them:
+// convert says where they go.
 func newConverter(saved, own []form.Part, form form.Form) *converter {
 	bytes := shape.Skip(saved)
 	c := &converter{Form: form, own: own, least: bytes.Least()}
@@ -478,7 +480,7 @@ type fieldRewriting struct {
 // leftOut is for a value that is left out.
 var leftOut = new(rewriting)
 
-// all rewrites bytes that are one value.
+// all rewrites bytes that are one value. An error says that they are not.
 func (r *rewriting) all(src []byte) (dst []byte, err error) {
 	dst, rest, err := r.value(nil, src)
 	if err == nil && len(rest) > 0 {

@@ -112,7 +112,7 @@ func LeavesOf(typ string, parts []form.Part) (all []Leaf, err error) {
 // codecs can.
 func HashOf(f form.Form) uint64 { return xxh3.HashString(f.Shape()) }
 
-// pathWithin returns a path without the type at its beginning.
+// pathWithin returns a field's path without the type at its beginning.
 func pathWithin(typ, path string) string {
 	rest, ok := strings.CutPrefix(path, typ)
 	if ok && rest == "" {
@@ -124,7 +124,8 @@ func pathWithin(typ, path string) string {
 	return path
 }
 
-// parseField reads the type of a field.
+// parseField reads the description of a field's type, and how the field is written. An error says
+// what of it is no type.
 func parseField(text string) (s *Shape, how Written, err error) {
 	if name, ok := strings.CutSuffix(text, ofCodec); ok {
 		return &Shape{Text: name}, ByCodec, nil
@@ -297,7 +298,8 @@ func (t *typeParser) fields(s *Shape, depth int) {
 // ErrShort is returned for bytes that end within a value.
 var ErrShort = errors.New("a value ends before its last field")
 
-// Cut splits off the bytes of a part from the front of src.
+// Cut splits off the bytes of a part from the front of src, without copying them. The error is
+// ErrShort.
 func Cut(src []byte, p *form.Part) (body, rest []byte, err error) {
 	n := uint64(p.Size)
 	if p.ByCodec {
@@ -323,7 +325,7 @@ type Skipper struct {
 	fixed     bool
 }
 
-// Skip returns a Skipper of values with these parts.
+// Skip returns a Skipper of values with these parts. It is enough to pass over what nobody needs.
 func Skip(parts []form.Part) *Skipper {
 	s := &Skipper{parts: parts, fixed: true}
 	for _, p := range parts {
@@ -354,7 +356,7 @@ func (s *Skipper) Read(src []byte, _ mem.Cells) (rest []byte, err error) {
 	return src, nil
 }
 
-// ReadAll passes over as many values as there are cells. It stores nothing.
+// ReadAll passes over as many values as there are cells. It stores nothing. The error is ErrShort.
 func (s *Skipper) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
 	if s.fixed {
 		if s.least > 0 && values.Len > len(src)/s.least {
@@ -382,7 +384,8 @@ var sizes = [...]int{
 // SizeOf returns the size of a kind that is written as memory.
 func SizeOf(k reflect.Kind) int { return sizes[k] }
 
-// Exact returns how many bits of an integer a kind of number holds, and whether negative ones, too.
+// Exact returns how many bits of an integer a kind of number holds exactly, and whether it holds
+// negative ones, too.
 func Exact(k reflect.Kind) (width int, signed bool) {
 	switch {
 	case k == reflect.Float32:
@@ -408,7 +411,8 @@ func Lossless(from, to reflect.Kind) bool {
 	return a <= b && (signed || !negative) && (IsFloat(to) || !IsFloat(from))
 }
 
-// Numbers reads numbers: signed ones as int64, others as uint64, floats as float64.
+// Numbers reads numbers that are apart bytes from each other: signed ones as int64, others as
+// uint64, floats as float64. src must have them all.
 func Numbers(to []uint64, kind reflect.Kind, src []byte, apart int) {
 	ne := binary.NativeEndian
 	size, signed := sizes[kind], kind <= reflect.Int64
@@ -447,7 +451,7 @@ func Numbers(to []uint64, kind reflect.Kind, src []byte, apart int) {
 	}
 }
 
-// PutNumbers writes numbers as Numbers would read them.
+// PutNumbers writes numbers as Numbers would read them. dst must have room for all.
 func PutNumbers(all []uint64, kind reflect.Kind, dst []byte, apart int) {
 	ne := binary.NativeEndian
 	switch size := sizes[kind]; {
