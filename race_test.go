@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -85,7 +86,7 @@ const (
 )
 
 func runTime() time.Duration {
-	if testing.Short() {
+	if testing.Short() && !check.Enabled {
 		return 500 * time.Millisecond
 	}
 	return 3 * time.Second

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
@@ -252,7 +253,11 @@ func moved(t *testing.T, parallel extend.Parallel, keepOrder bool) (looks []stri
 		}
 	})
 	p := f.port()
-	for tick := range 8 {
+	ticks := 8
+	if check.Enabled { // each takes long
+		ticks = 4
+	}
+	for tick := range ticks {
 		for i := range 500 {
 			h := all[(i*7+tick)%len(all)]
 			require.NoError(t, world.Move(p, h, i%shards))

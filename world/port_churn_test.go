@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -30,7 +31,7 @@ func TestPortChurnKeepsIndexes(t *testing.T) {
 func TestPortChurnUnderRefresh(t *testing.T) {
 	f := newFixture(t, world.Options{})
 	rounds := 300
-	if testing.Short() {
+	if testing.Short() && !check.Enabled { // the race detector sees all of it
 		rounds = 50
 	}
 	var wg sync.WaitGroup

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -17,7 +18,11 @@ import (
 func TestPortIndexesShortLived(t *testing.T) {
 	const each = 1000
 	f := newFixture(t, world.Options{IndexMax: 2*each + 63})
-	for tick := range 50 {
+	ticks := 50
+	if check.Enabled {
+		ticks = 12
+	}
+	for tick := range ticks {
 		for range each {
 			p := f.port()
 			h, err := f.unit.Create(p, Unit{})

@@ -82,10 +82,10 @@ func wobble(reach float64) func(*world.Context, *Position) {
 // iterations is n, or less where that takes long.
 func iterations(n int) int {
 	switch {
+	case check.Enabled: // also under -short: most of it is shown to the race detector
+		return max(1, n/5)
 	case testing.Short():
 		return max(1, n/20)
-	case check.Enabled:
-		return max(1, n/5)
 	}
 	return n
 }

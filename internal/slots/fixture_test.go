@@ -107,10 +107,10 @@ func (s *homes) state(h handle.Handle) (uint32, slots.State) {
 // slow, and under -short.
 func iterations(n int) int {
 	switch {
+	case check.Enabled: // also under -short: most of it is shown to the race detector
+		return max(1, n/5)
 	case testing.Short():
 		return max(1, n/20)
-	case check.Enabled:
-		return max(1, n/5)
 	}
 	return n
 }

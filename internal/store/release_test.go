@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -43,6 +44,9 @@ func TestReleaseLitmus(t *testing.T) {
 
 func releaseLitmus(t *testing.T, create func(*storage, *store.Table, int64) (handle.Handle, error)) {
 	n := int64(iterations(400_000))
+	if check.Enabled { // also under -short: the race detector sees as much
+		n = 40_000
+	}
 	handles := handlesOf(t, int(n)) // the same calls give the same handles
 
 	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)

@@ -38,10 +38,7 @@ func (s Saved[M]) SavedOptions() (all, same string) {
 func (s Saved[M]) AppendState(dst []byte) []byte {
 	dst = extend.AppendNumber(dst, s.Homes)
 	for i := range s.Homes {
-		w := s.Of(i)
-		dst = w.appendState(dst, func(dst []byte, index int) []byte {
-			return s.Form.Append(dst, mem.CellOf(w.Body(index)))
-		})
+		dst = s.Of(i).appendState(dst, s.Form)
 	}
 	return dst
 }
@@ -62,11 +59,7 @@ func (s Saved[M]) LoadSaved(src []byte) error {
 		return fmt.Errorf("%s: %q has %d wheels, and was saved with %d (%w)", s.Package, s.Extension, s.Homes, homes, extend.ErrImage)
 	}
 	for i := range s.Homes {
-		w := s.Of(i)
-		err := w.load(&from, s.Tick(), func(src []byte, index int) ([]byte, error) {
-			return s.Form.Read(src, mem.CellOf(w.Body(index)))
-		})
-		if err != nil {
+		if err := s.Of(i).load(&from, s.Tick(), s.Form); err != nil {
 			return fmt.Errorf("%s: %q, wheel %d: %w", s.Package, s.Extension, i, err)
 		}
 	}

@@ -6,12 +6,13 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/mem"
 )
 
 // appendState appends all that decides what the wheel does next: its generations, and the order of
-// the free entries and of those that are set. body appends the value of an entry. The caller has
+// the free entries and of those that are set, with their bodies. The caller has
 // the idle world, or a step in which the wheel does not change.
-func (w *Wheel) appendState(dst []byte, body func(dst []byte, index int) []byte) []byte {
+func (w *Of[M]) appendState(dst []byte, bodies Form) []byte {
 	dst = extend.AppendNumber(extend.AppendNumber(dst, len(w.slots)), w.used)
 	for k := range w.used {
 		dst = extend.AppendNumber(dst, w.At(k).generation-1)
@@ -26,17 +27,16 @@ func (w *Wheel) appendState(dst []byte, body func(dst []byte, index int) []byte)
 			for _, n := range [...]uint64{uint64(at - 1), uint64(x.To), x.due, x.armed, x.Period} {
 				dst = extend.AppendNumber(dst, n)
 			}
-			dst = body(dst, int(at-1))
+			dst = bodies.Append(dst, mem.CellOf(w.Body(int(at-1))))
 			at = x.next
 		}
 	}
 	return dst
 }
 
-// load makes the wheel what appendState wrote. now is the tick. body reads the value of an entry,
-// and returns the bytes after it. The idle world calls it; after an error the wheel holds a part of
+// load makes the wheel what appendState wrote. now is the tick. The idle world calls it; after an error the wheel holds a part of
 // that, and must not be used.
-func (w *Wheel) load(c *extend.Cursor, now uint64, body func(src []byte, index int) ([]byte, error)) error {
+func (w *Of[M]) load(c *extend.Cursor, now uint64, bodies Form) error {
 	slots, used := c.Int(), c.Count(1)
 	switch {
 	case c.Err != nil:
@@ -46,7 +46,7 @@ func (w *Wheel) load(c *extend.Cursor, now uint64, body func(src []byte, index i
 	case used > Most:
 		return fmt.Errorf("it has had %d entries, and %d is the most (%w)", used, Most, extend.ErrImage)
 	}
-	*w = Wheel{slots: make([]list, slots)}
+	w.Wheel = Wheel{slots: make([]list, slots)}
 	for range used {
 		w.At(w.take()).generation = 1 + uint32(c.Below(generationMost))
 	}
@@ -72,7 +72,7 @@ func (w *Wheel) load(c *extend.Cursor, now uint64, body func(src []byte, index i
 		if !ok || c.Err != nil || due <= now || armed > now || period > math.MaxInt64 {
 			return wrong(c)
 		}
-		rest, err := body(c.Rest, index)
+		rest, err := bodies.Read(c.Rest, mem.CellOf(w.Body(index)))
 		if err != nil {
 			return err
 		}

@@ -269,11 +269,11 @@ func TestAfterReplay(t *testing.T) {
 
 // iterations returns how many of n iterations to make.
 func iterations(n int) int {
-	if check.Enabled { // each step takes far longer
-		n /= 10
-	}
-	if testing.Short() {
-		n /= 3
+	switch {
+	case check.Enabled: // each step takes far longer
+		return n / 10
+	case testing.Short():
+		return n / 3
 	}
 	return n
 }

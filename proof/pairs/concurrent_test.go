@@ -34,8 +34,8 @@ func TestConcurrent(t *testing.T) {
 			p.features = plans()[0].features
 		}
 		t.Run(fmt.Sprintf("%v,seed=%d", p, p.seed), func(t *testing.T) {
-			if testing.Short() && i%8 != 0 {
-				t.Skip("every eighth under -short")
+			if testing.Short() && !check.Enabled && i%8 != 0 {
+				t.Skip("every eighth under -short, but all for the race detector")
 			}
 			p.concurrent(t)
 		})

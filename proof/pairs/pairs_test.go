@@ -34,19 +34,24 @@ var together = []string{"relations,coalesce,order"}
 // TestPairs runs every pair of features once, and the sets above, with 1, 2 and 5 workers. With
 // -runs it goes on with larger sets, any three of which are together in one before they begin
 // again. Under the race detector and -short there are larger sets instead, in which each pair is.
-// The race detector sees every other set, with another seed the others, with 1 worker and, in
-// turns, 2 or 5; TestConcurrent shows it all of them.
+// The race detector sees every other set, or under -short every fourth, with another seed others, with
+// 1 worker and, in turns, 2 or 5; TestConcurrent shows it all of them.
 func TestPairs(t *testing.T) {
 	began, all, number := time.Now(), plans(), *firstSeed
 	for i := range all {
 		all[i].seed, all[i].ticks = number, ticks()
 		number++
 	}
-	half := check.Enabled && *pair == "" && *runs == 0
-	turn := int(seed.Of(t) % 2)
+	apart := 1
+	if check.Enabled && *pair == "" && *runs == 0 {
+		if apart = 2; testing.Short() {
+			apart = 4
+		}
+	}
+	turn := int(seed.Of(t) % uint64(apart))
 	var done atomic.Int64
 	for i, p := range all {
-		if half && i%2 != turn {
+		if i%apart != turn {
 			continue
 		}
 		t.Run(fmt.Sprintf("%v,seed=%d", p, p.seed), func(t *testing.T) {
