@@ -299,7 +299,7 @@ func (s *Section) Unpack(buf *[]byte) (body []byte, err error) {
 	return *buf, nil
 }
 
-// Finish reads and checks the last section.
+// Finish checks the last section, which Next has read.
 func (r *reader) Finish(s *Section) error {
 	if err := s.Check(); err != nil {
 		return err
