@@ -228,8 +228,9 @@ func (t *Tx) Owner(h handle.Handle) (shard int, ok bool) { return (*engine.Tx)(t
 func (t *Tx) Destroy(h handle.Handle) error { return (*engine.Tx)(t).Destroy(h) }
 
 // Rand returns the random numbers of the transaction. They are a stream of their own, made from the
-// world's Seed, the tick, the transaction's name, and how many transactions of the tick were done. So
-// one that has failed, and is asked for again in the same tick, gets the same numbers.
+// world's Seed, the tick, the transaction's name, and how many transactions the refresh has done. So
+// one that has failed, and is asked for again in the same tick, gets the same numbers. Those of an
+// idle world are counted apart, from the last tick or load on.
 func (t *Tx) Rand() *rand.Rand { return (*engine.Tx)(t).Rand() }
 
 // draftMessage is a message that a transaction sends.

@@ -57,7 +57,8 @@ type Tx struct {
 	random   random
 	seeded   bool
 	ordered  uint64 // by Order
-	applied  uint64 // how many transactions of this tick were applied
+	applied  uint64 // how many transactions of this tick's refresh were applied
+	run      uint64 // how many were on the idle world before it; no snapshot has that
 	tick     uint64
 }
 
