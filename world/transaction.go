@@ -49,7 +49,7 @@ type Transaction[A, R any] struct {
 
 // RegisterTransaction makes f a transaction of the world, under a name. f must touch nothing besides
 // its Tx and its argument, if the same inputs are to give the same world. It panics if the name is
-// empty or is that of another function, question or transaction, or if an A cannot be moved. When to
+// empty or taken by another function, question or transaction, or if an A cannot be moved. When to
 // call it, and what can be moved: see Register.
 func RegisterTransaction[A, R any](w *World, name string, f func(tx *Tx, arg A) (R, error)) *Transaction[A, R] {
 	x := &Transaction[A, R]{w: (*engine.World)(w), name: name, run: f}
