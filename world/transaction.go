@@ -188,7 +188,7 @@ func (x transactor[A, R]) Complete(p mem.Pointer) { mem.As[asked[A, R]](p).to = 
 //	Component.Add, Remove            and Bundle.Add, Set: change the components of an entity
 //	Bundle.Create, Copy              make an entity, where a *World would; its handle is good at once
 //	Tx.Destroy, Move                 the refresh then destroys it, or moves it last of all
-//	Flag, Unflag, FlagsOf
+//	AddFlags, RemoveFlags, FlagsOf
 //	Message.Send                     and SendShard, Broadcast: delivered in the next tick
 //	Resource.Edit                    read and write a resource
 //	Transaction.Run, Call            run another as a part of this one
