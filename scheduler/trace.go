@@ -70,6 +70,11 @@ func (s *Scheduler) Trace(ctx context.Context, ticks int) ([]Trace, error) {
 	x := t.begin(ticks, false)
 	defer t.end(x)
 	select {
+	case err := <-x.done: // no tick comes any more, whatever ctx says
+		return nil, err
+	default:
+	}
+	select {
 	case err := <-x.done:
 		return x.got, err
 	case <-ctx.Done():

@@ -152,7 +152,7 @@ func (b *Bundle[T]) CreateRows(by Actor, n int, init func(rows Chunk)) error {
 // ErrStale if it is known not to be alive; ErrFull if the request was not accepted.
 func (b *Bundle[T]) Set(by Actor, h handle.Handle, v T) error {
 	self := selfOf(by)
-	if t, to := b.core.In(self); t != nil {
+	if t, to := b.core.In(self, "Bundle.Set"); t != nil {
 		*mem.As[T](to) = v
 		return b.core.SetIn(t, h)
 	}
@@ -185,7 +185,7 @@ type change[T any] struct {
 func (b *Bundle[T]) Add(by Actor, h handle.Handle, v T, remove ...ComponentSet) error {
 	self := selfOf(by)
 	gone := b.core.SetOf(self, remove)
-	if t, to := b.core.In(self); t != nil {
+	if t, to := b.core.In(self, "Bundle.Add"); t != nil {
 		*mem.As[T](to) = v
 		return b.core.AddIn(t, h, &gone)
 	}

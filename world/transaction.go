@@ -49,7 +49,7 @@ type Transaction[A, R any] struct {
 
 // RegisterTransaction makes f a transaction of the world, under a name. f must touch nothing besides
 // its Tx and its argument, if the same inputs are to give the same world. It panics if the name is
-// empty or is that of another function, question or transaction, or if an A cannot be moved. When to
+// empty or taken by another function, question or transaction, or if an A cannot be moved. When to
 // call it, and what can be moved: see Register.
 func RegisterTransaction[A, R any](w *World, name string, f func(tx *Tx, arg A) (R, error)) *Transaction[A, R] {
 	x := &Transaction[A, R]{w: (*engine.World)(w), name: name, run: f}
@@ -188,7 +188,7 @@ func (x transactor[A, R]) Complete(p mem.Pointer) { mem.As[asked[A, R]](p).to = 
 //	Component.Add, Remove            and Bundle.Add, Set: change the components of an entity
 //	Bundle.Create, Copy              make an entity, where a *World would; its handle is good at once
 //	Tx.Destroy, Move                 the refresh then destroys it, or moves it last of all
-//	Flag, Unflag, FlagsOf
+//	AddFlags, RemoveFlags, FlagsOf
 //	Message.Send                     and SendShard, Broadcast: delivered in the next tick
 //	Resource.Edit                    read and write a resource
 //	Transaction.Run, Call            run another as a part of this one
@@ -228,8 +228,9 @@ func (t *Tx) Owner(h handle.Handle) (shard int, ok bool) { return (*engine.Tx)(t
 func (t *Tx) Destroy(h handle.Handle) error { return (*engine.Tx)(t).Destroy(h) }
 
 // Rand returns the random numbers of the transaction. They are a stream of their own, made from the
-// world's Seed, the tick, the transaction's name, and how many transactions of the tick were done. So
-// one that has failed, and is asked for again in the same tick, gets the same numbers.
+// world's Seed, the tick, the transaction's name, and how many transactions the refresh has done. So
+// one that has failed, and is asked for again in the same tick, gets the same numbers. Those of an
+// idle world are counted apart, from the last tick or load on.
 func (t *Tx) Rand() *rand.Rand { return (*engine.Tx)(t).Rand() }
 
 // draftMessage is a message that a transaction sends.

@@ -29,11 +29,11 @@ type (
 
 // lobby is a world of players with names.
 type lobby struct {
-	w       *world.World
-	s       *scheduler.Scheduler
-	called  *names.Names[string]
-	login   *world.Transaction[string, handle.Handle]
-	logout  *world.Transaction[handle.Handle, bool]
+	w      *world.World
+	s      *scheduler.Scheduler
+	called *names.Names[string]
+	login  *world.Transaction[string, handle.Handle]
+	logout *world.Transaction[handle.Handle, bool]
 }
 
 func newLobby() *lobby {

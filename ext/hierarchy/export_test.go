@@ -13,6 +13,9 @@ import (
 // Verify checks a tree's invariants.
 func (t *tree) Verify() error { return t.verify(false) }
 
+// KeepsCapacity reports whether lists keep their buckets for now.
+func (r *Relation) KeepsCapacity() bool { return r.tree.keep }
+
 // OpenLists returns how many lists are noted to have gaps.
 func (t *tree) OpenLists() int { return len(t.open) }
 

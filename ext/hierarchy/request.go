@@ -178,8 +178,8 @@ func (r *Relation) Put(by world.Actor, child, parent handle.Handle, place int) e
 	return r.do(by, child, change{op: opPut, to: parent, place: r.limit(place)})
 }
 
-// PutFrom is Put of an entity that must be a child of from, or a root if from is None. Of two
-// requests for the same item the first is done; the other is refused with ErrElsewhere.
+// PutFrom is Put of an entity that must be a child of from, or have no parent if from is None. Of
+// two requests for the same item the first is done; the other is refused with ErrElsewhere.
 func (r *Relation) PutFrom(by world.Actor, child, from, to handle.Handle, place int) error {
 	return r.do(by, child, change{op: opPutFrom, to: to, from: from, place: r.limit(place)})
 }

@@ -109,10 +109,6 @@ func (u *undo) add(x *engine.Tx, owner handle.Handle) error {
 		}
 	}
 	t, k := u.r.tree, keptList{owner: owner, from: len(u.items)}
-	if len(u.lists) == 0 {
-		u.keep = t.keep
-		t.keep = t.keep || t.manual // so that there is room to undo
-	}
 	if number := t.own(owner); number != 0 {
 		l := t.settled(number)
 		if err := x.Charge(uintptr(l.places()) * wordBytes); err != nil {
@@ -120,6 +116,10 @@ func (u *undo) add(x *engine.Tx, owner handle.Handle) error {
 		}
 		k.had, k.flags = true, l[listState]&(fixed|added)
 		u.items = append(u.items, t.items(number)...)
+	}
+	if len(u.lists) == 0 {
+		u.keep = t.keep
+		t.keep = t.keep || t.manual // so that there is room to undo
 	}
 	k.to = len(u.items)
 	u.lists = append(u.lists, k)
@@ -140,23 +140,29 @@ func (u *undo) Commit() {
 	u.lists, u.items = u.lists[:0], u.items[:0]
 }
 
-// Drop gives the lists back what they had: first none has children, then all have theirs.
+// Drop gives the lists back what they had: first none has children, and those that are new go, then
+// all have theirs. A list that the transaction dropped may have to grow anew, so it may.
 func (u *undo) Drop() {
 	t := u.r.tree
+	manual := t.manual
+	t.manual = false
 	for _, k := range u.lists {
-		if number := t.own(k.owner); number != 0 {
-			t.settled(number)
-			t.unlinkChildren(number, nil)
-			t.list(number).unset(added)
+		number := t.own(k.owner)
+		if number == 0 {
+			continue
+		}
+		t.settled(number)
+		t.unlinkChildren(number, nil)
+		if t.list(number).unset(added); !k.had {
+			t.dropList(number)
 		}
 	}
 	for _, k := range u.lists {
 		if k.had {
 			t.restore(k.owner, k.flags, u.items[k.from:k.to])
-		} else if number := t.own(k.owner); number != 0 {
-			t.dropList(number)
 		}
 	}
+	t.manual = manual
 	u.Commit()
 }
 

@@ -16,6 +16,7 @@ type draft[K Name] struct {
 	handle handle.Handle
 	name   K
 	bind   bool
+	made   *binding[K] // by Commit
 }
 
 // drafts is Names as a transaction sees it.
@@ -47,7 +48,7 @@ func (n *Names[K]) doIn(t *engine.Tx, h handle.Handle, c change[K]) error {
 	if err := t.Charge(uintptr(bindingBytes + length(&c.name))); err != nil {
 		return err
 	}
-	n.drafts = append(n.drafts, draft[K]{h, c.name, c.bind})
+	n.drafts = append(n.drafts, draft[K]{handle: h, name: c.name, bind: c.bind})
 	return nil
 }
 
@@ -86,21 +87,66 @@ func (n *Names[K]) lookupIn(t *engine.Tx, name K) (handle.Handle, bool) {
 	return b.handle, true
 }
 
-// Commit makes the changes of the transaction. First those that it takes a name from lose it.
+// Commit makes the changes of the transaction. First the new names come, some in place of old ones,
+// and then what is left of the old ones goes. So a reader always finds an entity by a name that has
+// one before and after.
 func (d drafts[K]) Commit() {
 	n := d.Names
 	for i := range n.drafts {
-		x := &n.drafts[i]
-		if had := n.byHandle.of(x.handle); had != nil && !(x.bind && had.name == x.name) {
-			_ = n.unbind(x.handle)
+		if x := &n.drafts[i]; x.bind {
+			n.bring(x)
 		}
 	}
 	for i := range n.drafts {
-		if x := &n.drafts[i]; x.bind {
-			_, _ = n.bind(x.handle, x.name)
-		}
+		n.settleDraft(&n.drafts[i])
 	}
 	d.Drop()
+}
+
+// bring makes a name stand for the entity of a draft. Of two drafts with the same name one is for an
+// entity that dies, which loses it.
+func (n *Names[K]) bring(x *draft[K]) {
+	hash := maphash.Comparable(n.seed, x.name)
+	other := n.byName.named(hash, x.name)
+	if other != nil && other.handle == x.handle {
+		x.made = other
+		return
+	}
+	x.made = &binding[K]{hash: hash, name: x.name, handle: x.handle}
+	if other == nil {
+		n.byName.put(x.made)
+		return
+	}
+	switch of := n.draftOf(other.handle); {
+	case of == nil: // it dies
+		n.byHandle.remove(other)
+		n.count.Add(-1)
+	case of.made == other && n.engine.IsDying(x.handle):
+		return
+	}
+	n.byName.replace(other, x.made)
+}
+
+// settleDraft gives the entity of a draft its new name, if that was brought and not lost again, and
+// takes the old one.
+func (n *Names[K]) settleDraft(x *draft[K]) {
+	had := n.byHandle.of(x.handle)
+	gets := x.bind && n.byName.named(x.made.hash, x.name) == x.made
+	switch {
+	case gets && had == x.made:
+		return
+	case gets && had != nil:
+		n.byHandle.replace(had, x.made)
+	case gets:
+		n.byHandle.put(x.made)
+		n.count.Add(1)
+	case had != nil:
+		n.byHandle.remove(had)
+		n.count.Add(-1)
+	}
+	if had != nil && n.byName.named(had.hash, had.name) == had {
+		n.byName.remove(had)
+	}
 }
 
 // Drop forgets them.

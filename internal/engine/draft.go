@@ -181,18 +181,22 @@ func (b *Bundle) putIn(t *Tx, e *taken, v mem.Pointer) error {
 	return nil
 }
 
-// In returns the transaction that an actor is, and where its caller stores a bundle for PutIn; or
-// nil.
-func (b *Bundle) In(by Self) (*Tx, mem.Pointer) {
-	if t, ok := by.(*Tx); ok {
-		return t, b.part(b.w.shards[0]).Scratch
+// In returns the transaction that an actor is, and where its caller stores a bundle for SetIn or
+// AddIn; or nil. It panics for a Tx that may not store there: of another world, or too late.
+func (b *Bundle) In(by Self, call string) (*Tx, mem.Pointer) {
+	t, ok := by.(*Tx)
+	if !ok {
+		return nil, mem.Pointer{}
 	}
-	return nil, mem.Pointer{}
+	b.check(t, call)
+	if t.depth == 0 {
+		t.panicLate(call)
+	}
+	return t, b.part(b.w.shards[0]).Scratch
 }
 
 // SetIn sets an entity to what its caller has stored where In said.
 func (b *Bundle) SetIn(t *Tx, h handle.Handle) error {
-	b.check(t, "Bundle.Set")
 	p := b.part(b.w.shards[0])
 	defer p.forget()
 	if err := t.mayWrite("Bundle.Set"); err != nil {

@@ -66,7 +66,8 @@ func (c *Context) Owner(h handle.Handle) (shard int, ok bool) {
 	return 0, false
 }
 
-// ShardOf is Owner without a check of the time: the caller knows that no shard runs.
+// ShardOf is Owner without a check of the time, for boxes of messages when a tick begins: the caller
+// knows that no shard runs.
 func (w *World) ShardOf(h handle.Handle) (shard int, ok bool) {
 	if l := w.space.Locate(h); l != 0 {
 		return w.space.Owner(l), true

@@ -199,7 +199,8 @@ func (t *Tick) DisableHook(e *Panic, shard int) {
 	e.hook.Disable(shard)
 }
 
-// Trace makes the coming refreshes keep their spans.
+// Trace makes the coming refreshes keep their spans, or no longer. The scheduler calls it when a tick
+// begins.
 func (t *Tick) Trace(on bool) { t.engine.Times.Traced = on }
 
 // StepSpans returns the spans of the refresh, in order. They are good until the next one.

@@ -40,7 +40,7 @@ func (t *Tx) begin(name string) {
 	t.name, t.depth, t.fault, t.returned, t.idle = name, 1, nil, false, false
 	t.placing = t.w.placing()
 	if now := t.w.engine.Tick.Load(); now != t.tick {
-		t.tick, t.applied = now, 0
+		t.tick, t.applied, t.run = now, 0, 0
 	}
 }
 
@@ -144,7 +144,11 @@ func (t *Tx) commit() {
 	for _, p := range t.parties {
 		p.Commit()
 	}
-	t.applied++
+	if t.idle {
+		t.run++
+	} else {
+		t.applied++
+	}
 	t.reset()
 }
 
@@ -351,9 +355,10 @@ func (t *Tx) Rand() *rand.Rand {
 		t.seeded = true
 		seed := named(t.w.options.Seed, t.name)
 		seed = mix(mix(seed) + t.Tick())
-		seed = mix(seed + t.applied<<1)
 		if t.idle {
-			seed = mix(seed)
+			seed = mix(mix(seed + t.run<<1))
+		} else {
+			seed = mix(seed + t.applied<<1)
 		}
 		t.random.source.Seed(seed, mix(seed))
 	}

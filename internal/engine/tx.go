@@ -57,7 +57,8 @@ type Tx struct {
 	random   random
 	seeded   bool
 	ordered  uint64 // by Order
-	applied  uint64 // how many transactions of this tick were applied
+	applied  uint64 // how many transactions of this tick's refresh were applied
+	run      uint64 // how many were on the idle world before it; no snapshot has that
 	tick     uint64
 }
 
@@ -76,7 +77,7 @@ type taken struct {
 	first, last    int32     // in values; -1: none
 	to             int32     // the shard to move to, or -1
 	set            store.Set // its components, as the transaction leaves them
-	restructured   bool      // they are, or were, others than those of its row
+	restructured   bool      // they are, or were, others than its row has
 	dying          bool
 	flags, cleared Flags
 }

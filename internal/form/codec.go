@@ -140,7 +140,7 @@ func (c cborCodec) Read(src []byte, v mem.Pointer) error {
 	return nil
 }
 
-// CanRead reports true.
+// CanRead implements Codec: it reads all that it writes.
 func (c cborCodec) CanRead() bool { return true }
 
 // deep describes how CBOR writes a type, for the shape of a form: all its structs, with the names
@@ -249,7 +249,8 @@ func marshals(t reflect.Type) bool {
 // marshalsHalf reports whether a type has some of the methods to write and read itself.
 func marshalsHalf(t reflect.Type) bool { return hasMethods(reflect.PointerTo(t)) }
 
-// hasMethods is marshalsHalf without the methods of a pointer.
+// hasMethods reports whether a type itself has some of these methods: those that only a pointer to it
+// has do not count.
 func hasMethods(t reflect.Type) bool {
 	return slices.ContainsFunc([]reflect.Type{
 		reflect.TypeFor[encoding.BinaryMarshaler](), reflect.TypeFor[encoding.BinaryUnmarshaler](),

@@ -71,7 +71,7 @@ type Coded interface {
 }
 
 // StateOf returns the value that shows the state of an Extension or Late: itself, unless it is
-// Coded. Callers save, load or hash the state. An error is that of Coded, and nothing has changed.
+// Coded. Callers save, load or hash the state. It returns Coded's error, and has changed nothing.
 func StateOf(x extend.Base, codecs *Codecs, toRead bool) (any, error) {
 	if c, ok := x.(Coded); ok {
 		return c.Coded(codecs, toRead)

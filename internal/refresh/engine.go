@@ -1,6 +1,18 @@
 // Package refresh is the pipeline that ends a tick: requests are applied, the dead are destroyed,
-// storage is compacted. It knows entities, requests and extensions; package world has what a
-// program calls, and gives an Engine what a refresh needs of it as an Owner.
+// storage is compacted. It knows entities, requests and extensions, and nothing that a program
+// calls: package engine, whose World has an Engine, gives it what a refresh needs of a world as an
+// Owner.
+//
+// Begin with the comment of Engine, which lists the steps, and Engine.Run in refresh.go, which is
+// the pipeline. Then:
+//
+//	gather.go partition.go   which requests a refresh takes, and how workers share them
+//	extensions.go mail.go    extensions; messages
+//	ports.go endpoint.go     the table of ports; what a world knows of each
+//	recording.go             what a Recorder hears
+//	shift.go                 entities that a Balancer moves
+//	step.go times.go         how a step runs in parallel, and how long it took
+//	aside.go panic.go        users' functions, on a goroutine of their own; what becomes of panics
 package refresh
 
 import (
@@ -17,11 +29,13 @@ import (
 // Owner is the world, as far as its refresh calls it.
 type Owner interface {
 	// GatherEvents moves the recorded changes of each entity to the shard that has it, for the
-	// hooks. It returns how many changes and deaths there are.
-	// CallHooks calls the hooks on a shard. Both are called only if Engine.Hooked is set.
+	// hooks. It returns how many changes and deaths there are. The coordinator calls it before the
+	// step observe, in which the worker of each shard calls CallHooks, which calls the hooks there.
+	// Both are called only if Engine.Hooked is set.
 	GatherEvents() int
 	CallHooks(shard int)
-	// FramesDue reports whether Capture has something to do, which copies rows for frames.
+	// FramesDue reports whether Capture has something to do, which copies rows for frames. The
+	// coordinator calls both, in the step capture.
 	FramesDue() bool
 	Capture(parallel extend.Parallel)
 	// MoveTaken moves the entities that transactions have moved.

@@ -99,6 +99,12 @@ var programs = []another{
 	{name: "question", by: "world.RegisterQuestion", add: func(x *bank) {
 		world.RegisterQuestion(x.World, "number", func(self *world.EntityContext, _ int) uint64 { return x.shipOf.Read(self).N })
 	}},
+	{name: "transaction", by: "world.RegisterTransaction", add: func(x *bank) {
+		world.RegisterTransaction(x.World, "sail", func(tx *world.Tx, h handle.Handle) (Ship, error) {
+			ship, _ := x.shipOf.Get(tx, h)
+			return ship, nil
+		})
+	}},
 	{name: "waking", by: "Message.Wakes", add: func(x *bank) { world.RegisterMessage[Bell](x.World, "bell").Wakes(1) }, had: func(x *bank) {
 		world.RegisterMessage[Bell](x.World, "bell")
 	}},

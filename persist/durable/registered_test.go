@@ -103,6 +103,9 @@ var late = map[string]func(x *marina){
 	`world.RegisterQuestion of "late"`: func(x *marina) {
 		world.RegisterQuestion(x.World, "late", func(*world.EntityContext, int) int { return 0 })
 	},
+	`world.RegisterTransaction of "late"`: func(x *marina) {
+		world.RegisterTransaction(x.World, "late", func(*world.Tx, int) (int, error) { return 0, nil })
+	},
 	`world.RegisterResource of uint8 as "late"`: func(x *marina) { world.RegisterResource(x.World, "late", uint8(0)) },
 	`world.RegisterAccumulator of uint8 as "late"`: func(x *marina) {
 		world.RegisterAccumulator(x.World, "late", func(_, _ *uint8) {})

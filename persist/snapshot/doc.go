@@ -19,3 +19,14 @@
 //
 // docs/snapshot-format.md says what is saved, and what is not.
 package snapshot
+
+// The files, in reading order:
+//
+//	options.go        Options, Extra; Change and Plan, for worlds that differ from what is saved
+//	catalogue.go      what a world has registered, and how that matches what a snapshot names
+//	save.go           Write, Capture, Chain, Merge
+//	load.go rows.go   Load, PlanLoad, Inspect; what is read of shards and their rows
+//	insert.go         Insert
+//	dir.go            Dir
+//
+// internal/format has the sections of a file, internal/shape and internal/schema the types of values.

@@ -30,7 +30,9 @@ type deal struct {
 // transactions asks for a transaction that writes, and then changes, flags or destroys an entity, or
 // fails: then nothing is left of it.
 func transactions() *feature {
-	of := func(o *objects) *world.Transaction[deal, int64] { return o.made["transaction"].(*world.Transaction[deal, int64]) }
+	of := func(o *objects) *world.Transaction[deal, int64] {
+		return o.made["transaction"].(*world.Transaction[deal, int64])
+	}
 	return &feature{
 		name: "transactions", rate: 800, by: byAny &^ byGlobal,
 		prepare: func(o *objects) {

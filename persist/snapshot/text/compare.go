@@ -366,7 +366,8 @@ func (c *comparing) entity(h handle.Handle, was *block, row int, is *block, at i
 	}
 }
 
-// fields compares the fields of values.
+// fields compares the fields of a value in the old and in the new snapshot, notes what differs, and
+// then sets changed. of is what the fields are part of, for the notes.
 func (c *comparing) fields(kind, name, of string, old, now []fieldValue, changed *bool) {
 	for _, f := range old {
 		at := slices.IndexFunc(now, func(g fieldValue) bool { return g.Path == f.Path })

@@ -1,0 +1,63 @@
+package hierarchy_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/ext/hierarchy"
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// doingIn registers a transaction that runs code.
+func (f *fixture) doingIn() *world.Transaction[func(*world.Tx) error, int] {
+	return world.RegisterTransaction(f.World, "do", func(tx *world.Tx, run func(*world.Tx) error) (int, error) { return 0, run(tx) })
+}
+
+// TestTransactionTooLarge has a transaction touch a list that is larger than what it may keep, in a
+// relation that does not grow by itself: lists then still give back their buckets.
+func TestTransactionTooLarge(t *testing.T) {
+	f := newFixture(t, 1, hierarchy.Options{Places: 4, PlacesMax: 1 << 20, OnChildDeath: hierarchy.Hole, Memory: hierarchy.Memory{
+		Buckets: []int{4, 1 << 18}, ManualGrowth: true, Reserve: hierarchy.Room{Entities: 100, Parents: 10, Buckets: []int{4, 1}},
+	}})
+	do, hs := f.doingIn(), f.make(2)
+	require.NoError(t, f.rel.SetPlaces(f.World, hs[0], 200_000))
+	_, err := do.Run(f.World, func(tx *world.Tx) error { return f.rel.RemoveHoles(tx, hs[0]) })
+	require.ErrorIs(t, err, world.ErrTx)
+	require.False(t, f.rel.KeepsCapacity())
+}
+
+// TestTransactionDropsFull has a transaction that fails drop a list and use up its room, in a relation
+// that does not grow by itself: each list has what it had.
+func TestTransactionDropsFull(t *testing.T) {
+	failed := errors.New("failed")
+	f := newFixture(t, 1, hierarchy.Options{Memory: hierarchy.Memory{
+		Buckets: []int{4, 8}, ManualGrowth: true, Reserve: hierarchy.Room{Entities: 1000, Parents: 4, Buckets: []int{4, 0}},
+	}})
+	do, hs := f.doingIn(), f.make(900)
+	parents, next := []handle.Handle{}, 0
+	for {
+		if err := f.rel.AddChild(f.World, hs[next], hs[next+1]); err != nil {
+			require.ErrorIs(t, err, hierarchy.ErrRoom)
+			break
+		}
+		parents, next = append(parents, hs[next]), next+2
+	}
+	require.NotEmpty(t, parents)
+	before := f.rel.AppendState(nil)
+	_, err := do.Run(f.World, func(tx *world.Tx) error {
+		r := f.rel.Read(tx)
+		require.NoError(t, f.rel.RemoveChild(tx, r.Children(parents[0])[0], hierarchy.Close))
+		if err := f.rel.Remove(tx, parents[0]); err != nil {
+			require.ErrorIs(t, err, hierarchy.ErrAbsent)
+		}
+		require.NoError(t, f.rel.AddChild(tx, hs[next], hs[next+1]))
+		return failed
+	})
+	require.Equal(t, failed, err)
+	f.sound()
+	require.Equal(t, before, f.rel.AppendState(nil))
+	require.ErrorIs(t, f.rel.AddChild(f.World, hs[next], hs[next+1]), hierarchy.ErrRoom)
+}
