@@ -76,6 +76,7 @@ func (l *Log) differs(err error, reasons string) error {
 // What is wrong if a replay by the same program differs.
 const (
 	otherTicks = "a system, function or hook is not deterministic, the world was changed between ticks, what a request points to, such as a slice, was written again after it was sent, two entities or requests share a map, slice or pointer, or a time has a monotonic reading: see docs/determinism.md"
+	otherState = "something is not deterministic: see docs/determinism.md"
 	otherStart = "the world was filled in another way, or loaded from another snapshot"
 )
 
@@ -222,7 +223,7 @@ func (p *Player) follow() error {
 	if err := p.begin(); err != nil {
 		return err
 	}
-	return p.wrote.differs(p.log.header.mustBeThere(p.w, p.codecs), otherTicks)
+	return p.wrote.differs(p.log.header.mustBeThere(p.w, p.codecs), otherState)
 }
 
 // Next gives the world the inputs of the next tick: make that tick, and call Next again. It
@@ -438,7 +439,7 @@ func (p *Player) Verify(hasher *state.Hasher) (verified bool, err error) {
 		}
 		p.pending = false
 		if err := p.verify(hasher, body); err != nil {
-			return true, p.wrote.differs(err, otherTicks)
+			return true, p.wrote.differs(err, otherState)
 		}
 		verified = true
 	}
