@@ -273,7 +273,7 @@ func TestDiverges(t *testing.T) {
 	require.ErrorIs(t, err, inputlog.ErrOtherProgram)
 	require.NotErrorIs(t, err, durable.ErrDamaged)
 	require.ErrorContains(t, err, "the program differs from the one that wrote the log: Options.Content is another")
-	require.ErrorContains(t, err, "start the program that wrote it once, and stop it by Close")
+	require.ErrorContains(t, err, "and stop it by Close, before you start another version; or set OtherProgram to ReplayOther")
 
 	y = other()
 	y.options.AcceptLoss, y.options.Content = true, []byte("the tables of another day")

@@ -437,7 +437,7 @@ func TestEarlierVersion(t *testing.T) {
 	}
 	_, _, err = opened(t, disk, old, nil)
 	require.NotErrorIs(t, err, durable.ErrDamaged)
-	require.ErrorContains(t, err, log1+": inputlog: the log has another version: 10, want 11; play it with the build of the program that wrote it; start the program that wrote it, and stop it by Close")
+	require.ErrorContains(t, err, log1+": inputlog: the log has another version: 10, want 11; play it with the build of the program that wrote it; nothing is damaged: start the program that wrote it, and stop it by Close")
 }
 
 // TestStatementOnDisk cuts the power right behind each call that begins a process: the file
