@@ -93,9 +93,9 @@ func TestPlan(t *testing.T) {
 	plan, err := snapshot.PlanLoad(bytes.NewReader(image), w, snapshot.Options{Changes: []snapshot.Change{snapshot.Dropped("ping", "Text")}})
 	require.NoError(t, err)
 	require.Contains(t, plan.String(), `loads    extension "pings" (timers, Max 7 → timers, Max 1048576): has other options, which count from now on: what is beyond its limits stays
-loads    payload "pings", field Text (string): is dropped, WHICH LOSES IT IN 1 MESSAGE
+loads    payload "pings", field Text (string): is dropped, WHICH LOSES IT IN 1 TIMER
 `)
-	require.ErrorContains(t, snapshot.Load(bytes.NewReader(image), w, snapshot.Options{}), `payload "pings", field Text (string): is not in this world: say RenamedField("ping", "Text", …), or give a Migrated; Dropped("ping", "Text") LOSES IT IN 1 MESSAGE`)
+	require.ErrorContains(t, snapshot.Load(bytes.NewReader(image), w, snapshot.Options{}), `payload "pings", field Text (string): is not in this world: say RenamedField("ping", "Text", …), or give a Migrated; Dropped("ping", "Text") LOSES IT IN 1 TIMER`)
 	require.NoError(t, w.Err())
 }
 

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -151,10 +152,12 @@ func compare(own, saved []format.Setting, other bool) (same bool, list []Differe
 		if saved[i].Value == own.Value || own.Kind == format.Told {
 			continue
 		}
-		d := Difference{Kind: "option", Name: own.Name, Was: saved[i].String(), Is: own.String(), Blocks: own.Kind == format.Shapes || !other}
+		d := Difference{Kind: "option", Name: own.Name, Was: saved[i].String(), Is: own.String(), Blocks: own.Kind == format.Shapes || own.Kind == format.Counts && !other}
 		switch {
 		case own.Kind == format.Shapes:
 			d.Text = "shapes handles: make the world with Info.Options"
+		case own.Kind == format.FromNow:
+			d.Text = "counts for what is new"
 		case other:
 			d.Text = "is another"
 		default:
@@ -412,12 +415,45 @@ func (m *matching) same(what string, n, own *format.Named) error {
 		about.Was, about.Is, about.Text = n.Type, own.Type, "is not made by a function: the old types of Migrated have other forms than the saved one"
 		*m.list = append(*m.list, about)
 	}
-	form, notes := schema.Convert(m.changes, saved, fields, own.Form)
+	form, notes := schema.Convert(m.changesWithin(what, own), saved, fields, own.Form)
 	for _, x := range notes {
 		*m.list = append(*m.list, Difference{Kind: what, Name: n.Name, Field: x.Field, Was: x.Was, Is: x.Is, Text: x.Text, Blocks: x.Blocks})
 	}
 	n.Form = form
 	return nil
+}
+
+// changesWithin returns the changes for something: those of components hold for requests, too, that
+// have the components as fields, as those about bundles have.
+func (m *matching) changesWithin(what string, own *format.Named) (all schema.Changes) {
+	t := own.Of
+	if what != "request" || t == nil || t.Kind() != reflect.Struct {
+		return m.changes
+	}
+	prefix := ""
+	if in := form.Wrapped(t); in != t {
+		prefix, t = t.Field(0).Name+".", in
+	}
+	for _, c := range m.changes {
+		all = append(all, c)
+		for i := range t.NumField() {
+			if f := t.Field(i); c.In != "" && m.isComponent(f.Type, c.In) {
+				all = append(all, c.Within(schema.Subject(what, own.Name), prefix+f.Name))
+			}
+		}
+	}
+	return all
+}
+
+// isComponent reports whether a type is the component that has a name now, or had it in the
+// snapshot.
+func (m *matching) isComponent(t reflect.Type, name string) bool {
+	for _, own := range m.own.Components {
+		if own.Of == t {
+			return own.Name == name || slices.ContainsFunc(m.saved.Components, func(n format.Named) bool { return n.At == own.At && n.Name == name })
+		}
+	}
+	return false
 }
 
 // sideOf returns what schema.Convert needs of the form of something in a catalogue. An error says

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/ext/timer"
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/snapshot/text"
 	"github.com/atoll-sim/atoll/scheduler"
@@ -379,5 +382,134 @@ func TestPlaces(t *testing.T) {
 		require.NoError(t, snapshot.Write(&again, x, snapshot.Options{}))
 		y, _, _ := bags(t, test.now)
 		require.NoError(t, snapshot.Load(&again, y, snapshot.Options{}), "and its hash is that of the world it was")
+	}
+}
+
+// The forms of what a mill keeps through four versions of a program.
+type (
+	load0 struct {
+		A int16
+		B string
+	}
+	load1 struct {
+		A int16
+		B string
+		C bool
+	}
+	load2 struct {
+		Name string
+		C    bool
+		A    int64
+	}
+	load3 struct {
+		Text string
+		C    bool
+	}
+	ware0 struct{ Tons int32 }
+	ware1 struct {
+		Note string
+		Tons int32
+	}
+	ware2 struct {
+		Weight int64
+		Note   string
+	}
+)
+
+// history are the changes of all versions.
+var history = []snapshot.Change{
+	snapshot.RenamedField("grind", "B", "Name"), snapshot.RenamedField("orders", "B", "Name"), snapshot.RenamedField("note", "B", "Name"), snapshot.RenamedField("sale", "B", "Name"),
+	snapshot.RenamedField("wheat", "Tons", "Weight"),
+	snapshot.Migrated(func(was load2) load3 { return load3{fmt.Sprint(was.Name, was.A), was.C} }),
+	snapshot.Migrated(func(was load1) load3 { return load3{fmt.Sprint(was.B, was.A), was.C} }),
+	snapshot.Migrated(func(was load0) load3 { return load3{fmt.Sprint(was.B, was.A), false} }),
+	snapshot.Renamed("struct { Store snapshot_test.ware0 }", "struct { Store snapshot_test.ware1 }"),
+	snapshot.Renamed("struct { Store snapshot_test.ware1 }", "struct { Store snapshot_test.ware2 }"),
+}
+
+// version is a version of the program: it loads what others have saved, saves that, and tells what
+// comes of it.
+type version struct {
+	fill func(dice *rand.Rand) []byte
+	load func(t *testing.T, image []byte, workers int) (again []byte)
+	tell func(t *testing.T, image []byte, workers int) string
+}
+
+func versionOf[L, W any](t *testing.T, of func(a int16, b string, c bool) L, ware func(n int32) W) version {
+	loaded := func(t *testing.T, image []byte, workers int) *mill[L, L, W] {
+		m := newMill[L, L, W](t, workers)
+		m.Observe("left", world.OnSet, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
+			return func(*world.Context, world.Event, []handle.Handle) {}
+		}, m.stores)
+		o := snapshot.Options{Scheduler: m.s, Changes: history, Workers: workers}
+		plan, err := snapshot.PlanLoad(bytes.NewReader(image), m.World, o)
+		require.NoError(t, err)
+		require.NoError(t, snapshot.Load(bytes.NewReader(image), m.World, o), plan)
+		return m
+	}
+	saved := func(t *testing.T, m *mill[L, L, W]) []byte {
+		var file bytes.Buffer
+		require.NoError(t, snapshot.Write(&file, m.World, snapshot.Options{Scheduler: m.s}))
+		return file.Bytes()
+	}
+	return version{
+		fill: func(dice *rand.Rand) []byte {
+			m := newMill[L, L, W](t, 1)
+			some := func(int) L { return of(int16(dice.Uint32()), strings.Repeat("y", dice.IntN(4)), dice.IntN(2) == 0) }
+			m.fill(some, some, func(int) W { return ware(int32(dice.Uint32())) })
+			return saved(t, m)
+		},
+		load: func(t *testing.T, image []byte, workers int) []byte { return saved(t, loaded(t, image, workers)) },
+		tell: func(t *testing.T, image []byte, workers int) string {
+			m := loaded(t, image, workers)
+			pool, err := async.Attach(m.World, async.PoolOptions{})
+			require.NoError(t, err)
+			for range 12 {
+				require.NoError(t, m.s.Step(t.Context()))
+			}
+			text := fmt.Sprint(m.heard, m.sold)
+			var ran []string
+			for range 7 {
+				ran = append(ran, fmt.Sprint(<-m.ran))
+			}
+			slices.Sort(ran)
+			text += fmt.Sprint(ran)
+			require.NoError(t, pool.Close(t.Context()))
+			for rows := range m.Query(world.With[W](m.World)).Chunks() {
+				text += fmt.Sprintln(rows.Handles(), world.Read[W](m.World).Slice(rows))
+			}
+			return text
+		},
+	}
+}
+
+// TestKeptHistory loads what each version of a program has saved into each later one, at once and
+// by way of those between, on some numbers of workers: all come to the same, byte for byte.
+func TestKeptHistory(t *testing.T) {
+	versions := []version{
+		versionOf(t, func(a int16, b string, _ bool) load0 { return load0{a, b} }, func(n int32) ware0 { return ware0{n} }),
+		versionOf(t, func(a int16, b string, c bool) load1 { return load1{a, b, c} }, func(n int32) ware1 { return ware1{"", n} }),
+		versionOf(t, func(a int16, b string, c bool) load2 { return load2{b, c, int64(a)} }, func(n int32) ware2 { return ware2{int64(n), ""} }),
+		versionOf(t, func(a int16, b string, c bool) load3 { return load3{fmt.Sprint(b, a), c} }, func(n int32) ware2 { return ware2{int64(n), ""} }),
+	}
+	first := seed.Of(t)
+	for i, workers := range []int{1, 2, 5} {
+		seed := first + uint64(i)
+		for from := range versions {
+			image := versions[from].fill(rand.New(rand.NewPCG(seed, uint64(from))))
+			for to := from; to < len(versions); to++ {
+				direct := versions[to].load(t, image, workers)
+				require.Equal(t, versions[to].tell(t, image, 1), versions[to].tell(t, direct, workers))
+				if to == len(versions)-1 || from == to {
+					continue
+				}
+				require.Equal(t, versions[to+1].tell(t, image, workers), versions[to+1].tell(t, direct, workers), "%d → %d → %d", from, to, to+1)
+			}
+			// What was saved has the values that a world filled by the newest version has.
+			last := versions[len(versions)-1]
+			if from > 0 {
+				require.Equal(t, last.tell(t, last.fill(rand.New(rand.NewPCG(seed, uint64(from)))), 1), last.tell(t, image, workers))
+			}
+		}
 	}
 }

@@ -57,9 +57,10 @@ type SettingKind uint8
 
 // The kinds of settings.
 const (
-	Told   SettingKind = iota // it need not be the same
-	Shapes                    // handles or memory depend on it
-	Counts                    // what happens next depends on it
+	Told    SettingKind = iota // it need not be the same
+	Shapes                     // handles or memory depend on it
+	Counts                     // what happens next depends on it
+	FromNow                    // only what is new depends on it
 )
 
 // Set gives the setting a value, also in the Info that it is of.
@@ -109,9 +110,9 @@ func Settings(x *Info) []Setting {
 		{"IndexMax", uint64(o.IndexMax), Shapes, func(n uint64) { o.IndexMax = uint32(n) }},
 		{"VersionMax", uint64(o.VersionMax), Shapes, func(n uint64) { o.VersionMax = uint32(n) }},
 		{"VersionsEach", uint64(o.VersionsEach), Shapes, func(n uint64) { o.VersionsEach = uint32(n) }},
-		number("ChunkRowsFirst", &o.ChunkRowsFirst, Counts),
-		number("ChunkRowsFactor", &o.ChunkRowsFactor, Counts),
-		number("ChunkRowsMax", &o.ChunkRowsMax, Counts),
+		number("ChunkRowsFirst", &o.ChunkRowsFirst, FromNow),
+		number("ChunkRowsFactor", &o.ChunkRowsFactor, FromNow),
+		number("ChunkRowsMax", &o.ChunkRowsMax, FromNow),
 		{"HugePages", is(o.HugePages), Told, func(n uint64) { o.HugePages = n != 0 }},
 		{"KeepOrder", is(o.KeepOrder), Counts, func(n uint64) { o.KeepOrder = n != 0 }},
 		{"TickInterval", uint64(o.TickInterval), Counts, func(n uint64) { o.TickInterval = time.Duration(n) }},
@@ -121,8 +122,8 @@ func Settings(x *Info) []Setting {
 		number("QueueBytes", &o.QueueBytes, Told),
 		number("FramesMax", &o.FramesMax, Told),
 		number("FramesBytes", &o.FramesBytes, Told),
-		number("OutboxRequests", &o.OutboxRequests, Counts),
-		number("OutboxBytes", &o.OutboxBytes, Counts),
+		number("OutboxRequests", &o.OutboxRequests, FromNow),
+		number("OutboxBytes", &o.OutboxBytes, FromNow),
 		{"tick", x.Tick, Told, func(n uint64) { x.Tick = n }},
 		{"hash", uint64(x.Hash), Told, func(n uint64) { x.Hash = state.Hash(n) }},
 		number("entities", &x.Entities, Told),

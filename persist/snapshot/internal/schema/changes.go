@@ -36,6 +36,25 @@ const (
 	Migrated
 )
 
+// Within returns a change of a component's fields for something that has the component as a field.
+func (c Change) Within(name, field string) Change {
+	c.In = name
+	switch c.Kind {
+	case RenamedField:
+		c.From, c.To = join(field, c.From), join(field, c.To)
+	case Dropped:
+		fields := make([]string, len(c.Fields))
+		for i := range fields {
+			fields[i] = join(field, c.Fields[i])
+		}
+		c.Fields = fields
+		if len(fields) == 0 {
+			c.In = "" // that the component is gone does not drop the request
+		}
+	}
+	return c
+}
+
 // Migration returns the Change that makes new values of old ones.
 func Migration[Old, New any](f func(Old) New) Change {
 	return Change{Kind: Migrated, Old: reflect.TypeFor[Old](), Now: reflect.TypeFor[New](), form: func(form form.Form) form.Form {
