@@ -513,3 +513,19 @@ func TestKeptHistory(t *testing.T) {
 		}
 	}
 }
+
+// TestKeptNone loads numbers in another form of which there are none.
+func TestKeptNone(t *testing.T) {
+	type one struct{ A, B int32 }
+	type oneNow struct {
+		New  int64
+		A, B int64
+	}
+	w := world.MustNew(world.Options{})
+	timer.New(w, "ones", world.RegisterMessage[one](w, "one"), timer.Options{})
+	var file bytes.Buffer
+	require.NoError(t, snapshot.Write(&file, w, snapshot.Options{}))
+	x := world.MustNew(world.Options{})
+	timer.New(x, "ones", world.RegisterMessage[oneNow](x, "one"), timer.Options{})
+	require.NoError(t, snapshot.Load(&file, x, snapshot.Options{}))
+}

@@ -405,7 +405,7 @@ func (c *converter) Least() int { return c.least }
 // ReadAll reads values. It reads values of numbers step by step, each step for all values. A load
 // calls it on several goroutines. After an error some values may have been read.
 func (c *converter) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
-	if !c.flat {
+	if !c.flat || values.Len == 0 {
 		for i := range values.Len {
 			if src, err = c.Read(src, values.At(i)); err != nil {
 				return nil, err
