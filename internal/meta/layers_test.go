@@ -26,8 +26,8 @@ var (
 	// before it.
 	layers = []string{
 		"handle", "internal/mem", "internal/slots", "internal/queue", "internal/store", "shard",
-		"internal/extend", "world/stats", "internal/refresh", "internal/engine", "world", "internal/form", "internal/wheel", "scheduler", "world/worldtest", "internal/figures",
-		"ext", "persist", "inspect",
+		"internal/extend", "world/stats", "internal/refresh", "internal/engine", "world", "internal/form", "internal/wheel", "scheduler", "internal/figures",
+		"ext", "persist", "worldtest", "inspect",
 	}
 
 	// thirdParty are the modules that the library may import, commands and
