@@ -529,3 +529,50 @@ func TestKeptNone(t *testing.T) {
 	timer.New(x, "ones", world.RegisterMessage[oneNow](x, "one"), timer.Options{})
 	require.NoError(t, snapshot.Load(&file, x, snapshot.Options{}))
 }
+
+// TestKeptForged loads files that tell other things of what timers hold than they have.
+func TestKeptForged(t *testing.T) {
+	old, _ := oldMill(t)
+	var file bytes.Buffer
+	require.NoError(t, snapshot.Write(&file, old.World, snapshot.Options{Scheduler: old.s, Compression: snapshot.None}))
+	try := func(forge func(*snapshot.Catalogue)) error {
+		x := newerMill(t, 1)
+		o := snapshot.Options{Scheduler: x.s, Changes: changesOfMill()}
+		image := snapshot.ForgeNames(file.Bytes(), forge)
+		_, err := snapshot.PlanLoad(bytes.NewReader(image), x.World, o)
+		if e := snapshot.Load(bytes.NewReader(image), x.World, o); e != nil {
+			require.NoError(t, x.Err())
+			require.NoError(t, snapshot.Load(bytes.NewReader(file.Bytes()), x.World, o), "the world is new again")
+			return e
+		}
+		return err
+	}
+	require.NoError(t, try(func(*snapshot.Catalogue) {}))
+	require.ErrorIs(t, try(func(x *snapshot.Catalogue) { x.Payloads = nil }), snapshot.ErrAltered)
+	require.ErrorContains(t, try(func(x *snapshot.Catalogue) { x.Payloads[0].Name = "?" }), `extension "stones": it does not say in which form its values are`)
+	require.ErrorIs(t, try(func(x *snapshot.Catalogue) { x.Payloads[0].Parts = x.Payloads[1].Parts }), snapshot.ErrOtherWorld)
+	require.ErrorIs(t, try(func(x *snapshot.Catalogue) { x.Payloads[0].Hash, x.Payloads[0].Parts = 1, nil }), snapshot.ErrAltered)
+	require.NoError(t, try(func(x *snapshot.Catalogue) { x.Payloads = append(x.Payloads, x.Payloads...) }))
+	require.NoError(t, try(func(x *snapshot.Catalogue) { x.Payloads[0].Count, x.Components[0].Count = 1<<30, 1<<30 }))
+	dice := rand.New(rand.NewPCG(seed.Of(t), 1))
+	for range 300 {
+		_ = try(func(x *snapshot.Catalogue) { // an error or a world, and no panic
+			n := &x.Payloads[dice.IntN(len(x.Payloads))]
+			n.Hash++
+			for i := range n.Parts {
+				switch p := &n.Parts[i]; dice.IntN(6) {
+				case 0:
+					p.Size += dice.IntN(9)
+				case 1:
+					p.Offset += dice.IntN(9)
+				case 2:
+					p.ByCodec = !p.ByCodec
+				case 3:
+					p.Fields = p.Fields[:dice.IntN(len(p.Fields)+1)]
+				case 4:
+					p.Fields[dice.IntN(len(p.Fields))].Type = []string{"bool", "int64", "float32", "string", "[]int8, as CBOR"}[dice.IntN(5)]
+				}
+			}
+		})
+	}
+}

@@ -113,8 +113,8 @@ func (l *loading) refused(p *Plan) error {
 
 // PlanFiles is PlanLoad with a snapshot instead of a world: of that world, or of another of the
 // same program. It cannot check what only a world or its Options have: kinds of requests, whether a
-// Change.Migrated fits, and whether Load gets an Extra or a Scheduler that the new snapshot lacks,
-// as package durable does. Of the Options it uses Changes and OtherOptions.
+// Change.Migrated fits, whether a relation with fewer Places would lose children, and whether Load gets
+// an Extra or a Scheduler that the new snapshot lacks, as package durable does. Of the Options it uses Changes and OtherOptions.
 func PlanFiles(old, now io.Reader, o Options) (p Plan, err error) {
 	o.validate("PlanFiles")
 	var saved [2]*loading
@@ -484,7 +484,7 @@ func (l *loading) later(what, name string, load func() error) {
 	l.also = append(l.also, func() error {
 		if err := load(); err != nil {
 			kind := ErrOtherWorld
-			if errors.Is(err, extend.ErrImage) {
+			if errors.Is(err, extend.ErrImage) || errors.Is(err, extend.ErrBody) {
 				kind = ErrAltered
 			}
 			return fmt.Errorf("%w: %s %q: %w", kind, what, name, err)
