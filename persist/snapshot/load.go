@@ -28,9 +28,9 @@ import (
 // snapshot must be registered under the same name, and its values are read by the names of their
 // fields. Options.Changes declare exceptions, and PlanLoad lists them beforehand. What the snapshot
 // lacks stays as it is. Options of extensions may differ: they count from now on, and what is
-// beyond a limit stays. hierarchy.Options.Places says more. If the world has
-// the same options and registrations in the same order, with the same types, Load compares its hash
-// with that of the saved one.
+// beyond a limit stays. hierarchy.Options.Places says more. If the world has the same options and
+// registrations in the same order, with the same types, Load compares its hash with that of the
+// saved one.
 //
 // Load calls no hooks for what it loads. The next refresh calls them for what the saved world did
 // since its last refresh.
@@ -60,9 +60,10 @@ func (c *Captured) Load(w *world.World, o Options) error {
 	return load(&memory{c: c}, c, w, "Captured.Load", o)
 }
 
-// PlanLoad returns what Load would do about each difference of the snapshot and the world, and
-// what it would refuse. It reads the beginning of the snapshot, or more if an extension has other
-// options, and does not touch the world, which need not be new. Errors are as for Load for data that is no snapshot.
+// PlanLoad returns what Load would do about each difference of the snapshot and the world, and what
+// it would refuse. It reads the beginning of the snapshot, or more if an extension has other
+// options, and does not touch the world, which need not be new. Errors are as for Load for data
+// that is no snapshot.
 //
 // It compares names and types. It cannot see that a number means something else now, as when the
 // constants of an enum are renumbered: Load then reads the old numbers. So never renumber, or give
@@ -113,8 +114,9 @@ func (l *loading) refused(p *Plan) error {
 
 // PlanFiles is PlanLoad with a snapshot instead of a world: of that world, or of another of the
 // same program. It cannot check what only a world or its Options have: kinds of requests, whether a
-// Change.Migrated fits, whether a relation with fewer Places would lose children, and whether Load gets
-// an Extra or a Scheduler that the new snapshot lacks, as package durable does. Of the Options it uses Changes and OtherOptions.
+// Change.Migrated fits, whether a relation with fewer Places would lose children, and whether Load
+// gets an Extra or a Scheduler that the new snapshot lacks, as package durable does. Of the Options
+// it uses Changes and OtherOptions.
 func PlanFiles(old, now io.Reader, o Options) (p Plan, err error) {
 	o.validate("PlanFiles")
 	var saved [2]*loading

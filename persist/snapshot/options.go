@@ -125,9 +125,9 @@ func Renamed(old, now string) Change {
 
 // RenamedField says that a field of a component, message, resource, or argument of a function, a
 // transaction or a Call of async has another name now. It holds for a message's timers and for
-// requests about a component's bundles, too. The path of a field within others has dots, such as "Place.X". Fields of the
-// elements of arrays, slices and maps belong to the field that holds these: "Slots.Count". It does
-// nothing in the cases of Renamed.
+// requests about a component's bundles, too. The path of a field within others has dots, such as
+// "Place.X". Fields of the elements of arrays, slices and maps belong to the field that holds
+// these: "Slots.Count". It does nothing in the cases of Renamed.
 func RenamedField(of, old, now string) Change {
 	return Change{schema.Change{Kind: schema.RenamedField, In: of, From: old, To: now}}
 }
@@ -135,17 +135,17 @@ func RenamedField(of, old, now string) Change {
 // Dropped says that some fields are gone, or without fields everything with that name: Load leaves
 // out what was saved of it. Entities stay, without the component; messages and requests under way
 // are dropped; of a system, whether it was enabled. A Plan says how much is lost. To lose nothing,
-// register the old thing beside the new one until nothing has it. What the world still has, in a type that can
-// hold the saved values, is not dropped. So another field may take the name. If that could hold the
-// old values, too, use Migrated to say which type they have.
+// register the old thing beside the new one until nothing has it. What the world still has, in a
+// type that can hold the saved values, is not dropped. So another field may take the name. If that
+// could hold the old values, too, use Migrated to say which type they have.
 func Dropped(name string, fields ...string) Change {
 	return Change{schema.Change{Kind: schema.Dropped, In: name, Fields: fields}}
 }
 
 // Migrated converts values of a component, message, resource or argument to type New by a function,
-// also those that timers and asks under way hold. Old is a type that has the fields of the saved one, with their names, types and
-// order: what New was. Other saved forms are read without the function. One goroutine at a time
-// calls it, for the values in any order.
+// also those that timers and asks under way hold. Old is a type that has the fields of the saved
+// one, with their names, types and order: what New was. Other saved forms are read without the
+// function. One goroutine at a time calls it, for the values in any order.
 func Migrated[Old, New any](f func(Old) New) Change {
 	if f == nil {
 		panic("snapshot: Migrated with a nil function; pass one that makes a new value from an old one")
