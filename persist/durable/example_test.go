@@ -93,7 +93,7 @@ func ExamplePlan() {
 	fmt.Print(plan)
 	fmt.Println(err)
 	// Output:
-	// refuses  component "ship", field N (uint64 → float64): does not hold each of its values: say Dropped("ship", "N"), or give a Migrated
+	// refuses  component "ship", field N (uint64 → float64): does not hold each of its values: give a Migrated; Dropped("ship", "N") loses nothing
 	// 1 differences, 1 refused
 	// <nil>
 }
