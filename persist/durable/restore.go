@@ -553,6 +553,22 @@ func (r *restoring) missed(x *passedOver) error {
 // them.
 const segmentsMost = 8
 
+// saves returns why Open saves a snapshot, or "": so that the same ticks are not played again if the
+// process keeps dying.
+func (r *restoring) saves() string {
+	switch x := &r.recovered; {
+	case x.New:
+		return "the world is new"
+	case len(x.Lost) > 0:
+		return "a loss was accepted"
+	case x.Ticks > 0:
+		return "the log was played"
+	case r.used > segmentsMost:
+		return "processes have ended without a tick"
+	}
+	return ""
+}
+
 // begin begins the segment that this process writes, at the end of Open. The number of the
 // incarnation is on disk before it is used. After an error Open returns it, and there may be an
 // empty segment.
@@ -569,9 +585,9 @@ func (r *restoring) begin() error {
 			return err
 		}
 	}
-	if x.New || len(x.Lost) > 0 || x.Ticks > 0 || r.used > segmentsMost { // a snapshot, so that the same ticks are not played again if the process keeps dying
+	if why := r.saves(); why != "" {
 		r.mark = mark{number: r.number, before: r.before, early: true}
-		if err := r.saved(r.saveIdle); err != nil {
+		if err := r.saved(why, r.saveIdle); err != nil {
 			return fmt.Errorf("durable: %w", err)
 		}
 	}

@@ -5,17 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
 	"go.uber.org/atomic"
 
 	"github.com/atoll-sim/atoll/internal/aside"
@@ -71,6 +67,9 @@ type Options struct {
 	// LogBytes is how much of the log may be not on disk yet. If there is more, the tick waits.
 	// Default: 64 MB. Two buffers of the largest amount so far stay allocated.
 	LogBytes int
+	// LockTimeout is how long Open waits for a process that has the directory, and is ending. Default:
+	// 0, Open returns ErrInUse at once. Waiting ends with the context of Open, too.
+	LockTimeout time.Duration
 	// AcceptLoss makes Open continue from what is intact, where it would return ErrDamaged.
 	// Recovered.Lost says what is lost.
 	AcceptLoss bool
@@ -123,6 +122,8 @@ type Store struct {
 	recorder  *inputlog.Recorder
 	stated    stated
 	recovered Recovered
+	opening   bool  // Open has not returned
+	began     []any // what Open logs of the snapshot that it has saved
 
 	// saving holds one element while a goroutine saves. The goroutine that put it there owns
 	// number, before, ready, mark and marks; Open and Close use them while none saves. recorder and
@@ -270,11 +271,14 @@ func (s *Store) Err() error {
 // goroutine outside of ticks, of functions of Scheduler.Between and of OnTick; one at a time saves.
 // But a goroutine that calls Step itself waits for ever: another one must call Save, while that goes
 // on to call Step.
-func (s *Store) Save(ctx context.Context) error { return s.save(ctx, true) }
+func (s *Store) Save(ctx context.Context) error { return s.save(ctx, bySave) }
 
-// save is Save, called by the user or, from keep, by a timer. It waits for its turn. On an error
-// the directory is as good as before.
-func (s *Store) save(ctx context.Context, byUser bool) error {
+// bySave is why a snapshot is saved that the user has asked for.
+const bySave = "Store.Save"
+
+// save is Save, called by the user or, from keep, by a timer, as why says. It waits for its turn. On
+// an error the directory is as good as before.
+func (s *Store) save(ctx context.Context, why string) error {
 	if s.closed.Load() {
 		return ErrClosed
 	}
@@ -286,12 +290,12 @@ func (s *Store) save(ctx context.Context, byUser bool) error {
 		return ErrClosed
 	}
 	defer func() { <-s.saving }()
-	return s.saveOne(ctx, byUser)
+	return s.saveOne(ctx, why)
 }
 
 // saveOne saves a snapshot: it has the world captured between ticks, and writes the file on the
 // caller's goroutine. saving is held. After an error the directory has what it had.
-func (s *Store) saveOne(ctx context.Context, byUser bool) error {
+func (s *Store) saveOne(ctx context.Context, why string) error {
 	if s.closed.Load() {
 		return ErrClosed
 	}
@@ -301,7 +305,7 @@ func (s *Store) saveOne(ctx context.Context, byUser bool) error {
 	if err := s.prepare(); err != nil {
 		return err
 	}
-	x := &capture{store: s, saved: byUser, done: make(chan struct{})}
+	x := &capture{store: s, why: why, done: make(chan struct{})}
 	s.wanted.Store(x)
 	canceled, ends := ctx.Done(), s.ends.Done()
 	for !x.isTaken() {
@@ -356,7 +360,7 @@ func (s *Store) changed() {
 			waits = false
 		}
 	}
-	x := &capture{store: s}
+	x := &capture{store: s, why: "the idle world was changed"}
 	if x.err = s.prepare(); x.err == nil {
 		x.take()
 	}
@@ -375,7 +379,7 @@ type capture struct {
 	store *Store
 	taken atomic.Bool   // or given up
 	done  chan struct{} // closed when it is taken
-	saved bool          // for a Save that was called
+	why   string        // it is saved
 	hash  bool          // the segment begins with a hash of the state, which takes time
 	*snapshot.Captured
 	tick uint64
@@ -411,7 +415,7 @@ func (c *capture) take() bool {
 	err := s.recorder.Close()
 	if err == nil {
 		s.log.capturing()
-		n := note{Incarnation: s.w.Incarnation(), Saved: c.saved, Number: s.number + 1, ID: rand.Uint64(), Before: s.before}
+		n := note{Incarnation: s.w.Incarnation(), Saved: c.why == bySave, Number: s.number + 1, ID: rand.Uint64(), Before: s.before}
 		s.log.next(target{n, s.ready})
 		s.number, s.before, s.ready = n.Number, n.ID, nil
 		err = s.record(n, c.hash)
@@ -440,7 +444,7 @@ func (c *capture) isTaken() bool {
 func (c *capture) write() error {
 	s, began := c.store, time.Now()
 	if c.err == nil {
-		c.err = s.saved(func() (string, error) { return s.dir.SaveCaptured(c.Captured) })
+		c.err = s.saved(c.why, func() (string, error) { return s.dir.SaveCaptured(c.Captured) })
 		c.Release()
 	}
 	if c.err == nil {
@@ -499,10 +503,10 @@ func (s *Store) record(n note, hash bool) error {
 	})
 }
 
-// saved saves a snapshot by calling save, states that, logs it, and removes files that are no
-// longer needed. saving is held, or the caller has the idle world. After an error the snapshot may
-// be there, unstated: the next Open may use it.
-func (s *Store) saved(save func() (path string, err error)) error {
+// saved saves a snapshot by calling save, states that, removes files that are no longer needed, and
+// logs it, with the reason. saving is held, or the caller has the idle world. After an error the
+// snapshot may be there, unstated: the next Open may use it.
+func (s *Store) saved(why string, save func() (path string, err error)) error {
 	path := ""
 	err := aside.Do("a function that a snapshot calls", func() (err error) {
 		path, err = save()
@@ -514,9 +518,18 @@ func (s *Store) saved(save func() (path string, err error)) error {
 	if err != nil {
 		return err
 	}
-	s.info("snapshot saved", "file", path)
 	s.marks[path] = s.mark.number
-	return s.prune()
+	removed, err := s.prune()
+	if s.opening {
+		s.began = []any{"saved", path, "because", why} // Open logs it with the rest
+		return err
+	}
+	values := []any{"file", path, "because", why}
+	if len(removed) > 0 {
+		values = append(values, "removed", removed)
+	}
+	s.info("snapshot saved", values...)
+	return err
 }
 
 // saveIdle saves a snapshot of the idle world.
@@ -575,50 +588,6 @@ func (s *Store) inspect(name string) (snapshot.Info, error) {
 	return snapshot.Inspect(in)
 }
 
-// prune removes the segments that no snapshot needs: those before the segment that the oldest
-// snapshot, which is whole, names. If another process saved that, only its tick is known: then the
-// segment with which the rest begins must begin before the tick. saving is held. An error leaves
-// files that the next snapshot removes.
-func (s *Store) prune() error {
-	names, err := s.files.List()
-	if err != nil {
-		return fmt.Errorf("durable: %w", err)
-	}
-	slices.Sort(names)
-	at := slices.IndexFunc(names, func(name string) bool { _, ok := numberOf(name, snapshotEnd); return ok })
-	if at < 0 {
-		return nil
-	}
-	all, err := segments(s.files)
-	if err != nil {
-		return err
-	}
-	oldest := filepath.Join(s.dir.Path, names[at])
-	maps.DeleteFunc(s.marks, func(path string, _ uint64) bool { return path < oldest })
-	least, known := s.marks[oldest]
-	if !known {
-		info, err := s.inspect(names[at])
-		if err != nil {
-			return nil // unknown which segments it needs
-		}
-		for _, x := range all {
-			if x.wrong == nil && x.tick < info.Tick {
-				least = x.number
-			}
-		}
-	}
-	for _, x := range all {
-		if x.number >= least {
-			return nil
-		}
-		if err := s.files.Remove(x.name); err != nil {
-			return fmt.Errorf("durable: a snapshot was saved, and an older file cannot be removed: %w", err)
-		}
-		s.info("log removed", "file", x.name)
-	}
-	return nil
-}
-
 // retryAfter is the delay after which a change of the idle world that could not be saved is saved
 // again.
 const retryAfter = time.Second
@@ -634,6 +603,7 @@ func (s *Store) keep() {
 	}
 	var retry <-chan time.Time
 	for {
+		why := "Options.Interval"
 		select {
 		case <-s.ends.Done():
 			return
@@ -641,10 +611,11 @@ func (s *Store) keep() {
 			retry = time.After(retryAfter)
 			continue
 		case <-retry:
+			why = "the idle world was changed, and the snapshot of that has failed"
 		case <-every:
 		}
 		retry = nil
-		err := s.save(s.ends, false)
+		err := s.save(s.ends, why)
 		switch {
 		case s.ends.Err() != nil || errors.Is(err, ErrFailed):
 			return // already reported
@@ -689,7 +660,7 @@ func (s *Store) Close() error {
 	switch {
 	case saved:
 		s.mark = mark{number: s.number + 1, before: s.before, clean: clean, early: true}
-		err = s.saved(s.saveIdle)
+		err = s.saved("Store.Close", s.saveIdle)
 	case err == nil && s.o.NoLog: // a log would have everything
 		err = fmt.Errorf("durable: Store.Close saved no snapshot, and there is no log of what came after tick %d: %w", s.saves.Load(), wrong)
 	}
@@ -749,20 +720,4 @@ func (s *Store) warn(what string, values ...any) {
 // info logs what the Store does, with the tick.
 func (s *Store) info(what string, values ...any) {
 	aside.Log(s.o.Logger, slog.LevelInfo, "durable: "+what, append([]any{"tick", s.w.Tick()}, values...)...)
-}
-
-// lock locks a directory against other Stores, until it is closed or the process ends. Where the
-// system has no such locks it returns an error. An error has locked nothing.
-func lock(path string) (io.Closer, error) {
-	l := flock.New(path, flock.SetFlag(os.O_RDWR|os.O_CREATE), flock.SetPermissions(0o666))
-	ok, err := l.TryLock()
-	switch {
-	case ok:
-		return l, nil
-	case err == nil:
-		return nil, fmt.Errorf("%w: by a process that has locked %s", ErrInUse, path)
-	case errors.As(err, new(*fs.PathError)): // its text has the path
-		return nil, fmt.Errorf("durable: %w", err)
-	}
-	return nil, fmt.Errorf("durable: locking %s: %w", path, err)
 }
