@@ -37,7 +37,7 @@ func (s *Store) prune() (removed []string, err error) {
 	maps.DeleteFunc(s.marks, func(path string, _ uint64) bool { return path < oldest })
 	least, known := s.marks[oldest]
 	if !known {
-		info, err := s.inspect(names[at])
+		info, err := inspect(s.files, names[at])
 		if err != nil {
 			return nil, nil // unknown which segments it needs
 		}

@@ -27,6 +27,7 @@ type restoring struct {
 	all    []*segment    // since the snapshot, also those that cannot be used
 	used   int           // how many of them the log consists of
 	passed []*passedOver // the snapshots that were skipped
+	copied bool          // Follow has made the directory
 	cut    error         // which segment at the end of the log is not there
 }
 
@@ -44,11 +45,16 @@ func (r *restoring) restore(ctx context.Context) error {
 		return fmt.Errorf("durable: %w", err)
 	}
 	all, err := segments(r.files)
+	if err == nil {
+		r.copied, err = isCopy(r.files)
+	}
 	if err != nil {
 		return err
 	}
 	r.said, r.all = said, all
 	switch {
+	case none && r.copied:
+		return fmt.Errorf("%w: Follow has not copied a snapshot yet, and so there is no world; let it go on, or begin with an empty directory", ErrDamaged)
 	case none && len(loaded.Passed)+len(all) == 0:
 		return r.fresh(wrong)
 	case none:
@@ -87,6 +93,10 @@ func (r *restoring) restore(ctx context.Context) error {
 		x.Lost[n-1] = fmt.Errorf("%w; %s", x.Lost[n-1], r.missing())
 	}
 	x.Incarnation = max(x.Incarnation, r.w.Incarnation())
+	if r.copied { // the source may have gone on
+		x.Clean = false
+		x.Incarnation += r.beyondCopy()
+	}
 	if !x.Clean {
 		x.Incarnation++
 	}
@@ -196,6 +206,13 @@ func (r *restoring) believe(wrong error) error {
 func (r *restoring) beyond() uint32 {
 	o := r.w.Options()
 	return max(segmentsMost+2, o.VersionMax/o.VersionsEach/16)
+}
+
+// beyondCopy is by how much the number of the incarnation of a copy is put above what it says: the
+// source may have been started so often since, or be started again.
+func (r *restoring) beyondCopy() uint32 {
+	o := r.w.Options()
+	return max(segmentsMost+2, o.VersionMax/o.VersionsEach/256)
 }
 
 // lose returns an error for lost data, unless AcceptLoss is set. Whoever finds a loss calls it, and
@@ -309,7 +326,7 @@ func (r *restoring) told(s *segment) uint64 {
 		return s.tick
 	}
 	defer in.Close()
-	tick, _ := marks.Last(in, id) // as far as it can be read
+	tick, _, _ := marks.Last(in, id) // as far as it can be read
 	return max(tick, s.tick)
 }
 
@@ -497,7 +514,7 @@ func (r *restoring) pass() {
 			continue
 		}
 		x := &passedOver{name: name, byUser: byUser, last: number == said.snapshot}
-		if info, err := r.inspect(name); err == nil {
+		if info, err := inspect(r.files, name); err == nil {
 			x.tick, x.hash = info.Tick, info.Hash
 		} else if x.err = err; number == said.snapshot {
 			x.tick, x.hash, x.err = said.tick, said.hash, nil
@@ -580,6 +597,9 @@ func (r *restoring) begin() error {
 			if x.New {
 				*s = statement{}
 			}
+			if s.world == 0 {
+				s.world = rand.Uint64()
+			}
 			s.incarnation = max(s.incarnation, x.Incarnation)
 		}); err != nil {
 			return err
@@ -613,6 +633,9 @@ func (r *restoring) begin() error {
 		if err != nil {
 			_ = r.recorder.Close() // an earlier error counts
 		}
+	}
+	if err == nil && r.copied { // its number is on disk: from now on it is a world like others
+		err = errors.Join(r.files.Remove(copyName), r.files.Sync())
 	}
 	if err != nil {
 		_ = r.log.close() // as above

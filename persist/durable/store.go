@@ -137,6 +137,7 @@ type Store struct {
 
 	number  uint64            // of the segment that is written; the snapshot where it begins has it too
 	before  uint64            // the id of that segment: the next one names it
+	copies  copies            // that Follow makes
 	ready   files.File        // the next segment's, if it is made already
 	mark    mark              // what is saved with the world
 	marks   map[string]uint64 // of the snapshots that this Store has saved, by path
@@ -539,7 +540,7 @@ func (s *Store) saveIdle() (path string, err error) { return s.dir.Save(s.w, s.o
 // unstated.
 func (s *Store) has(path string) error {
 	name := filepath.Base(path)
-	info, err := s.inspect(name)
+	info, err := inspect(s.files, name)
 	if err != nil {
 		return fmt.Errorf("durable: %s: %w", name, err)
 	}
@@ -579,8 +580,8 @@ func (s *Store) state(change func(x *statement)) error {
 
 // inspect reads the head of a snapshot. It needs no world. An error is about reading the file or
 // about what is in it.
-func (s *Store) inspect(name string) (snapshot.Info, error) {
-	in, err := s.files.Open(name)
+func inspect(f files.Files, name string) (snapshot.Info, error) {
+	in, err := f.Open(name)
 	if err != nil {
 		return snapshot.Info{}, err
 	}
@@ -688,6 +689,7 @@ func (m measured) Measure(add func(extend.Measured)) {
 		failed = 1
 	}
 	figure("failed", "1 if inputs are not written any more.", false, failed)
+	m.copies.measure(m.Durable(), figure)
 	if !m.o.NoLog {
 		figure("log_waiting_bytes", "Bytes of the log that are not on disk yet.", false, float64(m.log.waitingBytes()))
 	}
