@@ -1,6 +1,7 @@
 package durable_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -145,7 +146,7 @@ func TestFollow(t *testing.T) {
 // stages returns a bank at three times, as disks.
 func stages(t *testing.T, increments int) (x *voyage, all [3]*faulty.Disk) {
 	x = newVoyage(t)
-	x.set = func(o *durable.Options) { o.Keep, o.Increments = 1, increments }
+	x.set = func(o *durable.Options) { o.Keep, o.Increments = 1+2*increments, increments }
 	for i := range all {
 		x.start()
 		x.sail(2)
@@ -251,6 +252,22 @@ func TestFollowHole(t *testing.T) {
 	require.NoError(t, x.once(path))
 	x.mustOpen(torn, x.st.Durable(), "mended")
 	x.st.Crash()
+
+	// What the source was not told to be on disk may be gone there when the power is: it is not copied.
+	source, tail := x.disk.Clone(), 0
+	source.Edit(log1, func(data []byte) []byte {
+		data = data[:len(data)-mark]
+		tail = len(data) - bytes.LastIndex(data, []byte{'M', 16, 0, 0, 0}) - mark
+		return data
+	})
+	require.Greater(t, tail, 20)
+	from, to := t.TempDir(), t.TempDir()
+	copied = faulty.New()
+	useAs(t, from, func() files.Files { return source })
+	useAs(t, to, func() files.Files { return copied })
+	require.NoError(t, durable.Follow(t.Context(), from, to, durable.FollowOptions{Once: true}))
+	require.Equal(t, len(contents(source, log1))-tail, len(contents(copied, log1)))
+	x.mustOpen(copied, 1, "without the tail")
 }
 
 // TestFollowRefuses does not touch what is no copy of the source.
