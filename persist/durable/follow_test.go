@@ -146,7 +146,7 @@ func TestFollow(t *testing.T) {
 // stages returns a bank at three times, as disks.
 func stages(t *testing.T, increments int) (x *voyage, all [3]*faulty.Disk) {
 	x = newVoyage(t)
-	x.set = func(o *durable.Options) { o.Keep, o.Increments = 1+2*increments, increments }
+	x.set = func(o *durable.Options) { o.Keep, o.Increments = 1+20*increments, increments }
 	for i := range all {
 		x.start()
 		x.sail(2)
