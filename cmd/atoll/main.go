@@ -45,6 +45,7 @@ var commands = []command{
 	{"inspect", "ask a world with an inspector, or change it", runInspect},
 	{"soak", "put a world under everything at once and hold it against the books", runSoak},
 	{"sim", "run the demo's world on scripted input and write hashes of its state", runSim},
+	{"follow", "copy the directory of a durable world while it runs", runFollow},
 	{"snapshot", "tell what saved worlds are, make text of them, save and load one", runSnapshot},
 }
 
