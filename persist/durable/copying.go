@@ -20,7 +20,7 @@ import (
 type copying struct {
 	id   uint64
 	torn bool // the source has ended it, and what follows is not whole
-	marks.Records
+	records
 }
 
 // same returns ErrNotCopy if the source has another world than the copy, or an earlier one.
@@ -68,7 +68,7 @@ func (f *follower) extent(p *view, x *extent, size int64) error {
 	}
 	at := int64(0)
 	if c != nil {
-		at = c.At
+		at = c.at
 	}
 	x.mark, x.to = at, at
 	if size <= at || c != nil && c.torn {
@@ -118,17 +118,17 @@ func (f *follower) segment(x *extent) (*copying, error) {
 	c := &copying{id: own.ID}
 	buf := bufio.NewReader(in)
 	for err == nil {
-		_, _, err = c.Next(buf)
+		_, _, err = c.next(buf)
 	}
 	size, wrong := f.to.Size(x.name)
-	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, marks.ErrAltered) {
+	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, errSum) {
 		wrong = err
 	}
-	if wrong == nil && size > c.At {
+	if wrong == nil && size > c.at {
 		_, wrong = files.Write(f.to, x.name, func(to io.Writer) error {
 			whole, err := f.to.Open(x.name)
 			if err == nil {
-				_, err = io.CopyN(to, whole, c.At)
+				_, err = io.CopyN(to, whole, c.at)
 				err = errors.Join(err, whole.Close())
 			}
 			return err
@@ -286,7 +286,7 @@ func (f *follower) copySegment(ctx context.Context, x *extent) (err error) {
 		return nil // its process has died before the head was on disk, or it has none yet
 	case x.wrong != nil:
 		return fmt.Errorf("%w: %s: %w", errDamagedSource, x.name, x.wrong)
-	case x.to == 0, c != nil && c.At >= x.to:
+	case x.to == 0, c != nil && c.at >= x.to:
 		return nil
 	}
 	var out files.File
@@ -317,7 +317,7 @@ func (f *follower) copySegment(ctx context.Context, x *extent) (err error) {
 
 // copyRecords appends records to a segment of the copy. When it returns nil they are on disk.
 func (f *follower) copyRecords(ctx context.Context, out files.File, c *copying, x *extent) error {
-	in, err := openAt(f.from, x.name, c.At)
+	in, err := openAt(f.from, x.name, c.at)
 	if err != nil {
 		return vanished(err)
 	}
@@ -336,23 +336,23 @@ func (f *follower) copyRecords(ctx context.Context, out files.File, c *copying, 
 		}
 		return fmt.Errorf("durable: %s: %w", x.name, err)
 	}
-	for c.At < x.to {
-		record, mark, err := c.Next(from)
+	for c.at < x.to {
+		record, mark, err := c.next(from)
 		switch {
-		case err != nil && x.ended && c.At >= x.mark && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, marks.ErrAltered)):
+		case err != nil && x.ended && c.at >= x.mark && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, errSum)):
 			c.torn = true // nobody was told of what follows
 			return flush(true)
-		case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, marks.ErrAltered):
-			return errors.Join(flush(true), fmt.Errorf("%w: %s, at byte %d: %w", errDamagedSource, x.name, c.At, err))
+		case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, errSum):
+			return errors.Join(flush(true), fmt.Errorf("%w: %s, at byte %d: %w", errDamagedSource, x.name, c.at, err))
 		case err != nil:
 			return fmt.Errorf("durable: %s: %w", x.name, err)
-		case mark && c.At == x.mark:
+		case mark && c.at == x.mark:
 			if err := flush(true); err != nil {
 				return err
 			}
 			buf = append(buf, record...)
 		case mark:
-			buf = marks.AppendBlank(buf)
+			buf = appendBlank(buf)
 		default:
 			buf = append(buf, record...)
 		}
