@@ -70,7 +70,8 @@ const followEvery = time.Second
 //
 // It returns ErrInUse if another Follow or a Store uses dest, and ErrNotCopy if dest has a world
 // that is no copy of source's, because Open has taken it over, or because source has another world
-// or an earlier one now. Then neither is changed.
+// or an earlier one now. Then neither is changed. A restore of the source goes unseen if no Follow
+// runs until the source has removed all files that the copy has.
 func Follow(ctx context.Context, source, dest string, o FollowOptions) error {
 	if o.Every < 0 {
 		panic(fmt.Sprintf("durable: Follow with Every = %v; want more than 0, or 0 for the default", o.Every))

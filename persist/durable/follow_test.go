@@ -297,6 +297,7 @@ func TestFollowRefuses(t *testing.T) {
 			*source = *all[0].Clone()
 			for range 12 {
 				y := newBank(1)
+				y.options.Keep = 100
 				st, err := y.open(from)
 				require.NoError(t, err)
 				y.given(t)

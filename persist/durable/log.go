@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"go.uber.org/atomic"
+
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/internal/marks"
 )
@@ -26,7 +28,8 @@ type log struct {
 	fail  func(error)      // is called once, with the reason why inputs are not written any more
 	begun func(note) error // states that the head of a segment is on disk
 	done  sync.WaitGroup
-	mark  []byte // owned by run
+	mark  []byte       // owned by run
+	wrote atomic.Int64 // bytes, to all files
 
 	mu struct {
 		sync.Mutex
@@ -256,6 +259,7 @@ func (l *log) synced(queue []piece, n int, recorded uint64) {
 	clear(queue)
 	l.mu.spare = queue[:0]
 	l.mu.bytes -= n
+	l.wrote.Add(int64(n + len(l.mark)))
 	l.mu.synced = recorded
 	l.mu.room.Broadcast()
 	l.answer()

@@ -37,8 +37,8 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	if w == nil || s == nil {
 		panic("durable: Open with a nil World or Scheduler; pass those of world.New and scheduler.New")
 	}
-	if o.LogBytes < 0 || o.Keep < 0 || o.Increments < 0 || o.LockTimeout < 0 {
-		panic(fmt.Sprintf("durable: Open with LogBytes = %d, Keep = %d, Increments = %d and LockTimeout = %v; want more than 0, or 0 for the default", o.LogBytes, o.Keep, o.Increments, o.LockTimeout))
+	if o.LogBytes < 0 || o.Keep < 0 || o.Increments < 0 || o.DiskBytes < 0 || o.LockTimeout < 0 {
+		panic(fmt.Sprintf("durable: Open with LogBytes = %d, Keep = %d, Increments = %d, DiskBytes = %d and LockTimeout = %v; want more than 0, or 0 for the default", o.LogBytes, o.Keep, o.Increments, o.DiskBytes, o.LockTimeout))
 	}
 	if o.Sync = o.Sync || syncAlways && !o.NoLog; o.Sync && o.NoLog {
 		panic("durable: Open with Sync and NoLog; what a snapshot has is on disk long after it is seen, so leave one of them out")
@@ -103,6 +103,9 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 		store.warn("passed over a snapshot", "because", err)
 	}
 	store.opening = false
+	if err := store.measure(filepath.Base(found.Snapshot.Path)); err != nil {
+		store.warn("the size of the directory is not known", "because", err)
+	}
 	what, values := found.record(store.began)
 	store.info(what, values...)
 	wo := w.Options()

@@ -52,6 +52,13 @@ type Options struct {
 	// Keep is how many whole snapshots are kept, each with the increments on it and the log since.
 	// Default: 3.
 	Keep int
+	// DiskBytes is how much the files of the directory may take. If they take more when a snapshot was
+	// saved, older snapshots are removed though Keep would keep them, the oldest first, each with its
+	// log. If the log alone makes them take more, a snapshot is saved before Interval is over, unless
+	// the log is smaller than the last snapshot. The last whole snapshot, its increments and the log
+	// since are always kept, and the Logger warns if these take more: nothing stops. Leave room for
+	// one more snapshot, which is written before others are removed. Default: no limit.
+	DiskBytes int64
 	// Increments is how many snapshots after each whole one have only what has changed since the
 	// one before, as snapshot.Dir says. The first of a process is whole. If one of them is damaged,
 	// the log since the last intact one makes up for it. Default: 0.
@@ -142,6 +149,7 @@ type Store struct {
 	number  uint64            // of the segment that is written; the snapshot where it begins has it too
 	before  uint64            // the id of that segment: the next one names it
 	copies  copies            // that Follow makes
+	size    size              // of the files
 	ready   files.File        // the next segment's, if it is made already
 	mark    mark              // what is saved with the world
 	marks   map[string]uint64 // of the snapshots that this Store has saved, by path
@@ -529,6 +537,11 @@ func (s *Store) saved(why string, save func() (path string, err error)) error {
 		s.began = []any{"saved", path, "because", why} // Open logs it with the rest
 		return err
 	}
+	if err == nil {
+		var more []string
+		more, err = s.shrink(filepath.Base(path))
+		removed = append(removed, more...)
+	}
 	values := []any{"file", path, "because", why}
 	if len(removed) > 0 {
 		values = append(values, "removed", removed)
@@ -606,6 +619,12 @@ func (s *Store) keep() {
 		defer ticker.Stop()
 		every = ticker.C
 	}
+	var full <-chan time.Time
+	if s.o.DiskBytes > 0 && !s.o.NoLog {
+		ticker := time.NewTicker(sizeEvery)
+		defer ticker.Stop()
+		full = ticker.C
+	}
 	var retry <-chan time.Time
 	for {
 		why := "Options.Interval"
@@ -617,6 +636,10 @@ func (s *Store) keep() {
 			continue
 		case <-retry:
 			why = "the idle world was changed, and the snapshot of that has failed"
+		case <-full:
+			if why = "Options.DiskBytes"; !s.isFull() {
+				continue
+			}
 		case <-every:
 		}
 		retry = nil
@@ -693,6 +716,7 @@ func (m measured) Measure(add func(extend.Measured)) {
 		failed = 1
 	}
 	figure("failed", "1 if inputs are not written any more.", false, failed)
+	figure("bytes", "Bytes of the files of the directory.", false, float64(m.bytes()))
 	m.copies.measure(m.Durable(), figure)
 	if !m.o.NoLog {
 		figure("log_waiting_bytes", "Bytes of the log that are not on disk yet.", false, float64(m.log.waitingBytes()))
