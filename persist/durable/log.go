@@ -203,6 +203,7 @@ func (l *log) run() {
 			n += len(x.buf)
 		}
 		err := l.marks(last, recorded)
+		l.wrote.Add(int64(n + len(l.mark)))
 		l.synced(queue, n, recorded) // whether that has a mark or not
 		if err != nil {
 			l.stop(err)
@@ -259,7 +260,6 @@ func (l *log) synced(queue []piece, n int, recorded uint64) {
 	clear(queue)
 	l.mu.spare = queue[:0]
 	l.mu.bytes -= n
-	l.wrote.Add(int64(n + len(l.mark)))
 	l.mu.synced = recorded
 	l.mu.room.Broadcast()
 	l.answer()
