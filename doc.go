@@ -42,6 +42,7 @@
 //	save a world, go on from it               snapshot.Write, Load, of package persist/snapshot
 //	save only what has changed                snapshot.Chain, snapshot.Merge, Dir.Increments
 //	survive the death of the process          package persist/durable
+//	survive the death of the machine          durable.Follow
 //	try something out, or go back in time     snapshot.Capture, Captured.Load
 //	load a zone into a world                  snapshot.Insert
 //	load what an older version has saved      snapshot.PlanLoad, Options.Changes

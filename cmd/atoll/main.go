@@ -49,6 +49,7 @@ var commands = []command{
 	{"soak", "put a world under everything at once and hold it against the books", runSoak},
 	{"crash", "kill a trading server again and again, and audit what it has kept", runCrash},
 	{"sim", "run the demo's world on scripted input and write hashes of its state", runSim},
+	{"follow", "copy the directory of a durable world while it runs", runFollow},
 	{"snapshot", "tell what saved worlds are, make text of them, save and load one", runSnapshot},
 }
 

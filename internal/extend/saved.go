@@ -40,3 +40,8 @@ var ErrImage = slots.ErrImage
 // reads the whole snapshot, without a world. Package snapshot sets it when the program starts. The
 // error is that of snapshot.Verify.
 var ReadExtra func(src io.Reader, name string) ([]byte, error)
+
+// CheckSnapshot reads a file of package snapshot to its end, an increment without its base too, and
+// checks each checksum. It returns the tick and the hash of the world that it is of. Package snapshot
+// sets it when the program starts. Errors are those of snapshot.Verify.
+var CheckSnapshot func(src io.Reader) (tick, hash uint64, err error)

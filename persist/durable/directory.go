@@ -23,6 +23,7 @@ import (
 //	000000000008.increment  the same, with what has changed since
 //	000000000031.log        a segment: a log of package inputlog, whose note is a note
 //	incarnation             a statement: what must be there
+//	copy                    only where Follow makes a copy: Open removes it
 //	lock
 //
 // A segment begins where the one before ends; a snapshot may begin there too. Each names the id of
@@ -38,6 +39,7 @@ const (
 	lockName      = "lock"
 
 	incarnationName = "incarnation"
+	copyName        = "copy"
 )
 
 // segmentName returns the name of a segment's file.
@@ -294,6 +296,7 @@ func isDamage(err error) bool {
 
 // statement is what the file says.
 type statement struct {
+	world       uint64 // of this directory and its copies, and no other
 	incarnation uint32
 	first       uint64 // the segment with which the last process began
 	logs        bool   // ticks follow in that: without Options.NoLog
@@ -307,15 +310,15 @@ type statement struct {
 }
 
 const (
-	statementVersion = "atoll-durable-3"
-	statementForm    = "%d %d %t %d %016x %d %d %016x %016x"
+	statementVersion = "atoll-durable-4"
+	statementForm    = "%016x %d %d %t %d %016x %d %d %016x %016x"
 )
 
 var sumTable = crc64.MakeTable(crc64.ECMA)
 
 // String returns the text of the file, with a checksum.
 func (s *statement) String() string {
-	text := fmt.Sprintf(statementVersion+" "+statementForm, s.incarnation, s.first, s.logs, s.segment, s.id, s.snapshot, s.tick, uint64(s.hash), s.beside)
+	text := fmt.Sprintf(statementVersion+" "+statementForm, s.world, s.incarnation, s.first, s.logs, s.segment, s.id, s.snapshot, s.tick, uint64(s.hash), s.beside)
 	return fmt.Sprintf("%s %016x\n", text, crc64.Checksum([]byte(text), sumTable))
 }
 
@@ -337,7 +340,7 @@ func readStatement(f files.Files) (s statement, err error) {
 	s.written = true
 	text := string(data)
 	if rest, is := strings.CutPrefix(text, statementVersion+" "); is {
-		_, err = fmt.Sscanf(rest, statementForm, &s.incarnation, &s.first, &s.logs, &s.segment, &s.id, &s.snapshot, &s.tick, (*uint64)(&s.hash), &s.beside)
+		_, err = fmt.Sscanf(rest, statementForm, &s.world, &s.incarnation, &s.first, &s.logs, &s.segment, &s.id, &s.snapshot, &s.tick, (*uint64)(&s.hash), &s.beside)
 		if err == nil && s.String() == text {
 			return s, nil
 		}

@@ -19,6 +19,9 @@ var (
 	// recorded. What comes after Durable is lost when the process ends: Close saves no snapshot
 	// then. Stop the server, and start it again.
 	ErrFailed = errors.New("durable: inputs are not written any more")
+	// ErrNotCopy is returned by Follow if the directory to copy to has a world that is no copy of the
+	// source's, or of what the source was before it was restored to an earlier day.
+	ErrNotCopy = errors.New("durable: the directory is no copy of the source")
 	// ErrClosed is returned by calls after Close.
 	ErrClosed = errors.New("durable: closed")
 )

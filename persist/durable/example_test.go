@@ -107,3 +107,32 @@ func ExampleOtherProgram() {
 	fmt.Println(o.OtherProgram)
 	// Output: replay
 }
+
+// A copy is made while the world runs. The day on which the world is lost, Open takes the copy over.
+func ExampleFollow() {
+	path, _ := os.MkdirTemp("", "durable")
+	copied, _ := os.MkdirTemp("", "copy")
+	defer func() { _ = errors.Join(os.RemoveAll(path), os.RemoveAll(copied)) }()
+	w, s, ships := newSea()
+	store, _ := durable.Open(context.Background(), path, w, s, durable.Options{})
+	port, _ := w.OpenPort()
+	h, _ := ships.Create(port, fleet{Ship{7}})
+	_ = s.Step(context.Background())
+	_ = store.Wait(context.Background())
+
+	// A server calls store.Follow on a goroutine of its own, without Once, until it ends.
+	err := durable.Follow(context.Background(), path, copied, durable.FollowOptions{
+		Once: true, OnProgress: func(is durable.Followed) { fmt.Println("ticks", is.Tick, "behind", is.Ticks) },
+	})
+	fmt.Println(err)
+
+	w, s, _ = newSea()
+	other, err := durable.Open(context.Background(), copied, w, s, durable.Options{})
+	fmt.Println(err, world.Read[Ship](w).Get(h).N, other.Recovered().Incarnation)
+	_ = errors.Join(other.Close(), store.Close())
+	// Output:
+	// ticks 0 behind 1
+	// ticks 1 behind 0
+	// <nil>
+	// <nil> 7 106
+}

@@ -455,7 +455,7 @@ func TestStatementOnDisk(t *testing.T) {
 		disk.PowerOff()
 		st.Crash()
 		disk.Reboot()
-		require.Contains(t, string(contents(disk, "incarnation")), fmt.Sprintf("atoll-durable-3 %d ", x.Incarnation()))
+		require.Regexp(t, fmt.Sprintf("^atoll-durable-4 [0-9a-f]{16} %d ", x.Incarnation()), string(contents(disk, "incarnation")))
 		for _, name := range logsOf(t, disk) { // so that nothing else has it
 			require.NoError(t, disk.Remove(name))
 		}

@@ -38,8 +38,8 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	if w == nil || s == nil {
 		panic("durable: Open with a nil World or Scheduler; pass those of world.New and scheduler.New")
 	}
-	if o.LogBytes < 0 || o.Keep < 0 || o.Increments < 0 {
-		panic(fmt.Sprintf("durable: Open with LogBytes = %d, Keep = %d and Increments = %d; want more than 0, or 0 for the default", o.LogBytes, o.Keep, o.Increments))
+	if o.LogBytes < 0 || o.Keep < 0 || o.Increments < 0 || o.DiskBytes < 0 || o.LockTimeout < 0 {
+		panic(fmt.Sprintf("durable: Open with LogBytes = %d, Keep = %d, Increments = %d, DiskBytes = %d and LockTimeout = %v; want more than 0, or 0 for the default", o.LogBytes, o.Keep, o.Increments, o.DiskBytes, o.LockTimeout))
 	}
 	if o.Sync = o.Sync || syncAlways && !o.NoLog; o.Sync && o.NoLog {
 		panic("durable: Open with Sync and NoLog; what a snapshot has is on disk long after it is seen, so leave one of them out")
@@ -62,7 +62,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	began := time.Now()
 	store := &Store{
 		w: w, scheduler: s, o: o, dir: snapshot.Dir{Path: path, Keep: o.Keep, Increments: o.Increments}, files: files.Of(path),
-		saving: make(chan struct{}, 1), captures: make(chan *capture), again: make(chan struct{}, 1), marks: map[string]uint64{},
+		opening: true, saving: make(chan struct{}, 1), captures: make(chan *capture), again: make(chan struct{}, 1), marks: map[string]uint64{},
 	}
 	store.o.Snapshot = o.snapshot(s, &store.mark)
 	if o.Interval == 0 {
@@ -74,7 +74,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	if err := store.files.Make(); err != nil {
 		return nil, fmt.Errorf("durable: %w", err)
 	}
-	if store.lock, err = lock(filepath.Join(path, lockName)); err != nil {
+	if store.lock, err = lock(ctx, filepath.Join(path, lockName), o.LockTimeout); err != nil {
 		return nil, err
 	}
 	opened := false
@@ -103,7 +103,12 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	for _, err := range found.Snapshot.Passed {
 		store.warn("passed over a snapshot", "because", err)
 	}
-	store.info("restored", "snapshot", found.Snapshot.Path, "ticks", found.Ticks, "incarnation", found.Incarnation, "took", found.Took)
+	store.opening = false
+	if err := store.measure(filepath.Base(found.Snapshot.Path)); err != nil {
+		store.warn("the size of the directory is not known", "because", err)
+	}
+	what, values := found.record(store.began)
+	store.info(what, values...)
 	wo := w.Options()
 	if all := wo.VersionMax / wo.VersionsEach; found.Incarnation > all-all/10 {
 		store.warn("few incarnations are left; begin a new world, with fewer versions each", "incarnation", found.Incarnation, "of", all)
@@ -113,6 +118,20 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	store.stopped.Go(store.keep)
 	opened = true
 	return store, nil
+}
+
+// record returns what Open logs when all has gone well. began is what it has saved.
+func (r *Recovered) record(began []any) (what string, values []any) {
+	if what = "restored"; r.New {
+		what = "began a new world"
+	} else {
+		values = append(values, "snapshot", r.Snapshot.Path, "ticks", r.Ticks, "clean", r.Clean)
+	}
+	values = append(values, "incarnation", r.Incarnation)
+	if r.Torn != nil {
+		values = append(values, "torn", r.Torn)
+	}
+	return what, append(append(values, began...), "took", r.Took)
 }
 
 // syncAlways sets Options.Sync in each Open, for tests.
@@ -134,7 +153,7 @@ func (s *Store) upgrade() (err error) {
 	if err = s.o.Upgrade(s.w); err != nil {
 		return fmt.Errorf("durable: Options.Upgrade: %w", err)
 	}
-	x := &capture{store: s, hash: true}
+	x := &capture{store: s, why: "Options.Upgrade", hash: true}
 	s.log.changed(s.w.Tick())
 	if x.err = s.prepare(); x.err == nil {
 		x.take()

@@ -28,6 +28,7 @@ type restoring struct {
 	all    []*segment    // since the snapshot, also those that cannot be used
 	used   int           // how many of them the log consists of
 	passed []*passedOver // the snapshots that were skipped
+	copied bool          // Follow has made the directory
 	cut    error         // which segment at the end of the log is not there
 }
 
@@ -45,11 +46,16 @@ func (r *restoring) restore(ctx context.Context) error {
 		return fmt.Errorf("durable: %w", err)
 	}
 	all, err := segments(r.files, r.o.Content)
+	if err == nil {
+		r.copied, err = isCopy(r.files)
+	}
 	if err != nil {
 		return err
 	}
 	r.said, r.all = said, all
 	switch {
+	case none && r.copied:
+		return fmt.Errorf("%w: Follow has not copied a snapshot yet, and so there is no world; let it go on, or begin with an empty directory", ErrDamaged)
 	case none && len(loaded.Passed)+len(all) == 0:
 		return r.fresh(wrong)
 	case none:
@@ -88,6 +94,10 @@ func (r *restoring) restore(ctx context.Context) error {
 		x.Lost[n-1] = fmt.Errorf("%w; %s", x.Lost[n-1], r.missing())
 	}
 	x.Incarnation = max(x.Incarnation, r.w.Incarnation())
+	if r.copied { // the source may have gone on
+		x.Clean = false
+		x.Incarnation += r.beyondCopy()
+	}
 	if !x.Clean {
 		x.Incarnation++
 	}
@@ -197,6 +207,13 @@ func (r *restoring) believe(wrong error) error {
 func (r *restoring) beyond() uint32 {
 	o := r.w.Options()
 	return max(segmentsMost+2, o.VersionMax/o.VersionsEach/16)
+}
+
+// beyondCopy is by how much the number of the incarnation of a copy is put above what it says: the
+// source may have been started so often since, or be started again.
+func (r *restoring) beyondCopy() uint32 {
+	o := r.w.Options()
+	return max(segmentsMost+2, o.VersionMax/o.VersionsEach/256)
 }
 
 // lose returns an error for lost data, unless AcceptLoss is set. Whoever finds a loss calls it, and
@@ -315,7 +332,7 @@ func told(f files.Files, s *segment, id uint64) uint64 {
 		return s.tick
 	}
 	defer in.Close()
-	tick, _ := marks.Last(in, id) // as far as it can be read
+	tick, _, _ := marks.Last(in, id) // as far as it can be read
 	return max(tick, s.tick)
 }
 
@@ -525,7 +542,7 @@ func (r *restoring) pass() {
 			continue
 		}
 		x := &passedOver{name: name, byUser: byUser, last: number == said.snapshot}
-		if info, err := r.inspect(name); err == nil {
+		if info, err := inspect(r.files, name); err == nil {
 			x.tick, x.hash = info.Tick, info.Hash
 		} else if x.err = err; number == said.snapshot {
 			x.tick, x.hash, x.err = said.tick, said.hash, nil
@@ -581,6 +598,22 @@ func (r *restoring) missed(x *passedOver) error {
 // them.
 const segmentsMost = 8
 
+// saves returns why Open saves a snapshot, or "": so that the same ticks are not played again if the
+// process keeps dying.
+func (r *restoring) saves() string {
+	switch x := &r.recovered; {
+	case x.New:
+		return "the world is new"
+	case len(x.Lost) > 0:
+		return "a loss was accepted"
+	case x.Ticks > 0:
+		return "the log was played"
+	case r.used > segmentsMost:
+		return "processes have ended without a tick"
+	}
+	return ""
+}
+
 // begin begins the segment that this process writes, at the end of Open. The number of the
 // incarnation is on disk before it is used. After an error Open returns it, and there may be an
 // empty segment.
@@ -592,14 +625,17 @@ func (r *restoring) begin() error {
 			if x.New {
 				*s = statement{}
 			}
+			if s.world == 0 {
+				s.world = rand.Uint64()
+			}
 			s.incarnation = max(s.incarnation, x.Incarnation)
 		}); err != nil {
 			return err
 		}
 	}
-	if x.New || len(x.Lost) > 0 || x.Ticks > 0 || r.used > segmentsMost { // a snapshot, so that the same ticks are not played again if the process keeps dying
+	if why := r.saves(); why != "" {
 		r.mark = mark{number: r.number, before: r.before, early: true}
-		if err := r.saved(r.saveIdle); err != nil {
+		if err := r.saved(why, r.saveIdle); err != nil {
 			return fmt.Errorf("durable: %w", err)
 		}
 	}
@@ -625,6 +661,9 @@ func (r *restoring) begin() error {
 		if err != nil {
 			_ = r.recorder.Close() // an earlier error counts
 		}
+	}
+	if err == nil && r.copied { // its number is on disk: from now on it is a world like others
+		err = errors.Join(r.files.Remove(copyName), r.files.Sync())
 	}
 	if err != nil {
 		_ = r.log.close() // as above

@@ -603,7 +603,7 @@ func (l *loading) loadSystems(state []byte) error {
 }
 
 // init lets package durable, through extend, read an Extra without a world.
-func init() { extend.ReadExtra = readExtra }
+func init() { extend.ReadExtra, extend.CheckSnapshot = readExtra, checkFile }
 
 // Info is the head of a snapshot.
 type Info struct {
@@ -635,13 +635,16 @@ func Inspect(src io.Reader) (Info, error) {
 
 // Verify reads a whole snapshot and checks each checksum. Errors are those of
 // Inspect, and ErrBase for an increment: pass the result of Merge instead.
-func Verify(src io.Reader) (Info, error) {
+func Verify(src io.Reader) (Info, error) { return verify(src, format.ReadHeader) }
+
+// verify is Verify, of a file whose header read reads.
+func verify(src io.Reader, read func(format.Source, *format.Section) (format.Header, error)) (Info, error) {
 	r := format.SourceOf(src)
 	if err := r.Begin(); err != nil {
 		return Info{}, err
 	}
 	var s format.Section
-	x, err := format.ReadHeader(r, &s)
+	x, err := read(r, &s)
 	for err == nil && s.Kind != format.EndSection {
 		if err = r.Next(&s); err == nil {
 			err = s.Check()
@@ -651,6 +654,16 @@ func Verify(src io.Reader) (Info, error) {
 		err = r.Finish(&s)
 	}
 	return Info(x.Info), err
+}
+
+// checkFile is extend.CheckSnapshot: it reads a file to its end, which may be an increment, and
+// checks each checksum.
+func checkFile(src io.Reader) (tick, hash uint64, err error) {
+	info, err := verify(src, format.ReadAnyHeader)
+	if n, _ := io.ReadFull(src, make([]byte, 1)); err == nil && n > 0 {
+		err = format.Altered("there is more data after its end")
+	}
+	return info.Tick, uint64(info.Hash), err
 }
 
 // readExtra is extend.ReadExtra: it returns the part of a snapshot that an Extra has written, or
