@@ -506,6 +506,7 @@ type outside struct {
 const (
 	inOnTick       = "OnTick"
 	inBetweenTicks = "functions of Between"
+	inHandlers     = "handlers of outputs"
 	beforeTick     = "idle world"
 )
 

@@ -281,10 +281,18 @@ func (s *Scheduler) giveUp(ctx context.Context, early []failure, v any) error {
 // settle adds up a tick that is over, and joins the panics in this order: of conditions; of systems,
 // by shard and in the order of the systems; of global systems; of the balancer; of functions, then
 // of hooks, in the refresh, by shard; of a Recorder; of the watchdog; and what broke the world, or why it
-// was closed.
-func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.BrokenError, lost error) error {
+// was closed; of handlers of outputs, which it then calls.
+func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.BrokenError, lost error) (err error) {
 	t := &s.tick
-	defer t.world.Leave()
+	defer func() {
+		if !t.world.Told() {
+			t.world.Leave()
+			return
+		}
+		defer func() { err = s.told(err) }() // also if a handler ends this goroutine
+		defer s.workedOutside(inHandlers, time.Now())
+		t.world.Leave()
+	}()
 	t.observer.end(ctx)
 	t.settle()
 	s.ended = broken == nil && lost == nil
@@ -345,6 +353,28 @@ func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.B
 	if lost != nil {
 		all = append(all, lost)
 		s.log(slog.LevelError, "world closed without a refresh", "tick", t.number, "because", lost)
+	}
+	return errors.Join(all...)
+}
+
+// told adds the panics of handlers of outputs to the error of a tick.
+func (s *Scheduler) told(err error) error {
+	failed, omitted, more := s.tick.world.FailedOutputs()
+	if len(failed) == 0 {
+		return err
+	}
+	s.goesOn = (err == nil || s.goesOn) && s.options.IfPanics != StopRun
+	all := []error{err}
+	for _, x := range failed {
+		e := shown(x)
+		all = append(all, e)
+		s.counts.Panics++
+		s.logPanic(e, "handler of an output panicked", "output", e.Name, "tick", e.Tick)
+	}
+	if omitted > 0 {
+		all = append(all, more)
+		s.counts.Panics += uint64(omitted)
+		s.log(slog.LevelError, "more handlers of outputs panicked", "calls", omitted, "tick", failed[0].Tick)
 	}
 	return errors.Join(all...)
 }

@@ -152,7 +152,7 @@ func (t *Tick) End(parallel extend.Parallel) {
 	t.Leave()
 }
 
-// Leave makes the world idle after a Refresh, unless it is closed.
+// Leave makes the world idle after a Refresh, unless it is closed, and calls handlers of outputs.
 func (t *Tick) Leave() {
 	(*World)(t).afterRefresh()
 }

@@ -35,6 +35,7 @@ type World struct {
 	accessors   map[accessorKey]Term // the idle world's
 	flagger     *flagger
 	tx          *Tx             // nil: there are no transactions
+	outputs     *outputs        // nil: there are none
 	functions   map[string]bool // names that are taken
 	messages    []Messages
 	resources   []Resource
@@ -222,10 +223,14 @@ func (w *World) Clear() {
 	w.afterRefresh()
 }
 
-// afterRefresh makes the world idle again, unless the refresh has closed it.
+// afterRefresh makes the world idle again, unless the refresh has closed it, and calls handlers of
+// outputs.
 func (w *World) afterRefresh() {
 	if w.phase.Load() == phaseRefresh {
 		w.leavePhase()
+	}
+	if w.outputs != nil {
+		w.outputs.handle()
 	}
 }
 
@@ -413,6 +418,9 @@ func (w *World) drop() {
 	for _, m := range w.messages {
 		m.Drop()
 	}
+	if w.outputs != nil {
+		w.outputs.drop()
+	}
 	for _, s := range w.shards {
 		s.Drop()
 	}
@@ -454,6 +462,9 @@ func (w *World) doRefresh(parallel extend.Parallel, all bool) {
 		return
 	}
 	w.engine.Run(parallel, all)
+	if w.outputs != nil {
+		w.outputs.gather()
+	}
 	w.leave()
 	for _, s := range w.shards { // loops of the idle world get higher numbers than those of systems and hooks
 		w.loop = max(w.loop, s.Loop)
@@ -620,7 +631,7 @@ const failuresMax = 64
 func (w *World) keepsFailure(n int) bool { return n < max(1, failuresMax/len(w.shards)) }
 
 // Failure returns the panics of the last refresh, joined, or nil if there was none: first of
-// functions, then of hooks and of the recorder. The world must be idle.
+// functions, then of hooks, of the recorder, and of handlers of outputs. The world must be idle.
 func (w *World) Failure() error {
 	w.mustIdle("World.Failure")
 	var all []error
@@ -635,6 +646,13 @@ func (w *World) Failure() error {
 	}
 	if w.recorderErr != nil {
 		all = append(all, w.recorderErr.Err)
+	}
+	handlers, _, more := w.failedOutputs()
+	for _, e := range handlers {
+		all = append(all, e.Err)
+	}
+	if more != nil {
+		all = append(all, more)
 	}
 	return errors.Join(all...)
 }
