@@ -20,8 +20,8 @@ import (
 // Before or After names a system that was not added.
 //
 // A system that panics does not stop the tick, nor does one that calls runtime.Goexit, as a
-// failing test does. The error joins a *world.PanicError for each of these, and for each
-// function and each hook that panicked in the refresh. If
+// failing test does. The error joins a *world.PanicError for each of these, for each function and
+// each hook that panicked in the refresh, and for each handler of an output that panicked then. If
 // the world breaks, the error is, or joins, a *world.BrokenError, which every later Step
 // returns, too.
 //
@@ -70,6 +70,7 @@ func (s *Scheduler) step(ctx context.Context, call string) (took time.Duration, 
 	defer func() {
 		took, ended = s.took, s.ended
 		s.running.Store(false)
+		err = s.tell(err)
 	}()
 	s.goesOn = false
 	if err := s.w.Err(); err != nil {
@@ -281,18 +282,10 @@ func (s *Scheduler) giveUp(ctx context.Context, early []failure, v any) error {
 // settle adds up a tick that is over, and joins the panics in this order: of conditions; of systems,
 // by shard and in the order of the systems; of global systems; of the balancer; of functions, then
 // of hooks, in the refresh, by shard; of a Recorder; of the watchdog; and what broke the world, or why it
-// was closed; of handlers of outputs, which it then calls.
-func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.BrokenError, lost error) (err error) {
+// was closed.
+func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.BrokenError, lost error) error {
 	t := &s.tick
-	defer func() {
-		if !t.world.Told() {
-			t.world.Leave()
-			return
-		}
-		defer func() { err = s.told(err) }() // also if a handler ends this goroutine
-		defer s.workedOutside(inHandlers, time.Now())
-		t.world.Leave()
-	}()
+	defer t.world.Leave()
 	t.observer.end(ctx)
 	t.settle()
 	s.ended = broken == nil && lost == nil
@@ -357,9 +350,26 @@ func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.B
 	return errors.Join(all...)
 }
 
-// told adds the panics of handlers of outputs to the error of a tick.
+// tell calls the handlers of outputs, after a tick that returns err, and adds their panics to that. A
+// handler must not make a tick, as a function of Between must not.
+func (s *Scheduler) tell(err error) (all error) {
+	w := s.tick.engine
+	if !w.Told() {
+		return err
+	}
+	s.between.busy.Store(true)
+	defer func() { // also if a handler ends this goroutine
+		s.between.busy.Store(false)
+		all = s.told(err)
+	}()
+	defer s.workedOutside(inHandlers, time.Now())
+	w.Tell()
+	return err
+}
+
+// told adds the panics of handlers of outputs to an error.
 func (s *Scheduler) told(err error) error {
-	failed, omitted, more := s.tick.world.FailedOutputs()
+	failed, omitted, more := s.tick.engine.FailedOutputs()
 	if len(failed) == 0 {
 		return err
 	}

@@ -97,8 +97,11 @@ func (o *Output[T]) Put(by Actor, v T) error {
 //
 // f may use the *World, as a function of Scheduler.Between may: look at it, save it, change it.
 // Where ticks are sealed, a change panics; use a transaction or a port. The next tick waits for f, so
-// it should pass on what takes long, to a channel with room for one. A panic of f is an error of the
-// tick, or of World.Failure, and does not keep the next value from being handled.
+// it should pass on what takes long, to a goroutine that has a queue. It must not wait for the outcome
+// of a request, or for a function of Scheduler.Between, as that comes with the next tick.
+//
+// If f panics, that is an error of the tick, or of World.Failure, and the next values are handled all
+// the same. If f ends its goroutine, they are handled after the next refresh.
 func (o *Output[T]) Handle(f func(at Moment, v T)) {
 	if o == nil {
 		panic(fmt.Sprintf("world: Output.Handle of a nil %T; use what world.RegisterOutput returned", o))

@@ -263,8 +263,18 @@ func (x *outputs) gather() {
 	}
 }
 
-// handle calls the handlers with what refreshes have gathered. The goroutine of the idle world calls
-// it, after a refresh. If a handler ends the goroutine, the rest comes after the next refresh. A
+// Told reports whether Tell has something to do.
+func (w *World) Told() bool { return w.outputs != nil && w.outputs.next < len(w.outputs.due) }
+
+// Tell calls the handlers of outputs with what refreshes have gathered. The goroutine of the idle
+// world calls it, after each refresh.
+func (w *World) Tell() {
+	if w.outputs != nil {
+		w.outputs.handle()
+	}
+}
+
+// handle is Tell. If a handler ends the goroutine, the rest comes after the next refresh. A
 // refresh within a handler leaves what it gathers to the call that runs.
 func (x *outputs) handle() {
 	if x.next == len(x.due) || x.busy {
@@ -329,9 +339,9 @@ func (w *World) OutputCounts() OutputCounts {
 	return w.outputs.counts
 }
 
-// failedOutputs returns the panics of handlers since the last refresh. If there were more, omitted is
+// FailedOutputs returns the panics of handlers since the last refresh. If there were more, omitted is
 // how many, and the error says so.
-func (w *World) failedOutputs() (all []*Panic, omitted int, err error) {
+func (w *World) FailedOutputs() (all []*Panic, omitted int, err error) {
 	x := w.outputs
 	if x == nil {
 		return nil, 0, nil
@@ -340,13 +350,4 @@ func (w *World) failedOutputs() (all []*Panic, omitted int, err error) {
 		err = fmt.Errorf("world: %d more handlers of outputs panicked after tick %d; details are kept of %d", x.omitted, x.failures[0].Tick, len(x.failures))
 	}
 	return x.failures, x.omitted, err
-}
-
-// Told reports whether Leave has values for handlers.
-func (t *Tick) Told() bool { return t.outputs != nil && t.outputs.next < len(t.outputs.due) }
-
-// FailedOutputs returns the panics of handlers that Leave has called, until the next refresh. If
-// there were more, omitted is how many, and the error says so.
-func (t *Tick) FailedOutputs() (all []*Panic, omitted int, err error) {
-	return (*World)(t).failedOutputs()
 }

@@ -221,16 +221,13 @@ func (w *World) Clear() {
 		w.space.TrimAll()
 	}
 	w.afterRefresh()
+	w.Tell()
 }
 
-// afterRefresh makes the world idle again, unless the refresh has closed it, and calls handlers of
-// outputs.
+// afterRefresh makes the world idle again, unless the refresh has closed it.
 func (w *World) afterRefresh() {
 	if w.phase.Load() == phaseRefresh {
 		w.leavePhase()
-	}
-	if w.outputs != nil {
-		w.outputs.handle()
 	}
 }
 
@@ -443,6 +440,7 @@ func (w *World) Refresh() {
 	w.engine.By(extend.ByRefresh)
 	w.doRefresh(refresh.Serial, false)
 	w.afterRefresh()
+	w.Tell()
 }
 
 // doRefresh does a refresh, by the goroutine that has taken the world; with all, one that destroys
@@ -647,7 +645,7 @@ func (w *World) Failure() error {
 	if w.recorderErr != nil {
 		all = append(all, w.recorderErr.Err)
 	}
-	handlers, _, more := w.failedOutputs()
+	handlers, _, more := w.FailedOutputs()
 	for _, e := range handlers {
 		all = append(all, e.Err)
 	}
@@ -754,7 +752,7 @@ func (w *World) refuseSealed() {
 // refuseChange is a function of its own so that refuseSealed inlines.
 func (w *World) refuseChange() {
 	if w.phase.Load() == phaseIdle && !w.lenient {
-		panic("world: the idle World cannot be changed while ticks are sealed, because its log would lack that; use a transaction or a Port, or durable.Options.New")
+		panic("world: the idle World cannot be changed while ticks are sealed, because its log would lack that; use world.RegisterTransaction or a Port, or durable.Options.New")
 	}
 }
 
