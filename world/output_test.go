@@ -238,7 +238,7 @@ func TestOutputHandler(t *testing.T) {
 	require.Panics(t, func() { world.RegisterOutput[int](f.World, "") })
 	require.Panics(t, func() { world.RegisterOutput[struct{ x chan int }](nil, "b") })
 	p := f.port()
-	require.PanicsWithValue(t, "world: Output.Put by a *world.Port, which cannot do that", func() { _ = a.Put(p, u) })
+	require.PanicsWithValue(t, "world: Output.Put by a *world.Port, which cannot do that; request a function or a transaction that does", func() { _ = a.Put(p, u) })
 	other := newFixture(t, world.Options{})
 	require.Panics(t, func() { _ = a.Put(other.World, u) })
 }

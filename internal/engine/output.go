@@ -152,7 +152,7 @@ func (w *World) Put(by Self, output, size int) (box int, err error) {
 		}
 	default:
 		turnDownBy(by)
-		panic(notFor(by, call))
+		panic(notFor(by, call) + "; request a function or a transaction that does")
 	}
 	if err := x.room(box, size); err != nil {
 		return 0, err
