@@ -25,7 +25,7 @@ import (
 //
 // A value is handled at most once, and not in a replay of a log. It is not a part of the state: no
 // snapshot or log has it, so what waits when the process ends, or when the world is closed, is lost.
-// For what must not be lost see package async and its Again.
+// For what must not be lost see package async and its Options.Rerun.
 type Output[T any] struct {
 	w       *engine.World
 	name    string
