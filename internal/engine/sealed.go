@@ -36,6 +36,9 @@ func (w *World) Touched() {
 	w.touched = true
 }
 
+// MayTouch panics where Touched does. An extension calls it before it changes anything.
+func (w *World) MayTouch() { w.refuseSealed() }
+
 // refuseSealed panics if the idle world is about to be changed, and its ticks are sealed: everybody
 // sees the idle world, and no log has the change.
 func (w *World) refuseSealed() {

@@ -19,8 +19,18 @@ type Saved interface {
 // Optioned is a Saved extension whose options are in snapshots.
 type Optioned interface {
 	// SavedOptions returns the options as text, and the part of them that must be the same in a
-	// world that loads the snapshot. The others are limits, which may change.
+	// world that loads the snapshot. The others only concern what is new, or LoadSaved handles
+	// them. The text begins with a word for what SavedCount counts.
 	SavedOptions() (all, same string)
+	// SavedCount returns how much there is: what would be lost without the extension.
+	SavedCount() int
+}
+
+// Refusing is an Optioned extension whose LoadSaved may refuse a state that was saved with other
+// options.
+type Refusing interface {
+	// Refuses returns why, or nil if LoadSaved would take the state. It changes nothing.
+	Refuses(src []byte) error
 }
 
 // ErrImage is wrapped by errors about a state that no world can have.

@@ -26,7 +26,7 @@ var (
 	// before it.
 	layers = []string{
 		"handle", "internal/mem", "internal/slots", "internal/queue", "internal/store", "shard",
-		"internal/extend", "internal/wheel", "world/stats", "internal/refresh", "internal/engine", "world", "internal/form", "scheduler", "internal/figures",
+		"internal/extend", "world/stats", "internal/refresh", "internal/engine", "world", "internal/form", "internal/wheel", "scheduler", "internal/figures",
 		"ext", "persist", "worldtest", "inspect",
 	}
 

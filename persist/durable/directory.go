@@ -208,12 +208,17 @@ type segment struct {
 	note
 	tick    uint64           // the first tick
 	program inputlog.Program // that wrote it
+	unlike  []string         // in which ways this program differs from that, or nil
 	wrong   error            // why it cannot be read
 }
 
+// isOther reports whether another program wrote the segment, or another version of this library.
+func (s *segment) isOther() bool { return s.wrong != nil || len(s.unlike) > 0 }
+
 // segments lists the log, oldest first. Open, Plan and prune call it. A segment that is damaged is
-// in the list, with its error. If a file cannot be read it returns that error, and no list.
-func segments(f files.Files) (all []*segment, err error) {
+// in the list, with its error. If a file cannot be read it returns that error, and no list. content
+// is Options.Content, or nil if it does not matter which program wrote a segment.
+func segments(f files.Files, content []byte) (all []*segment, err error) {
 	names, err := f.List()
 	if err != nil {
 		return nil, fmt.Errorf("durable: %w", err)
@@ -224,7 +229,8 @@ func segments(f files.Files) (all []*segment, err error) {
 			x := &segment{name: name, number: n}
 			switch log, err := x.open(f); {
 			case err == nil:
-				x.tick, x.program = log.Tick(), log.Program()
+				log.SetContent(content)
+				x.tick, x.program, x.unlike = log.Tick(), log.Program(), log.Unlike()
 				_ = log.Close() // only read
 			case isDamage(err):
 				x.wrong = err

@@ -3,6 +3,7 @@ package durable_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"time"
@@ -92,7 +93,17 @@ func ExamplePlan() {
 	fmt.Print(plan)
 	fmt.Println(err)
 	// Output:
-	// refuses  component "ship", field N (uint64 → float64): does not hold each of its values: say Dropped("ship", "N"), or give a Migrated
+	// refuses  component "ship", field N (uint64 → float64): does not hold each of its values: give a Migrated; Dropped("ship", "N") loses nothing
 	// 1 differences, 1 refused
 	// <nil>
+}
+
+// A server's own flag says what to do, after a crash, with what the build before has logged.
+func ExampleOtherProgram() {
+	var o durable.Options
+	flags := flag.NewFlagSet("server", flag.ContinueOnError)
+	flags.TextVar(&o.OtherProgram, "log", durable.RefuseOther, "ticks that another build has logged: refuse, replay or discard")
+	_ = flags.Parse([]string{"-log", "replay"})
+	fmt.Println(o.OtherProgram)
+	// Output: replay
 }

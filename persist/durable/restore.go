@@ -12,6 +12,7 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/internal/marks"
 	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/snapshot"
@@ -43,7 +44,7 @@ func (r *restoring) restore(ctx context.Context) error {
 	if err != nil && !none {
 		return fmt.Errorf("durable: %w", err)
 	}
-	all, err := segments(r.files)
+	all, err := segments(r.files, r.o.Content)
 	if err != nil {
 		return err
 	}
@@ -201,9 +202,6 @@ func (r *restoring) beyond() uint32 {
 // lose returns an error for lost data, unless AcceptLoss is set. Whoever finds a loss calls it, and
 // goes on if it returns nil.
 func (r *restoring) lose(err error) error {
-	if !r.o.AcceptLoss && errors.Is(err, inputlog.ErrOtherProgram) && len(r.recovered.Snapshot.Passed) == 0 {
-		return fmt.Errorf("durable: %w; nothing is damaged: start the program that wrote it once, and stop it by Close, before you start this one, or set AcceptLoss to go on from what this one has made of the log until there, without what comes behind", err)
-	}
 	if !r.o.AcceptLoss {
 		remedy := "restore the file, or set AcceptLoss to go on from what is whole before it"
 		if errors.Is(err, inputlog.ErrDiffers) && len(r.recovered.Snapshot.Passed) == 0 {
@@ -242,6 +240,7 @@ func (r *restoring) chain() ([]*segment, error) {
 			return nil, fmt.Errorf("durable: %w", err)
 		}
 	}
+	used = r.discard(used)
 	r.used = len(used)
 	return used, nil
 }
@@ -303,11 +302,15 @@ func (r *restoring) mustEndWith(used []*segment) error {
 // told returns the tick up to which a segment proves that all was on disk, or 0. What cannot be
 // read proves nothing.
 func (r *restoring) told(s *segment) uint64 {
-	id := s.ID
 	if s.wrong != nil && s.number == r.said.segment {
-		id = r.said.id
+		return told(r.files, s, r.said.id)
 	}
-	in, err := r.files.Open(s.name)
+	return told(r.files, s, s.ID)
+}
+
+// told returns the tick up to which the marks of a segment with that id prove that all was on disk.
+func told(f files.Files, s *segment, id uint64) uint64 {
+	in, err := f.Open(s.name)
 	if err != nil {
 		return s.tick
 	}
@@ -317,8 +320,11 @@ func (r *restoring) told(s *segment) uint64 {
 }
 
 // missing says how much was on disk behind the tick of the world, and in which files.
-func (r *restoring) missing() string {
-	now, last := r.w.Tick(), r.said.tick
+func (r *restoring) missing() string { return r.missingSince(r.w.Tick()) }
+
+// missingSince says how much was on disk behind a tick, and in which files.
+func (r *restoring) missingSince(now uint64) string {
+	last := r.said.tick
 	var in []string
 	for _, s := range r.all {
 		if tick := r.told(s); tick > now {
@@ -401,6 +407,9 @@ func (r *restoring) play(ctx context.Context, all []*segment) error {
 			return r.cannotPlay(s, err)
 		}
 		defer p.Close()
+		if r.o.OtherProgram == ReplayOther {
+			p.AcceptOther()
+		}
 	}
 	r.meet()
 	for told := time.Now(); p.Next(); x.Ticks++ {
@@ -416,6 +425,10 @@ func (r *restoring) play(ctx context.Context, all []*segment) error {
 	r.meet() // the next process begins here
 	err := p.Err()
 	at := all[len(all)-1-p.Left()]
+	if errors.Is(err, inputlog.ErrOtherProgram) && len(x.Snapshot.Passed) == 0 {
+		return r.cannotPlay(at, err)
+	}
+	r.playedOther(all, p)
 	switch {
 	case err == nil:
 		return nil
@@ -439,15 +452,18 @@ func (r *restoring) play(ctx context.Context, all []*segment) error {
 // cannotPlay makes an error of a log the error of Open: it says which file, and what to do. If it
 // is a loss that is accepted, it returns nil.
 func (r *restoring) cannotPlay(s *segment, err error) error {
+	err = fmt.Errorf("%s: %w", s.name, err)
+	foreign := errors.Is(err, inputlog.ErrOtherWorld) || errors.Is(err, inputlog.ErrVersion) || errors.Is(err, inputlog.ErrOtherProgram) && len(r.recovered.Snapshot.Passed) == 0
 	switch {
-	case errors.Is(err, inputlog.ErrDiffers): // ticks before it are missing
-		return r.lose(fmt.Errorf("%s: %w", s.name, err))
-	case (errors.Is(err, inputlog.ErrOtherWorld) || errors.Is(err, inputlog.ErrVersion)) && r.o.AcceptLoss:
-		return r.lose(fmt.Errorf("%s: %w", s.name, err))
-	case errors.Is(err, inputlog.ErrOtherWorld), errors.Is(err, inputlog.ErrVersion):
-		return fmt.Errorf("durable: %s: %w; start the program that wrote it%s, and stop it by Close before you start another version, or set AcceptLoss to go on from what is before it", s.name, err, s.by())
+	case foreign && r.o.OtherProgram == DiscardOther: // which program wrote it, its head does not say
+		r.discarded(s, err)
+		return nil
+	case foreign && !r.o.AcceptLoss:
+		return r.refuseOther(s, err)
+	case foreign, errors.Is(err, inputlog.ErrDiffers): // ticks before it are missing
+		return r.lose(err)
 	}
-	return fmt.Errorf("durable: %s: %w", s.name, err)
+	return fmt.Errorf("durable: %w", err)
 }
 
 // by names the program that wrote a segment, if its head could be read.
@@ -455,7 +471,7 @@ func (s *segment) by() string {
 	if s.wrong != nil {
 		return ""
 	}
-	return ", " + s.program.String()
+	return ", " + s.program.String() + ","
 }
 
 // tellEvery is how often the Logger gets how far the log was played.

@@ -78,6 +78,9 @@ type Options struct {
 	// AcceptLoss makes Open continue from what is intact, where it would return ErrDamaged.
 	// Recovered.Lost says what is lost.
 	AcceptLoss bool
+	// OtherProgram says what Open does with ticks of the log that another program wrote, if this
+	// one does something else in them. Default: RefuseOther.
+	OtherProgram OtherProgram
 	// OnError, if not nil, is called with what goes wrong while the world runs: once with an error
 	// that wraps ErrFailed, after which nothing more is saved, and once for each snapshot that
 	// could not be saved. Any goroutine may call it, even in the middle of a tick; it must not
@@ -108,7 +111,8 @@ type Recovered struct {
 	Torn        error          // why the log ends where it does, without a snapshot: a crash, or World.Close before Store.Close
 	Clean       bool           // the last Store was closed, and nothing is lost
 	Incarnation uint32         // of the world, from now on
-	Lost        []error        // what AcceptLoss has accepted
+	Other       *Other         // what was done with ticks that another program had logged; nil: there were none
+	Lost        []error        // what AcceptLoss has accepted, or DiscardOther has discarded
 	Took        time.Duration
 }
 
@@ -593,7 +597,7 @@ func (s *Store) prune() error {
 	if at < 0 {
 		return nil
 	}
-	all, err := segments(s.files)
+	all, err := segments(s.files, nil)
 	if err != nil {
 		return err
 	}

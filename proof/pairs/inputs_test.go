@@ -33,6 +33,7 @@ func inputs() *feature {
 			if *sealed {
 				engine.Of(s.World).Lenient() // the replay repeats what is done to the idle world
 				o.Commit = func() error { return nil }
+				s.model.sealed = true
 			}
 			x.recorder, err = inputlog.NewRecorder(s.World, x.log, o) // other features' first changes of the idle world are before it
 			s.must(err == nil, "NewRecorder: %v", err)

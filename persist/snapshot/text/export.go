@@ -151,7 +151,7 @@ func (e *exporting) heads() {
 				e.fail(format.Altered("there are two of %s %q", what, n.Name))
 			}
 			known[n.Name] = true
-			line := registeredLine{Registered: what, Name: n.Name, Type: n.Type, Parts: slices.Clone(n.Parts)}
+			line := registeredLine{Registered: what, Name: n.Name, Type: n.Type, Count: n.Count, Parts: slices.Clone(n.Parts)}
 			if n.Hash != 0 {
 				line.Form = fmt.Sprintf("%016x", n.Hash)
 			}

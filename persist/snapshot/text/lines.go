@@ -48,6 +48,7 @@ type (
 		Name       string       `json:"name"`
 		Type       string       `json:"type,omitempty"`
 		Form       string       `json:"form,omitempty"` // its hash
+		Count      int          `json:"count,omitempty"`
 		Parts      []forms.Part `json:"parts,omitempty"`
 	}
 	entityLine struct {
