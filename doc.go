@@ -26,6 +26,7 @@
 //	use the World between two ticks           Scheduler.Between, Options.OnTick
 //	run code on an entity at the refresh      world.RegisterFunc, RegisterQuestion
 //	change several entities, or none of them  world.RegisterTransaction, world.Tx
+//	tell the outside what has happened        world.RegisterOutput, Output.Put, Output.Handle
 //	be called when entities change            World.Observe
 //	see the world as of one tick, from anywhere  World.NewView, View.Capture, Frame
 //	read relations and names as of one tick   Relation.Read, Names.Read

@@ -51,6 +51,7 @@ func foreignRows() (rows []misuseRow) {
 			"Transaction.Run":   func(x *misuseScene, by world.Actor) error { _, err := x.pay.Run(by, x.paying()); return err },
 			"Message.Send":      func(x *misuseScene, by world.Actor) error { return x.hit.Send(by, x.hs[0], misuseHit{}) },
 			"Message.SendShard": func(x *misuseScene, by world.Actor) error { return x.hit.SendShard(by, 0, misuseHit{}) },
+			"Output.Put":        func(x *misuseScene, by world.Actor) error { return x.said.Put(by, 1) },
 			"Message.Broadcast": func(x *misuseScene, by world.Actor) error { return x.hit.Broadcast(by, misuseHit{}) },
 			"Names.Bind":        func(x *misuseScene, by world.Actor) error { return x.names.Bind(by, x.hs[0], "zero") },
 			"Names.Unbind":      func(x *misuseScene, by world.Actor) error { return x.names.Unbind(by, x.hs[20]) },
@@ -150,6 +151,7 @@ func keptRows() (rows []misuseRow) {
 		"Move by Context":              func(x *misuseScene, c *world.Context) error { return world.Move(c, x.hs[0], 1) },
 		"Func.Call by Context":         func(x *misuseScene, c *world.Context) error { return x.heal.Call(c, x.hs[0], 1) },
 		"Message.Send by Context":      func(x *misuseScene, c *world.Context) error { return x.hit.Send(c, x.hs[0], misuseHit{}) },
+		"Output.Put by Context":        func(x *misuseScene, c *world.Context) error { return x.said.Put(c, 1) },
 		"Message.Broadcast by Context": func(x *misuseScene, c *world.Context) error { return x.hit.Broadcast(c, misuseHit{}) },
 		"Names.Bind by Context":        func(x *misuseScene, c *world.Context) error { return x.names.Bind(c, x.hs[0], "zero") },
 		"Timers.After by Context": func(x *misuseScene, c *world.Context) error {
@@ -197,6 +199,7 @@ func keptRows() (rows []misuseRow) {
 		"Move by EntityContext":              func(x *misuseScene, s *world.EntityContext) error { return world.Move(s, x.hs[0], 1) },
 		"Func.Call by EntityContext":         func(x *misuseScene, s *world.EntityContext) error { return x.heal.Call(s, x.hs[1], 1) },
 		"Message.Send by EntityContext":      func(x *misuseScene, s *world.EntityContext) error { return x.hit.Send(s, x.hs[1], misuseHit{}) },
+		"Output.Put by EntityContext":        func(x *misuseScene, s *world.EntityContext) error { return x.said.Put(s, 1) },
 		"Message.Broadcast by EntityContext": func(x *misuseScene, s *world.EntityContext) error { return x.hit.Broadcast(s, misuseHit{}) },
 		"Timers.After by EntityContext": func(x *misuseScene, s *world.EntityContext) error {
 			_, err := x.timers.After(s, x.hs[1], 5, misuseHit{})
@@ -234,6 +237,7 @@ func keptRows() (rows []misuseRow) {
 		"Flag by Tx":              func(x *misuseScene, tx *world.Tx) error { return world.AddFlags(tx, x.hs[0], 1) },
 		"Move by Tx":              func(x *misuseScene, tx *world.Tx) error { return world.Move(tx, x.hs[0], 1) },
 		"Message.Send by Tx":      func(x *misuseScene, tx *world.Tx) error { return x.hit.Send(tx, x.hs[0], misuseHit{}) },
+		"Output.Put by Tx":        func(x *misuseScene, tx *world.Tx) error { return x.said.Put(tx, 1) },
 		"Message.Broadcast by Tx": func(x *misuseScene, tx *world.Tx) error { return x.hit.Broadcast(tx, misuseHit{}) },
 		"Transaction.Run by Tx":   func(x *misuseScene, tx *world.Tx) error { _, err := x.pay.Run(tx, x.paying()); return err },
 		"Names.Bind by Tx":        func(x *misuseScene, tx *world.Tx) error { return x.names.Bind(tx, x.hs[0], "zero") },
