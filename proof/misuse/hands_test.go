@@ -220,6 +220,8 @@ func keptRows() (rows []misuseRow) {
 		"Component.Get":           func(x *misuseScene, tx *world.Tx) error { x.health.Get(tx, x.hs[0]); return nil },
 		"Component.Edit":          func(x *misuseScene, tx *world.Tx) error { x.health.Edit(tx, x.hs[0]); return nil },
 		"Resource.Edit":           func(x *misuseScene, tx *world.Tx) error { x.weather.Edit(tx); return nil },
+		"Tx.Alive":                func(x *misuseScene, tx *world.Tx) error { tx.Alive(x.hs[0]); return nil },
+		"Tx.Tick":                 func(_ *misuseScene, tx *world.Tx) error { tx.Tick(); return nil },
 		"Tx.Status":               func(x *misuseScene, tx *world.Tx) error { tx.Status(x.hs[0]); return nil },
 		"Tx.Has":                  func(x *misuseScene, tx *world.Tx) error { tx.Has(x.hs[0], x.health); return nil },
 		"Tx.Owner":                func(x *misuseScene, tx *world.Tx) error { tx.Owner(x.hs[0]); return nil },
@@ -254,12 +256,6 @@ func keptRows() (rows []misuseRow) {
 		"Relation.Read by Tx":     func(x *misuseScene, tx *world.Tx) error { x.kin.Read(tx); return nil },
 	} {
 		add(call, "", func(x *misuseScene) error { return do(x, transaction(x)) })
-	}
-	for call, do := range map[string]func(tx *world.Tx, h handle.Handle){
-		"Tx.Alive": func(tx *world.Tx, h handle.Handle) { tx.Alive(h) },
-		"Tx.Tick":  func(tx *world.Tx, _ handle.Handle) { tx.Tick() },
-	} {
-		add(call, "only reads, and does no harm", func(x *misuseScene) error { do(transaction(x), x.hs[0]); return nil })
 	}
 	for call, do := range map[string]func(s *world.EntityContext, h handle.Handle){
 		"EntityContext.Alive":  func(s *world.EntityContext, h handle.Handle) { s.Alive(h) },

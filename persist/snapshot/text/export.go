@@ -272,7 +272,7 @@ func (e *exporting) state() {
 	if s.Tick != e.p.head.Tick {
 		e.fail(format.Altered("the world has tick %d, and the header %d", s.Tick, e.p.head.Tick))
 	}
-	e.line(stateLine{"world", s.Incarnation, s.Shard, s.Run, s.Misrouted, s.Moves, s.Gathered, e.named(s.Pinned), s.Hooks})
+	e.line(stateLine{"world", s.Incarnation, s.Shard, s.Run, s.Misrouted, s.Moves, s.Gathered, s.TxRuns, e.named(s.Pinned), s.Hooks})
 	ports := len(e.p.images)
 	e.words("slots", ports, s.Ports.Slots)
 	e.words("free", ports, s.Ports.Pool)

@@ -91,6 +91,7 @@ type (
 		Misrouted   bool     `json:"misrouted"`
 		Moves       uint32   `json:"moves"`
 		Gathered    uint32   `json:"gathered"`
+		TxRuns      uint64   `json:"tx_runs"`
 		Pinned      []string `json:"pinned"`
 		Hooks       [][]bool `json:"hooks"`
 	}

@@ -326,7 +326,7 @@ func listOf[T any](c *extend.Cursor, least int, read func() T) []T {
 
 // AppendState appends the section of the world as a whole. A save calls it, or an import.
 func AppendState(dst []byte, x *extend.State) []byte {
-	for _, n := range []uint64{x.Tick, uint64(x.Incarnation), uint64(x.Shard), uint64(x.Run), uint64(extend.FlagsOf(x.Misrouted)), uint64(x.Moves), uint64(x.Gathered)} {
+	for _, n := range []uint64{x.Tick, uint64(x.Incarnation), uint64(x.Shard), uint64(x.Run), uint64(extend.FlagsOf(x.Misrouted)), uint64(x.Moves), uint64(x.Gathered), x.TxRuns} {
 		dst = extend.AppendNumber(dst, n)
 	}
 	dst = extend.AppendNumbers(dst, x.Pinned)
@@ -345,7 +345,7 @@ func AppendState(dst []byte, x *extend.State) []byte {
 // of no use.
 func ReadState(c *extend.Cursor) (x extend.State) {
 	x.Tick, x.Incarnation, x.Shard, x.Run, x.Misrouted = c.Number(), c.Word(), c.Int(), c.Int(), c.Flags(1) != 0
-	x.Moves, x.Gathered, x.Pinned = c.Word(), c.Word(), c.Numbers()
+	x.Moves, x.Gathered, x.TxRuns, x.Pinned = c.Word(), c.Word(), c.Number(), c.Numbers()
 	x.Hooks = listOf(c, 1, func() []bool { return listOf(c, 1, func() bool { return c.Flags(1) != 0 }) })
 	x.Ports = slots.PortImage{Slots: extend.WordsOf[uint32](c), Pool: extend.WordsOf[uint32](c), Recalled: extend.WordsOf[handle.Handle](c)}
 	return x
