@@ -29,7 +29,7 @@ type Watchdog struct {
 // Stuck describes a system that has not returned, or a log that is not written.
 type Stuck struct {
 	System   string // or "": the tick waits for its log, as with durable.Options.Sync
-	Shard    int // or world.AllShards
+	Shard    int    // or world.AllShards
 	Tick     uint64
 	Duration time.Duration // so far
 	// Stack is the stack of the goroutine that runs it, and of those it started, as in a
@@ -57,7 +57,7 @@ type watchdog struct {
 	mu     struct {
 		sync.Mutex
 		on     bool
-		waited int64 // the value of tick.committing in the last report of it
+		waited int64             // the value of tick.committing in the last report of it
 		failed *world.PanicError // of notify, the first in a tick
 	}
 }
