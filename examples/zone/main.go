@@ -92,7 +92,7 @@ func main() {
 	flag.Parse()
 	ctx, end := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer end()
-	z, err := newZone()
+	z, err := newZone(scheduler.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -111,7 +111,13 @@ func main() {
 func (z *zone) run(ctx context.Context, l net.Listener, dir string) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	store, err := durable.Open(ctx, filepath.Join(dir, "world"), z.world, z.systems, durable.Options{
-		Logger: slog.Default(), OnError: fail, New: z.populate,
+		Logger: slog.Default(), New: z.populate,
+		LockTimeout: patience, // the process before this one may be ending
+		OnError: func(err error) {
+			if errors.Is(err, durable.ErrFailed) { // if only a snapshot has failed, the log goes on
+				fail(err)
+			}
+		},
 		Upgrade: func(w *world.World) error { // at each start but the first: no client is here
 			w.Query(world.With[Player](w)).Destroy()
 			return nil
@@ -213,9 +219,9 @@ func (z *zone) session(conn *websocket.Conn, name string) error {
 }
 
 // newZone makes an empty zone.
-func newZone() (*zone, error) {
+func newZone(o scheduler.Options) (*zone, error) {
 	w := world.MustNew(world.Options{TickInterval: tick, QueueRequests: 32, VersionsEach: 10_000})
-	z := &zone{world: w, systems: scheduler.New(w, scheduler.Options{})}
+	z := &zone{world: w, systems: scheduler.New(w, o)}
 	z.position, z.goal = world.Register[Position](w, "position"), world.Register[Goal](w, "goal")
 	health, monster := world.Register[Health](w, "health"), world.Register[Monster](w, "monster")
 	z.player = world.Register[Player](w, "player")

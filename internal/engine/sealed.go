@@ -50,7 +50,7 @@ func (w *World) refuseSealed() {
 // refuseChange is a function of its own so that refuseSealed inlines.
 func (w *World) refuseChange() {
 	if w.phase.Load() == phaseIdle && !w.lenient {
-		panic("world: the idle World cannot be changed while ticks are sealed, because its log would lack that; use a transaction or a Port, or durable.Options.New")
+		panic("world: the idle World cannot be changed while ticks are sealed, because its log would lack that; use world.RegisterTransaction or a Port, or durable.Options.New")
 	}
 }
 

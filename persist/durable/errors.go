@@ -6,8 +6,9 @@ import "errors"
 var (
 	// ErrDamaged is returned by Open if a file in the directory is damaged, missing, or in the
 	// place of another: the error says which. Restore it, or set Options.AcceptLoss, which continues
-	// from what is intact. It is also returned with inputlog.ErrDiffers if the log, played again,
-	// gives another world.
+	// from what is intact. It is also returned with inputlog.ErrDiffers if the log, played again by
+	// the program that wrote it, gives another world. If another program wrote it, Open returns
+	// inputlog.ErrOtherProgram: nothing is damaged.
 	ErrDamaged = errors.New("durable: damaged")
 	// ErrInUse is returned by Open if another process, or another Store of this one, uses the
 	// directory. On a system that cannot lock files, such as js/wasm and Plan 9, Open returns an
@@ -18,6 +19,9 @@ var (
 	// recorded. What comes after Durable is lost when the process ends: Close saves no snapshot
 	// then. Stop the server, and start it again.
 	ErrFailed = errors.New("durable: inputs are not written any more")
+	// ErrNotCopy is returned by Follow if the directory to copy to has a world that is no copy of the
+	// source's, or of what the source was before it was restored to an earlier day.
+	ErrNotCopy = errors.New("durable: the directory is no copy of the source")
 	// ErrClosed is returned by calls after Close.
 	ErrClosed = errors.New("durable: closed")
 )

@@ -37,6 +37,9 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if path := os.Getenv(followPath); path != "" {
+		followTillKilled(path)
+	}
 	os.Exit(m.Run())
 }
 

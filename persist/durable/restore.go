@@ -12,6 +12,7 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/internal/marks"
 	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/snapshot"
@@ -27,6 +28,7 @@ type restoring struct {
 	all    []*segment    // since the snapshot, also those that cannot be used
 	used   int           // how many of them the log consists of
 	passed []*passedOver // the snapshots that were skipped
+	copied bool          // Follow has made the directory
 	cut    error         // which segment at the end of the log is not there
 }
 
@@ -43,12 +45,17 @@ func (r *restoring) restore(ctx context.Context) error {
 	if err != nil && !none {
 		return fmt.Errorf("durable: %w", err)
 	}
-	all, err := segments(r.files)
+	all, err := segments(r.files, r.o.Content)
+	if err == nil {
+		r.copied, err = isCopy(r.files)
+	}
 	if err != nil {
 		return err
 	}
 	r.said, r.all = said, all
 	switch {
+	case none && r.copied:
+		return fmt.Errorf("%w: Follow has not copied a snapshot yet, and so there is no world; let it go on, or begin with an empty directory", ErrDamaged)
 	case none && len(loaded.Passed)+len(all) == 0:
 		return r.fresh(wrong)
 	case none:
@@ -87,6 +94,10 @@ func (r *restoring) restore(ctx context.Context) error {
 		x.Lost[n-1] = fmt.Errorf("%w; %s", x.Lost[n-1], r.missing())
 	}
 	x.Incarnation = max(x.Incarnation, r.w.Incarnation())
+	if r.copied { // the source may have gone on
+		x.Clean = false
+		x.Incarnation += r.beyondCopy()
+	}
 	if !x.Clean {
 		x.Incarnation++
 	}
@@ -198,13 +209,20 @@ func (r *restoring) beyond() uint32 {
 	return max(segmentsMost+2, o.VersionMax/o.VersionsEach/16)
 }
 
+// beyondCopy is by how much the number of the incarnation of a copy is put above what it says: the
+// source may have been started so often since, or be started again.
+func (r *restoring) beyondCopy() uint32 {
+	o := r.w.Options()
+	return max(segmentsMost+2, o.VersionMax/o.VersionsEach/256)
+}
+
 // lose returns an error for lost data, unless AcceptLoss is set. Whoever finds a loss calls it, and
 // goes on if it returns nil.
 func (r *restoring) lose(err error) error {
 	if !r.o.AcceptLoss {
 		remedy := "restore the file, or set AcceptLoss to go on from what is whole before it"
 		if errors.Is(err, inputlog.ErrDiffers) && len(r.recovered.Snapshot.Passed) == 0 {
-			remedy = "start the program that wrote it, without a change, if this is another; set NoLog if the systems cannot be deterministic, and AcceptLoss to go on from what they have made"
+			remedy = "set NoLog if the systems cannot be deterministic, and AcceptLoss to go on from what they have made"
 		}
 		return fmt.Errorf("%w: %w; %s", ErrDamaged, err, remedy)
 	}
@@ -239,6 +257,7 @@ func (r *restoring) chain() ([]*segment, error) {
 			return nil, fmt.Errorf("durable: %w", err)
 		}
 	}
+	used = r.discard(used)
 	r.used = len(used)
 	return used, nil
 }
@@ -300,22 +319,29 @@ func (r *restoring) mustEndWith(used []*segment) error {
 // told returns the tick up to which a segment proves that all was on disk, or 0. What cannot be
 // read proves nothing.
 func (r *restoring) told(s *segment) uint64 {
-	id := s.ID
 	if s.wrong != nil && s.number == r.said.segment {
-		id = r.said.id
+		return told(r.files, s, r.said.id)
 	}
-	in, err := r.files.Open(s.name)
+	return told(r.files, s, s.ID)
+}
+
+// told returns the tick up to which the marks of a segment with that id prove that all was on disk.
+func told(f files.Files, s *segment, id uint64) uint64 {
+	in, err := f.Open(s.name)
 	if err != nil {
 		return s.tick
 	}
 	defer in.Close()
-	tick, _ := marks.Last(in, id) // as far as it can be read
+	tick, _, _ := marks.Last(in, id) // as far as it can be read
 	return max(tick, s.tick)
 }
 
 // missing says how much was on disk behind the tick of the world, and in which files.
-func (r *restoring) missing() string {
-	now, last := r.w.Tick(), r.said.tick
+func (r *restoring) missing() string { return r.missingSince(r.w.Tick()) }
+
+// missingSince says how much was on disk behind a tick, and in which files.
+func (r *restoring) missingSince(now uint64) string {
+	last := r.said.tick
 	var in []string
 	for _, s := range r.all {
 		if tick := r.told(s); tick > now {
@@ -389,6 +415,7 @@ func (r *restoring) play(ctx context.Context, all []*segment) error {
 			return fmt.Errorf("durable: %s: %w", s.name, err)
 		}
 		defer o.Close()
+		o.SetContent(r.o.Content)
 		if p != nil {
 			p.Then(o.Log)
 			continue
@@ -397,6 +424,9 @@ func (r *restoring) play(ctx context.Context, all []*segment) error {
 			return r.cannotPlay(s, err)
 		}
 		defer p.Close()
+		if r.o.OtherProgram == ReplayOther {
+			p.AcceptOther()
+		}
 	}
 	r.meet()
 	for told := time.Now(); p.Next(); x.Ticks++ {
@@ -412,6 +442,10 @@ func (r *restoring) play(ctx context.Context, all []*segment) error {
 	r.meet() // the next process begins here
 	err := p.Err()
 	at := all[len(all)-1-p.Left()]
+	if errors.Is(err, inputlog.ErrOtherProgram) && len(x.Snapshot.Passed) == 0 {
+		return r.cannotPlay(at, err)
+	}
+	r.playedOther(all, p)
 	switch {
 	case err == nil:
 		return nil
@@ -435,15 +469,26 @@ func (r *restoring) play(ctx context.Context, all []*segment) error {
 // cannotPlay makes an error of a log the error of Open: it says which file, and what to do. If it
 // is a loss that is accepted, it returns nil.
 func (r *restoring) cannotPlay(s *segment, err error) error {
+	err = fmt.Errorf("%s: %w", s.name, err)
+	foreign := errors.Is(err, inputlog.ErrOtherWorld) || errors.Is(err, inputlog.ErrVersion) || errors.Is(err, inputlog.ErrOtherProgram) && len(r.recovered.Snapshot.Passed) == 0
 	switch {
-	case errors.Is(err, inputlog.ErrDiffers): // ticks before it are missing
-		return r.lose(fmt.Errorf("%s: %w", s.name, err))
-	case (errors.Is(err, inputlog.ErrOtherWorld) || errors.Is(err, inputlog.ErrVersion)) && r.o.AcceptLoss:
-		return r.lose(fmt.Errorf("%s: %w", s.name, err))
-	case errors.Is(err, inputlog.ErrOtherWorld), errors.Is(err, inputlog.ErrVersion):
-		return fmt.Errorf("durable: %s: %w; start the program that wrote it, and stop it by Close before you start another version, or set AcceptLoss to go on from what is before it", s.name, err)
+	case foreign && r.o.OtherProgram == DiscardOther: // which program wrote it, its head does not say
+		r.discarded(s, err)
+		return nil
+	case foreign && !r.o.AcceptLoss:
+		return r.refuseOther(s, err)
+	case foreign, errors.Is(err, inputlog.ErrDiffers): // ticks before it are missing
+		return r.lose(err)
 	}
-	return fmt.Errorf("durable: %s: %w", s.name, err)
+	return fmt.Errorf("durable: %w", err)
+}
+
+// by names the program that wrote a segment, if its head could be read.
+func (s *segment) by() string {
+	if s.wrong != nil {
+		return ""
+	}
+	return ", " + s.program.String() + ","
 }
 
 // tellEvery is how often the Logger gets how far the log was played.
@@ -497,7 +542,7 @@ func (r *restoring) pass() {
 			continue
 		}
 		x := &passedOver{name: name, byUser: byUser, last: number == said.snapshot}
-		if info, err := r.inspect(name); err == nil {
+		if info, err := inspect(r.files, name); err == nil {
 			x.tick, x.hash = info.Tick, info.Hash
 		} else if x.err = err; number == said.snapshot {
 			x.tick, x.hash, x.err = said.tick, said.hash, nil
@@ -553,6 +598,22 @@ func (r *restoring) missed(x *passedOver) error {
 // them.
 const segmentsMost = 8
 
+// saves returns why Open saves a snapshot, or "": so that the same ticks are not played again if the
+// process keeps dying.
+func (r *restoring) saves() string {
+	switch x := &r.recovered; {
+	case x.New:
+		return "the world is new"
+	case len(x.Lost) > 0:
+		return "a loss was accepted"
+	case x.Ticks > 0:
+		return "the log was played"
+	case r.used > segmentsMost:
+		return "processes have ended without a tick"
+	}
+	return ""
+}
+
 // begin begins the segment that this process writes, at the end of Open. The number of the
 // incarnation is on disk before it is used. After an error Open returns it, and there may be an
 // empty segment.
@@ -564,14 +625,17 @@ func (r *restoring) begin() error {
 			if x.New {
 				*s = statement{}
 			}
+			if s.world == 0 {
+				s.world = rand.Uint64()
+			}
 			s.incarnation = max(s.incarnation, x.Incarnation)
 		}); err != nil {
 			return err
 		}
 	}
-	if x.New || len(x.Lost) > 0 || x.Ticks > 0 || r.used > segmentsMost { // a snapshot, so that the same ticks are not played again if the process keeps dying
+	if why := r.saves(); why != "" {
 		r.mark = mark{number: r.number, before: r.before, early: true}
-		if err := r.saved(r.saveIdle); err != nil {
+		if err := r.saved(why, r.saveIdle); err != nil {
 			return fmt.Errorf("durable: %w", err)
 		}
 	}
@@ -597,6 +661,9 @@ func (r *restoring) begin() error {
 		if err != nil {
 			_ = r.recorder.Close() // an earlier error counts
 		}
+	}
+	if err == nil && r.copied { // its number is on disk: from now on it is a world like others
+		err = errors.Join(r.files.Remove(copyName), r.files.Sync())
 	}
 	if err != nil {
 		_ = r.log.close() // as above

@@ -106,7 +106,7 @@ func TestOtherProgram(t *testing.T) {
 
 	_, err = open(func(*durable.Options) {})
 	require.ErrorIs(t, err, inputlog.ErrOtherWorld)
-	require.ErrorContains(t, err, "set AcceptLoss to go on from what is before it")
+	require.ErrorContains(t, err, "or set OtherProgram to DiscardOther, to go back to the snapshot of tick ")
 
 	store, err = open(func(o *durable.Options) { o.AcceptLoss = true })
 	require.NoError(t, err)

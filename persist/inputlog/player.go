@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
@@ -20,9 +21,10 @@ import (
 //
 // Ownership: one goroutine at a time.
 type Log struct {
-	from   reader
-	header header
-	played bool
+	from    reader
+	header  header
+	content uint64 // of the program that plays it, or 0: not known
+	played  bool
 }
 
 // Open reads the beginning of a log. It returns ErrNoLog, ErrVersion, ErrTruncated
@@ -44,6 +46,43 @@ func Open(in io.Reader) (*Log, error) {
 	}
 	return l, nil
 }
+
+// Program returns the program that wrote the log.
+func (l *Log) Program() Program { return l.header.program }
+
+// SetContent says what Options.Content is in the program that plays the log. If a replay differs,
+// and the content is another one than in the log, the error says so. Call it before Play.
+func (l *Log) SetContent(content []byte) { l.content = hashContent(content) }
+
+// Unlike returns in which ways this program differs from the one that wrote the log, for people, or
+// nil. What is not known of one of them is no difference.
+func (l *Log) Unlike() []string {
+	here := ThisProgram()
+	here.Content = l.content
+	return l.header.program.unlike(here)
+}
+
+// isOther reports whether another program wrote the log.
+func (l *Log) isOther() bool { return len(l.Unlike()) > 0 }
+
+// differs adds the reason to an error that is ErrDiffers: that another program wrote the log, or
+// else what may be wrong with this one. It returns other errors as they are.
+func (l *Log) differs(err error, reasons string) error {
+	if !errors.Is(err, ErrDiffers) {
+		return err
+	}
+	if ways := l.Unlike(); len(ways) > 0 {
+		return fmt.Errorf("%w: %s; play it by the program that wrote it, on such a machine: %w", ErrOtherProgram, strings.Join(ways, "; "), err)
+	}
+	return fmt.Errorf("%w; the program that wrote the log does not differ from this one, so %s", err, reasons)
+}
+
+// What is wrong if a replay by the same program differs.
+const (
+	otherTicks = "a system, function or hook is not deterministic, the world was changed between ticks, what a request points to, such as a slice, was written again after it was sent, two entities or requests share a map, slice or pointer, or a time has a monotonic reading: see docs/determinism.md"
+	otherState = "something is not deterministic: see docs/determinism.md"
+	otherStart = "the world was filled in another way, or loaded from another snapshot"
+)
 
 // Note returns Options.Note of the Recorder.
 func (l *Log) Note() []byte { return l.header.note }
@@ -68,6 +107,7 @@ func (l *Log) Tick() uint64 { return l.header.tick }
 type Player struct {
 	log      *Log
 	next     []*Log // those of Then
+	wrote    *Log   // the first that another program wrote, or log if there is none
 	w        *world.World
 	replayer *engine.Replayer
 	codecs   *state.Codecs
@@ -84,7 +124,10 @@ type Player struct {
 	pending  bool   // a record was read ahead
 	kind     byte
 	body     []byte
+	accept   bool // AcceptOther was called
 	err      error
+
+	differences Differences
 }
 
 // Play begins to play a log to a world that is as the recorded one was when recording began: with
@@ -110,12 +153,12 @@ func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	if err = l.once(); err != nil {
 		return nil, err
 	}
-	p := &Player{log: l, w: w, codecs: codecs, known: d.Survey().Kinds()}
+	p := &Player{log: l, wrote: l, w: w, codecs: codecs, known: d.Survey().Kinds()}
 	if err = p.begin(); err != nil {
 		return nil, err
 	}
 	if err = l.header.mustBeThere(w, codecs); err != nil {
-		return nil, err
+		return nil, l.differs(err, otherStart)
 	}
 	if p.replayer, err = d.ReplayInputs(); err != nil {
 		return nil, err
@@ -171,6 +214,9 @@ func (p *Player) Left() int { return len(p.next) }
 // it plays no more.
 func (p *Player) follow() error {
 	p.log, p.next = p.next[0], p.next[1:]
+	if !p.wrote.isOther() {
+		p.wrote = p.log
+	}
 	p.kinds, p.before = nil, p.ticks
 	p.drawn, p.length = p.replayer.Drawn(), 0
 	if err := p.log.header.mustMatch(p.w); err != nil {
@@ -184,8 +230,43 @@ func (p *Player) follow() error {
 	if err := p.begin(); err != nil {
 		return err
 	}
-	return p.log.header.mustBeThere(p.w, p.codecs)
+	err := p.log.header.mustBeThere(p.w, p.codecs)
+	if errors.Is(err, ErrDiffers) && p.accepts() {
+		p.differ()
+		return nil
+	}
+	return p.wrote.differs(err, otherState)
 }
+
+// AcceptOther makes a replay go on where it differs from the recorded ticks, if another program
+// wrote the log: this program's rules count, and what they make of the recorded inputs. A create by a
+// port whose handle is another entity's by then fails. If no other program wrote the log, it changes
+// nothing. Call it before Next.
+func (p *Player) AcceptOther() { p.accept = true }
+
+// accepts reports whether a difference is accepted.
+func (p *Player) accepts() bool { return p.accept && p.wrote.isOther() }
+
+// differ notes a difference before the coming tick that is accepted.
+func (p *Player) differ() {
+	if p.differences.Ticks == 0 {
+		p.differences.First = p.w.Tick()
+	}
+	p.differences.Ticks++
+}
+
+// Differences says in what a replay has differed from the log of another program; see
+// Player.AcceptOther. That nothing has differed proves little about the last ticks: with each tick
+// the log has a hash of a part of the state before it, so a difference may show only after some
+// ticks, up to 1,024 in a large world.
+type Differences struct {
+	Ticks    uint64 // before which a hash was another one
+	First    uint64 // the first of them
+	Requests uint64 // that failed, because their handle is another entity's here
+}
+
+// Differences returns in what the replay has differed until now.
+func (p *Player) Differences() Differences { return p.differences }
 
 // Next gives the world the inputs of the next tick: make that tick, and call Next again. It
 // returns false when the log ends or something is wrong with it; see Err. The world
@@ -197,7 +278,7 @@ func (p *Player) Next() bool {
 		switch {
 		case p.err != nil:
 		case kind == tickRecord:
-			p.err = p.tick(body)
+			p.err = p.wrote.differs(p.tick(body), otherTicks)
 			if p.err == nil {
 				p.ticks++
 				return true
@@ -244,7 +325,8 @@ func (p *Player) Make(tick func() error) error {
 
 // Err returns why Next returned false: nil if the log was played to its end mark, ErrTruncated if
 // it has none, ErrAltered, ErrOtherWorld, ErrChanged, or ErrDiffers if a hash of a part of the
-// state shows that earlier ticks differed from the recorded ones. A difference may show only after
+// state shows that earlier ticks differed from the recorded ones. If another program wrote the log,
+// ErrDiffers comes with ErrOtherProgram, and the error names both. A difference may show only after
 // some ticks, up to 1,024 in a large world: see Recorder.
 func (p *Player) Err() error {
 	if errors.Is(p.err, io.EOF) {
@@ -308,10 +390,12 @@ func (p *Player) tick(body []byte) error {
 		return from.wrong(ErrOtherWorld, "it is of tick %d, the world is at %d; make one tick for each Next", p.in.Tick, p.w.Tick())
 	case unexplained(p.in.Drawn, p.drawn, p.length) > 0:
 		return from.altered("tick %d: ports have drawn %d handles, of which the log has too little", p.in.Tick, p.in.Drawn)
+	case p.settled && p.in.Sum != p.sum && p.accepts():
+		p.differ()
 	case p.settled && p.in.Sum != p.sum && p.turns.Wrong() != nil:
 		return fmt.Errorf("%w: before tick %d, in a part of the state; in the replay: %w", ErrDiffers, p.in.Tick, p.turns.Wrong())
 	case p.settled && p.in.Sum != p.sum:
-		return fmt.Errorf("%w: before tick %d, in a part of the state; a system, function or hook is not deterministic, the world was changed between ticks, what a request points to, such as a slice, was written again after it was sent, two entities or requests share a map, slice or pointer, or a time has a monotonic reading: see docs/determinism.md", ErrDiffers, p.in.Tick)
+		return fmt.Errorf("%w: before tick %d, in a part of the state", ErrDiffers, p.in.Tick)
 	}
 	err := p.replayer.Draw(p.in.Drawn)
 	if err == nil {
@@ -324,6 +408,9 @@ func (p *Player) tick(body []byte) error {
 		if err == nil {
 			err = p.replayer.Recall(h)
 		}
+		if err != nil && p.accepts() {
+			err = nil // its slot is taken by another entity here
+		}
 	}
 	if err == nil {
 		err = p.requests(&c)
@@ -331,6 +418,8 @@ func (p *Player) tick(body []byte) error {
 	switch {
 	case c.err != nil:
 		return from.altered("tick %d: %v", p.in.Tick, c.err)
+	case err != nil && p.wrote.isOther(): // what was there when it was recorded
+		return fmt.Errorf("%w: in tick %d: %w", ErrDiffers, p.in.Tick, err)
 	case errors.Is(err, extend.ErrForged):
 		return from.altered("tick %d: %v", p.in.Tick, err)
 	case err != nil:
@@ -362,12 +451,16 @@ func (p *Player) requests(c *cursor) error {
 			return c.err
 		}
 		if how >= failedFlag {
-			if err := p.replayer.Fail(int(number-1), flags, h); err != nil {
+			if _, err := p.replayer.Fail(int(number-1), flags, h); err != nil {
 				return err
 			}
 			continue
 		}
 		value, err := p.replayer.Request(int(number-1), flags, h)
+		if err != nil && flags&queue.Create != 0 && p.accepts() { // its slot is taken by another entity here
+			p.differences.Requests++
+			value, err = p.replayer.Fail(int(number-1), flags, h)
+		}
 		if err != nil {
 			return err
 		}
@@ -397,7 +490,7 @@ func (p *Player) Verify(hasher *state.Hasher) (verified bool, err error) {
 		}
 		p.pending = false
 		if err := p.verify(hasher, body); err != nil {
-			return true, err
+			return true, p.wrote.differs(err, otherState)
 		}
 		verified = true
 	}

@@ -47,7 +47,7 @@ func features() []*feature {
 		create(), destroy(), move(), level(), flags(), hooks(), uniqueNames(), relations(), references(),
 		batches(), many(), functions(), questions(), transactions(), messages(), coalesce(), changes(), sets(), rows(), copies(), queries(),
 		foreign(), deferred(), globals(), accumulators(), reopen(), wear(), order(), shrink(), insert(), timers(), turns(), ladder(), asks(), places(),
-		prefabs(), clones(), failing(), pauses(), guesses(), during(),
+		prefabs(), clones(), failing(), pauses(), guesses(), during(), outputs(),
 		frames(), snapshots(), inputs(), closing(), // their ends in this order
 	}
 }

@@ -106,6 +106,9 @@ func (s *scene) replay() {
 		_, err := player.Verify(o.hasher)
 		s.must(err == nil, "a replay with %d workers: %v", workers, err)
 	}
+	if x, ok := o.made["spoken"].(*spoken); ok {
+		s.must(len(x.at) == 0, "a replay has handled outputs: %v", x.v)
+	}
 	s.must(!player.Next() && player.Err() == nil, "the log goes on, or ends with %v", player.Err())
 	o.Close()
 }
