@@ -95,7 +95,7 @@ func TestSealedOnTick(t *testing.T) {
 		func() { _ = body.Set(w, h, Body{Small: 2}) },
 	} {
 		func() {
-			defer func() { require.Contains(t, recover(), "use a transaction or a Port") }()
+			defer func() { require.Contains(t, recover(), "the idle World cannot be changed while ticks are sealed") }()
 			_ = s.Step(t.Context())
 			t.Error("OnTick has changed the idle world")
 		}()
