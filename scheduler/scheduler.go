@@ -364,10 +364,14 @@ func (s *Scheduler) log(level slog.Level, what string, values ...any) {
 	aside.Log(s.options.Logger, level, what, values...)
 }
 
-// notifyStuck reports a system that does not return. The watchdog calls it. It returns the panic of
-// Notify.
+// notifyStuck reports a system that does not return, or a log that is not written. The watchdog calls
+// it. It returns the panic of Notify.
 func (s *Scheduler) notifyStuck(x Stuck) error {
-	s.log(slog.LevelWarn, "system does not return", "system", x.System, "shard", x.Shard, "tick", x.Tick, "for", x.Duration, "stack", x.Stack)
+	if x.System == "" {
+		s.log(slog.LevelWarn, "tick waits for its log", "tick", x.Tick, "for", x.Duration)
+	} else {
+		s.log(slog.LevelWarn, "system does not return", "system", x.System, "shard", x.Shard, "tick", x.Tick, "for", x.Duration, "stack", x.Stack)
+	}
 	if s.options.Watchdog.Notify == nil {
 		return nil
 	}

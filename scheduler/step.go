@@ -255,7 +255,9 @@ func (s *Scheduler) commit() error {
 	}
 	endRegion := t.region("commit")
 	x := span{SpanCommit, 0, world.AllShards, clock.Now(), 0}
+	t.committing.Store(x.from)
 	err := t.world.Commit()
+	t.committing.Store(0)
 	x.to = clock.Now()
 	endRegion()
 	s.waited = t.scale.Duration(x.to - x.from)

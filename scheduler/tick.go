@@ -49,6 +49,8 @@ type tick struct {
 	small   bool  // the last tick was short
 	scale   clock.Scale
 
+	committing atomic.Int64 // when the coordinator began to wait for the log, or 0; the watchdog reads it
+
 	traced   bool   // spans are kept in this tick
 	notes    []span // the coordinator's, outside of its programs
 	observed bool   // the observer has something to do

@@ -14,30 +14,34 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Watchdog looks out for systems that do not return.
+// Watchdog looks out for systems that do not return, and for a log that a sealed tick waits for.
 type Watchdog struct {
-	// After is how long a system may run on one shard. 0 means no watchdog.
+	// After is how long a system may run on one shard, or a tick wait for its log. 0 means no
+	// watchdog.
 	After time.Duration
-	// Notify, if not nil, is called once for each such run, while the tick is still
+	// Notify, if not nil, is called once for each such run or wait, while the tick is still
 	// running. It may use the world only through a Port, and it must return, because the
 	// tick waits for it. If it panics, the error of the tick says so. Options.Logger gets a record
 	// in any case.
 	Notify func(Stuck)
 }
 
-// Stuck describes a system that has not returned.
+// Stuck describes a system that has not returned, or a log that is not written.
 type Stuck struct {
-	System   string
-	Shard    int // or world.AllShards
+	System   string // or "": the tick waits for its log, as with durable.Options.Sync
+	Shard    int    // or world.AllShards
 	Tick     uint64
 	Duration time.Duration // so far
 	// Stack is the stack of the goroutine that runs it, and of those it started, as in a
-	// goroutine profile. It is empty if the system has returned meanwhile.
+	// goroutine profile. It is empty if the system has returned meanwhile, and for a log.
 	Stack string
 }
 
 // String names the system and says how long it has been running.
 func (s Stuck) String() string {
+	if s.System == "" {
+		return fmt.Sprintf("tick %d has been waiting for its log for %v; look at the disk", s.Tick, s.Duration)
+	}
 	return fmt.Sprintf("system %q has been running for %v on shard %d in tick %d", s.System, s.Duration, s.Shard, s.Tick)
 }
 
@@ -53,6 +57,7 @@ type watchdog struct {
 	mu     struct {
 		sync.Mutex
 		on     bool
+		waited int64             // the value of tick.committing in the last report of it
 		failed *world.PanicError // of notify, the first in a tick
 	}
 }
@@ -74,7 +79,8 @@ func (w *watchdog) begin() {
 	w.timer.Reset(w.period())
 }
 
-// look reports the systems that have run for too long. The timer calls it.
+// look reports the systems that have run for too long, and a log that a tick has waited for too
+// long. The timer calls it.
 func (w *watchdog) look() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -92,12 +98,23 @@ func (w *watchdog) look() {
 			stack = ""
 		}
 		by.reported = since
-		err := w.notify(Stuck{System: s.system.name, Shard: int(s.shard), Tick: w.tick.number, Duration: spent, Stack: stack})
-		if e := (*aside.Error)(nil); errors.As(err, &e) && w.mu.failed == nil {
-			w.mu.failed = &world.PanicError{In: inWatchdog, Shard: world.AllShards, Tick: w.tick.number, Value: e.Value, Stack: e.Stack}
+		w.tell(Stuck{System: s.system.name, Shard: int(s.shard), Tick: w.tick.number, Duration: spent, Stack: stack})
+	}
+	if since := w.tick.committing.Load(); since != 0 && since != w.mu.waited {
+		if spent := w.tick.scale.Duration(clock.Now() - since); spent >= w.after {
+			w.mu.waited = since
+			w.tell(Stuck{Shard: world.AllShards, Tick: w.tick.number, Duration: spent})
 		}
 	}
 	w.timer.Reset(w.period())
+}
+
+// tell reports, and keeps a panic of Notify. The caller holds mu.
+func (w *watchdog) tell(x Stuck) {
+	err := w.notify(x)
+	if e := (*aside.Error)(nil); errors.As(err, &e) && w.mu.failed == nil {
+		w.mu.failed = &world.PanicError{In: inWatchdog, Shard: world.AllShards, Tick: x.Tick, Value: e.Value, Stack: e.Stack}
+	}
 }
 
 func (w *watchdog) end() {

@@ -56,6 +56,51 @@ func (d *diary) read() (all []told) {
 
 const anything = world.OnCreate | world.OnRemove | world.OnAdd | world.OnSet | world.OnDestroy
 
+// TestHookOfTransactions has transactions write: hooks are told what each leaves, by entities in the
+// order in which it first wrote them.
+func TestHookOfTransactions(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 1})
+	do, p := f.doingIn(), f.port()
+	hs := f.newUnits(4)
+	f.Refresh()
+	var d diary
+	d.observe(f, "health", anything, f.health)
+	ask := func(run ...func(tx *world.Tx) error) {
+		t.Helper()
+		var left world.Answer[int]
+		require.NoError(t, do.Send(p, func(tx *world.Tx) (err error) {
+			for _, one := range run {
+				err = errors.Join(err, one(tx))
+			}
+			return err
+		}, &left))
+	}
+	set := func(of, points int64) func(*world.Tx) error {
+		return func(tx *world.Tx) error { return f.health.Set(tx, hs[of], Health{points}) }
+	}
+	remove := func(tx *world.Tx) error { return f.health.Remove(tx, hs[0]) }
+	add := func(tx *world.Tx) error { return f.health.Add(tx, hs[0], Health{40}) }
+	replaced := func(health []int64, hs ...handle.Handle) []told {
+		return []told{{"health", 0, world.OnSet, hs, health}}
+	}
+
+	ask(set(2, 20), set(1, 10))
+	ask(set(3, 30), set(2, 21))
+	ask(set(0, 1), func(*world.Tx) error { return errors.New("none of it") })
+	f.Refresh()
+	require.Equal(t, replaced([]int64{21, 10, 30}, hs[2], hs[1], hs[3]), d.read())
+
+	ask(set(0, 1), remove)
+	ask(add)
+	f.Refresh()
+	f.mustHave(40)(hs[0])
+	require.Empty(t, d.read(), "what it set, it removed; and then it was lost and got again")
+
+	ask(remove, add)
+	f.Refresh()
+	require.Equal(t, replaced([]int64{40}, hs[0]), d.read())
+}
+
 // TestHookEvents has each event happen, by the idle world, a port and a system.
 func TestHookEvents(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 1})

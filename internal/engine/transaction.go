@@ -226,7 +226,7 @@ func (t *Tx) change(e *taken) {
 	for v := e.first; v >= 0; v = t.values[v].next {
 		x := &t.values[v]
 		id := int(x.component)
-		if !e.set.Has(id) {
+		if !e.set.Has(id) { // written, and then removed: it was never in the world, and hooks are not told
 			continue
 		}
 		c := w.space.Columns[id]

@@ -57,7 +57,8 @@ type Options struct {
 	// What ports send while a tick runs belongs to the next one, and one tick takes SealBytes of it
 	// at most. References that systems release count as released in the next tick. The idle world
 	// cannot be changed any more: calls that would do so panic, and OnChange is not called.
-	// A goroutine of the tick calls Commit.
+	// A goroutine of the tick calls Commit. Until it returns the tick stands, whatever becomes of the
+	// context of Scheduler.Run; scheduler.Watchdog reports one that takes long.
 	Commit func() error
 	// OnFailed, if not nil, is called with each request of a port whose value cannot be encoded,
 	// because a codec panics, if ticks are sealed. Such a request stands in the log without its

@@ -5,7 +5,7 @@
 //	go test ./proof/pairs                               every pair once
 //	go test ./proof/pairs -timeout 0 -runs 10000        so many runs
 //	go test ./proof/pairs -run TestPairs -pair flags,move -seed 7
-//	go test ./proof/pairs -sealed                       where inputs are recorded, ticks are sealed
+//	go test ./proof/pairs -sealed                       inputs are recorded in every run, and ticks are sealed
 //
 // A feature is a way to touch a row or a slot: flags, moves, names, a hook. It says how
 // it prepares a world, what it does to entities, and what can be seen of it. A run gives

@@ -100,12 +100,14 @@ func (m *model) transact(e *entity, n int64) world.Outcome {
 	case breaks:
 		return world.Failed
 	}
+	stored := e.stored
 	m.set(e, own, alike(n))
 	switch n % manners {
 	case gains:
 		m.exchange(e, other, 0, alike(n))
 	case loses:
 		m.exchange(e, 0, other, alike(n))
+		e.stored = stored | e.stored&e.has // what it sets and then removes is never set
 	case marks:
 		m.flag(e, world.Flags(1<<(n%7)), 0)
 	case ends:
