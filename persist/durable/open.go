@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/atoll-sim/atoll/internal/engine"
@@ -216,7 +215,7 @@ func (x *unplayed) text(o OtherProgram, others bool) string {
 		ticks = fmt.Sprintf("its log, with %d ticks from tick %d on,", x.told-x.first, x.first)
 	}
 	by := x.last.by()
-	what := "is for the program that wrote it" + by + " so start that program, and stop it by Close, before another version"
+	what := "is for the program that wrote it" + by + ": start that program, and stop it by Close, before another version"
 	switch {
 	case o == DiscardOther && (others || x.last.isOther()):
 		what = "is discarded: another program wrote it" + by
@@ -226,7 +225,7 @@ func (x *unplayed) text(o OtherProgram, others bool) string {
 	case o == ReplayOther:
 		what = "is played by the rules of this program, not of the program that wrote it" + by
 	}
-	return strings.TrimSuffix("was not closed: "+ticks+" "+what, ",")
+	return "was not closed: " + ticks + " " + what
 }
 
 // logSince returns the log that Open would play to a snapshot, by the segments since the one that its

@@ -488,7 +488,7 @@ func (s *segment) by() string {
 	if s.wrong != nil {
 		return ""
 	}
-	return ", " + s.program.String() + ","
+	return ", " + s.program.String()
 }
 
 // tellEvery is how often the Logger gets how far the log was played.
