@@ -106,7 +106,7 @@ type schemas struct {
 
 // now returns the schema at the last sample, or the schema of the idle world if there was none. Any
 // goroutine may call it; the second may wait for the end of a tick. What was registered recently
-// may be missing. An error is that of visitor.do.
+// may be missing. It returns visitor.do's error.
 func (s *schemas) now(ctx context.Context) (is *schema, err error) {
 	s.mu.Lock()
 	is = s.is

@@ -37,7 +37,7 @@ var ErrRunning = errors.New("scheduler: Scheduler.Run while another is under way
 // called, and then returns nil, after the tick that is under way. The Overrun policy says
 // what it does when a tick takes too long. If a system with the policy StopRun panics in a
 // tick, Run completes that tick and returns its error. It does the same for a function, a hook or a
-// handler of an output if Options.IfPanics is StopRun. Goroutines of workers end as those of Step do.
+// handler of an output if Options.IfPanics is StopRun. Goroutines of workers end as Step's do.
 //
 // It returns ErrRunning at once, and makes no tick, while another Run is under way: two would
 // make twice the ticks.

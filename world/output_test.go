@@ -27,7 +27,7 @@ func (f *fixture) say(name string, all *[]spoken) *world.Output[string] {
 	return o
 }
 
-// texts returns what was told, and checks that the moments are those of one tick, in order.
+// texts returns what was told, and checks that the moments are of one tick, in order.
 func texts(t testing.TB, all []spoken, tick uint64) (texts []string) {
 	t.Helper()
 	for i, x := range all {

@@ -43,5 +43,5 @@ var ReadExtra func(src io.Reader, name string) ([]byte, error)
 
 // CheckSnapshot reads a file of package snapshot to its end, an increment without its base too, and
 // checks each checksum. It returns the tick and the hash of the world that it is of. Package snapshot
-// sets it when the program starts. Errors are those of snapshot.Verify.
+// sets it when the program starts. It returns the errors of snapshot.Verify.
 var CheckSnapshot func(src io.Reader) (tick, hash uint64, err error)

@@ -167,11 +167,7 @@ func stages(t *testing.T, increments int) (x *voyage, all [3]*faulty.Disk) {
 // the copy can be opened at any moment from its first snapshot on, and goes on.
 func TestFollowFaulty(t *testing.T) {
 	first, stride := 1, 1
-	switch {
-	case check.Enabled:
-		stride = 23
-		first += int(seed.Of(t) % uint64(stride))
-	case testing.Short():
+	if check.Enabled || testing.Short() {
 		stride = 23
 		first += int(seed.Of(t) % uint64(stride))
 	}

@@ -368,7 +368,7 @@ func (r *recorder) append(b []byte, k *kind, q queue.PendingRequest) []byte {
 // sealer is a Recorder of a world whose ticks are sealed.
 type sealer struct{ *recorder }
 
-// Begin is that of a recorder.
+// Begin is a recorder's Begin.
 func (s sealer) Begin() {
 	s.port = -1
 	s.recorder.Begin()

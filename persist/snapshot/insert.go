@@ -369,7 +369,7 @@ func (i *insertion) copy() (err error) {
 }
 
 // copyColumn copies a component of a group's rows to values, from the piece, which stays as it is.
-// An error is that of a codec.
+// It returns a codec's error.
 func (i *insertion) copyColumn(g *group, component int, to mem.Cells) (err error) {
 	var codec form.Form
 	if !i.other.Copied(component) {

@@ -14,7 +14,7 @@ import (
 // Ownership: the mutex guards all but what only the audit uses, while no client runs.
 type books struct {
 	sync.Mutex
-	clients []*client // by name; that of the bank is nil
+	clients []*client // by name; the bank's is nil
 	counts
 	fresh    []Receipt // since the last audit
 	findings []string
