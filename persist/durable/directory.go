@@ -210,11 +210,12 @@ type segment struct {
 	note
 	tick    uint64           // the first tick
 	program inputlog.Program // that wrote it
-	unlike  []string         // in which ways this program differs from that, or nil
+	unlike  []string         // in which ways this program differs from that; nil also if it has no ticks
 	wrong   error            // why it cannot be read
 }
 
-// isOther reports whether another program wrote the segment, or another version of this library.
+// isOther reports whether another program logged ticks in the segment, or another version of this
+// library wrote it.
 func (s *segment) isOther() bool { return s.wrong != nil || len(s.unlike) > 0 }
 
 // segments lists the log, oldest first. Open, Plan and prune call it. A segment that is damaged is
@@ -232,7 +233,10 @@ func segments(f files.Files, content []byte) (all []*segment, err error) {
 			switch log, err := x.open(f); {
 			case err == nil:
 				log.SetContent(content)
-				x.tick, x.program, x.unlike = log.Tick(), log.Program(), log.Unlike()
+				x.tick, x.program = log.Tick(), log.Program()
+				if ways := log.Unlike(); len(ways) > 0 && !log.Empty() {
+					x.unlike = ways
+				}
 				_ = log.Close() // only read
 			case isDamage(err):
 				x.wrong = err

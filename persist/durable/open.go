@@ -25,12 +25,13 @@ import (
 // incarnations for crashes.
 //
 // The log is for the program that wrote it, and for machines that compute the same floats; see
-// docs/determinism.md. Another program may play it if it does the same; where it does something
-// else, Open returns inputlog.ErrOtherProgram and names both. After Close there is no log to play.
+// docs/determinism.md. If another program has logged ticks since the snapshot, Open returns
+// inputlog.ErrOtherProgram and names both, unless Options.OtherProgram says what to do. After Close
+// there is no log to play.
 //
-// It returns ErrInUse, ErrDamaged, inputlog.ErrOtherProgram, snapshot.ErrNotNew, world.ErrVersions when no incarnation is
-// left, the errors of snapshot.Load, inputlog.Log.Play, Options.New and Options.Upgrade, or that of
-// ctx. Then the world must not be used. The files are unchanged, but there may be an empty segment
+// It returns ErrInUse, ErrDamaged, inputlog.ErrOtherProgram, snapshot.ErrNotNew, world.ErrVersions
+// when no incarnation is left, the errors of snapshot.Load, inputlog.Log.Play, Options.New and
+// Options.Upgrade, or the error of ctx. Then the world must not be used. The files are unchanged, but there may be an empty segment
 // of the log, and a snapshot of what was restored. A log whose end was never told durable is no
 // error; see Recovered.Torn.
 func Open(ctx context.Context, path string, w *world.World, s *scheduler.Scheduler, o Options) (_ *Store, err error) {
@@ -164,10 +165,10 @@ func (s *Store) upgrade() (err error) {
 // Plan compares the newest intact snapshot of a directory with the world. It returns what Open
 // would do about each difference, and what Open would refuse. It changes neither: use it before
 // another version of a program is started. If the directory was not closed, as after a crash, its
-// log is a difference too, of the Kind "directory": it says which ticks only the program that wrote
-// them replays for sure. It is refused if there are others, unless Options.OtherProgram discards it.
-// Plan does not play the log. So it cannot tell whether this program does the same in these ticks,
-// nor what damage behind the snapshot leads to. Plan returns snapshot.ErrNone if there is no
+// log is a difference too, of the Kind "directory": it says which ticks are there, which program
+// logged them, and what Options.OtherProgram does with them. If there are other differences, the log
+// is refused or discarded. Plan does not play the log, so it cannot tell what damage behind the
+// snapshot leads to. Plan returns snapshot.ErrNone if there is no
 // snapshot, and the errors of snapshot.PlanLoad.
 func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snapshot.Plan, error) {
 	if w == nil || s == nil {
@@ -195,9 +196,8 @@ func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snaps
 		return snapshot.Plan{}, err
 	}
 	if log.last != nil {
-		p.Differences = append(p.Differences, snapshot.Difference{
-			Kind: "directory", Text: log.text(o.OtherProgram, len(p.Differences) > 0), Blocks: len(p.Differences) > 0 && o.OtherProgram != DiscardOther,
-		})
+		text, blocks := log.plan(o.OtherProgram, len(p.Differences) > 0)
+		p.Differences = append(p.Differences, snapshot.Difference{Kind: "directory", Text: text, Blocks: blocks})
 	}
 	return p, nil
 }
@@ -205,27 +205,35 @@ func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snaps
 // unplayed is the log since a snapshot, as Plan sees it.
 type unplayed struct {
 	last        *segment // nil: there is none
+	other       *segment // the first that another program wrote, or nil
 	first, told uint64   // from the tick of the snapshot to the one before told, all was on disk
 }
 
-// text says what Open does with it; with others, there are other differences.
-func (x *unplayed) text(o OtherProgram, others bool) string {
+// plan says what Open does with it, and whether it refuses it; with others, there are other
+// differences.
+func (x *unplayed) plan(o OtherProgram, others bool) (text string, blocks bool) {
 	ticks := "its log, of which no tick is known to have been on disk,"
 	if x.told > x.first {
 		ticks = fmt.Sprintf("its log, with %d ticks from tick %d on,", x.told-x.first, x.first)
 	}
 	by := x.last.by()
+	if x.other != nil {
+		by = x.other.by()
+	}
 	what := "is for the program that wrote it" + by + ": start that program, and stop it by Close, before another version"
 	switch {
-	case o == DiscardOther && (others || x.last.isOther()):
+	case o == DiscardOther && (others || x.other != nil):
 		what = "is discarded: another program wrote it" + by
 	case others: // it cannot be played
-	case !x.last.isOther():
+		blocks = true
+	case x.other == nil:
 		what = "is played: this program wrote it" + by
-	case o == ReplayOther:
+	case o == ReplayOther && x.other.wrong == nil:
 		what = "is played by the rules of this program, not of the program that wrote it" + by
+	default:
+		blocks = true
 	}
-	return "was not closed: " + ticks + " " + what
+	return "was not closed: " + ticks + " " + what, blocks
 }
 
 // logSince returns the log that Open would play to a snapshot, by the segments since the one that its
@@ -251,6 +259,9 @@ func logSince(dir *snapshot.Dir, found snapshot.Found, content []byte) (x unplay
 	for _, s := range m.since(all) {
 		if s.wrong == nil || errors.Is(s.wrong, inputlog.ErrVersion) {
 			x.last, x.told = s, max(x.told, told(f, s, s.ID))
+			if x.other == nil && s.isOther() {
+				x.other = s
+			}
 		}
 	}
 	return x, err

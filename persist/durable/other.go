@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/atoll-sim/atoll/persist/inputlog"
 )
@@ -12,21 +13,18 @@ import (
 // its replay then leads elsewhere than clients have seen. Only the operator can say what is right.
 
 // OtherProgram says what Open does, after a crash, with ticks that another program has logged, such
-// as the build before a hotfix. It matters only if this program does something else in these ticks:
-// a log that leads to the same is played. After Close there is no log.
+// as the build before a hotfix. Another program is what inputlog.Program tells from this one: another
+// executable, processor or Options.Content. After Close there is no log.
 //
 // It is a flag of a server in a line, by flag.TextVar.
 type OtherProgram uint8
 
 const (
-	// RefuseOther makes Open return inputlog.ErrOtherProgram or ErrOtherWorld, and change nothing.
-	// Start the program that wrote the log once, and stop it by Close: then nothing is lost. Open
-	// finds a difference by hashes of parts of the world, so one in the last ticks may pass: of some
-	// ticks in a world of 2,000 entities, of 60 in one of 30,000. Recovered.Other and a warning tell
-	// that another program's ticks were played. A program with other rules that must not touch
-	// what clients were told is started after Close only.
+	// RefuseOther makes Open return inputlog.ErrOtherProgram or ErrOtherWorld, and change nothing,
+	// whatever these ticks do. Start the program that wrote them once, and stop it by Close: then
+	// nothing is lost.
 	RefuseOther OtherProgram = iota
-	// ReplayOther plays the log by the rules of this program. What clients were told may then be
+	// ReplayOther plays them by the rules of this program. What clients were told may then be
 	// otherwise: Recovered.Other says how much differs. What is registered must be the same.
 	ReplayOther
 	// DiscardOther goes back to the newest snapshot. What happened since is lost, also what was
@@ -66,20 +64,24 @@ type Other struct {
 	Discarded   bool // they were not played
 }
 
-// discard leaves out the segments from the first that another program wrote, if DiscardOther is set.
-// used follow one another.
-func (r *restoring) discard(used []*segment) []*segment {
+// other looks for segments in which another program has logged ticks. used follow one another.
+// RefuseOther makes it return an error, ReplayOther all of them, and DiscardOther those before the
+// first.
+func (r *restoring) other(used []*segment) ([]*segment, error) {
 	i := slices.IndexFunc(used, func(s *segment) bool { return len(s.unlike) > 0 })
-	if i < 0 || r.o.OtherProgram != DiscardOther {
-		return used
+	if i < 0 || r.o.OtherProgram == ReplayOther {
+		return used, nil
 	}
 	s := used[i]
+	if r.o.OtherProgram != DiscardOther {
+		return nil, r.refuseOther(s, fmt.Errorf("%s: %w: %s", s.name, inputlog.ErrOtherProgram, strings.Join(s.unlike, "; ")))
+	}
 	r.before = r.mark.before
 	if i > 0 {
 		r.before = used[i-1].ID
 	}
 	r.discarded(s, fmt.Errorf("%s: discarded, because another program wrote it, %v", s.name, s.program))
-	return used[:i]
+	return used[:i], nil
 }
 
 // discarded notes a segment that DiscardOther leaves out.
@@ -112,10 +114,9 @@ func (r *restoring) playedOther(all []*segment, p *inputlog.Player) {
 		"differ", d.Ticks, "first", d.First, "requests failed", d.Requests)
 }
 
-// refuseOther returns the error of Open for a log that this program plays otherwise, or cannot play.
-// Nothing is damaged, and the error says what there is to do.
+// refuseOther returns the error of Open for ticks that are for another program to play. Nothing is damaged, and the error says what there is to do.
 func (r *restoring) refuseOther(s *segment, err error) error {
-	replay := "; or set OtherProgram to ReplayOther, to play it by the rules of this program"
+	replay := "; or set OtherProgram to ReplayOther, to play it by the rules of this program, if what is registered is the same"
 	if !errors.Is(err, inputlog.ErrOtherProgram) {
 		replay = "" // it cannot be played at all
 	}

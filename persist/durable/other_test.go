@@ -169,13 +169,41 @@ func TestHotfix(t *testing.T) {
 	})
 
 	t.Run("a build that does the same", func(t *testing.T) {
-		for _, o := range []durable.OtherProgram{durable.RefuseOther, durable.ReplayOther} {
-			x, st, err := start(t, "built again", 7, 1, o)
-			require.NoError(t, err)
-			require.Equal(t, durable.Other{Program: st.Recovered().Other.Program, Ticks: st.Recovered().Ticks}, *st.Recovered().Other, "it is told")
-			require.Equal(t, sum, x.account.Get(x.accounts()[0]).Sum)
-			st.Crash()
-		}
+		_, _, err := start(t, "built again", 7, 1, durable.RefuseOther)
+		require.ErrorIs(t, err, inputlog.ErrOtherProgram, "nobody can know")
+		x, st, err := start(t, "built again", 7, 1, durable.ReplayOther)
+		require.NoError(t, err)
+		require.Equal(t, durable.Other{Program: st.Recovered().Other.Program, Ticks: st.Recovered().Ticks}, *st.Recovered().Other, "it is told")
+		require.Equal(t, sum, x.account.Get(x.accounts()[0]).Sum)
+		st.Crash()
+	})
+
+	t.Run("a build that died before its first tick", func(t *testing.T) {
+		copied := disk.Clone()
+		useAs(t, path, func() files.Files { return copied })
+		x := newRuled("the old rules", 7, 1)
+		st, err := x.open(path)
+		require.NoError(t, err)
+		require.NoError(t, st.Close())
+		x = newRuled("a hotfix that panics at once", 7, 1)
+		st, err = x.open(path)
+		require.NoError(t, err)
+		st.Crash()
+		x = newRuled("the next hotfix", 7, 2)
+		plan, err := durable.Plan(path, x.World, x.s, x.options)
+		require.NoError(t, err)
+		require.Empty(t, plan.Blocking())
+		st, err = x.open(path)
+		require.NoError(t, err, "it has logged no ticks")
+		require.Nil(t, st.Recovered().Other)
+		x.step(t)
+		require.NoError(t, st.Wait(t.Context()))
+		st.Crash()
+
+		x = newRuled("the old rules", 7, 1)
+		_, err = x.open(path)
+		require.ErrorIs(t, err, inputlog.ErrOtherProgram, "one tick")
+		require.ErrorContains(t, err, "000000000005.log")
 	})
 
 	t.Run("the same build is played, whatever is set", func(t *testing.T) {
@@ -206,8 +234,12 @@ func TestHotfix(t *testing.T) {
 		}
 		for _, o := range []durable.OtherProgram{durable.RefuseOther, durable.ReplayOther} {
 			_, _, err := more(o)
-			require.ErrorIs(t, err, inputlog.ErrOtherWorld)
 			require.ErrorContains(t, err, "start the program that wrote it")
+			if o == durable.RefuseOther {
+				require.ErrorIs(t, err, inputlog.ErrOtherProgram)
+				continue
+			}
+			require.ErrorIs(t, err, inputlog.ErrOtherWorld)
 			require.NotContains(t, err.Error(), "ReplayOther", "it cannot")
 		}
 		_, st, err := more(durable.DiscardOther)
@@ -228,7 +260,7 @@ func TestHotfix(t *testing.T) {
 			x.options.OtherProgram = o
 			plan, err := durable.Plan(path, x.World, x.s, x.options)
 			require.NoError(t, err)
-			require.Empty(t, plan.Blocking())
+			require.Equal(t, o == durable.RefuseOther, len(plan.Blocking()) > 0, "%v", plan)
 			require.Regexp(t, `was not closed: its log, with \d+ ticks from tick \d+ on, `+says, plan.String())
 		}
 	})

@@ -88,7 +88,7 @@ func TestReleases(t *testing.T) {
 			path := t.TempDir()
 			require.NoError(t, os.CopyFS(path, os.DirFS(kept)))
 			w, s, _, called, _, _ := newKept()
-			st, err := durable.Open(t.Context(), path, w, s, durable.Options{Interval: -1})
+			st, err := durable.Open(t.Context(), path, w, s, durable.Options{Interval: -1, OtherProgram: durable.ReplayOther})
 			if errors.Is(err, inputlog.ErrVersion) && strings.HasSuffix(kept, "crashed") && !strings.Contains(kept, releaseNow) {
 				require.ErrorContains(t, err, "start the program that wrote it")
 				return
@@ -96,6 +96,7 @@ func TestReleases(t *testing.T) {
 			require.NoError(t, err)
 			x := st.Recovered()
 			require.Equal(t, strings.HasSuffix(kept, "closed"), x.Clean)
+			require.True(t, x.Other == nil || x.Other.Differences == inputlog.Differences{})
 			require.True(t, x.Clean || x.Ticks >= 6 && strings.HasSuffix(x.Snapshot.Path, ".increment"))
 			want, err := os.ReadFile(filepath.Join(kept, "want.txt"))
 			require.NoError(t, err)

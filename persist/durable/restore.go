@@ -257,9 +257,9 @@ func (r *restoring) chain() ([]*segment, error) {
 			return nil, fmt.Errorf("durable: %w", err)
 		}
 	}
-	used = r.discard(used)
+	used, err = r.other(used)
 	r.used = len(used)
-	return used, nil
+	return used, err
 }
 
 // follow returns the segments that follow one another, up to a loss. before is the id of the last
@@ -475,9 +475,9 @@ func (r *restoring) cannotPlay(s *segment, err error) error {
 	case foreign && r.o.OtherProgram == DiscardOther: // which program wrote it, its head does not say
 		r.discarded(s, err)
 		return nil
-	case foreign && !r.o.AcceptLoss:
+	case foreign:
 		return r.refuseOther(s, err)
-	case foreign, errors.Is(err, inputlog.ErrDiffers): // ticks before it are missing
+	case errors.Is(err, inputlog.ErrDiffers): // ticks before it are missing
 		return r.lose(err)
 	}
 	return fmt.Errorf("durable: %w", err)

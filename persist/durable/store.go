@@ -84,8 +84,8 @@ type Options struct {
 	// AcceptLoss makes Open continue from what is intact, where it would return ErrDamaged.
 	// Recovered.Lost says what is lost.
 	AcceptLoss bool
-	// OtherProgram says what Open does with ticks of the log that another program wrote, if this
-	// one does something else in them. Default: RefuseOther.
+	// OtherProgram says what Open does with ticks that another program has logged. Default:
+	// RefuseOther.
 	OtherProgram OtherProgram
 	// OnError, if not nil, is called with what goes wrong while the world runs: once with an error
 	// that wraps ErrFailed, after which nothing more is saved, and once for each snapshot that

@@ -108,7 +108,10 @@ func TestOtherProgram(t *testing.T) {
 	require.ErrorIs(t, err, inputlog.ErrOtherWorld)
 	require.ErrorContains(t, err, "or set OtherProgram to DiscardOther, to go back to the snapshot of tick ")
 
-	store, err = open(func(o *durable.Options) { o.AcceptLoss = true })
+	_, err = open(func(o *durable.Options) { o.AcceptLoss = true })
+	require.ErrorIs(t, err, inputlog.ErrOtherWorld, "nothing is damaged")
+
+	store, err = open(func(o *durable.Options) { o.OtherProgram = durable.DiscardOther })
 	require.NoError(t, err)
 	require.ErrorIs(t, store.Recovered().Lost[0], inputlog.ErrOtherWorld)
 	saved := x.Tick()

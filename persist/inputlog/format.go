@@ -38,8 +38,9 @@ var (
 	// with a monotonic reading; or the program is another one, and the error wraps ErrOtherProgram.
 	ErrDiffers = errors.New("inputlog: the world differs from the recorded one")
 	// ErrOtherProgram means that the world differs, and that another program wrote the log, or the
-	// same one on a machine that computes other floats, or with another Options.Content. It comes
-	// with ErrDiffers alone: another program that does the same may play a log.
+	// same one on a machine that computes other floats, or with another Options.Content. A Player
+	// returns it with ErrDiffers: another program that does the same may play a log. durable.Open
+	// returns it before it plays.
 	ErrOtherProgram = errors.New("inputlog: the program differs from the one that wrote the log")
 	// ErrChanged means that the recorded world was changed between two ticks by something that is
 	// not an input, so the log cannot be played beyond that: see Options.OnChange.

@@ -62,6 +62,21 @@ func (l *Log) Unlike() []string {
 	return l.header.program.unlike(here)
 }
 
+// Empty reports whether the log has no tick that can be read. It reads as far as the first: open the
+// log again to play it.
+func (l *Log) Empty() bool {
+	l.played = true
+	for {
+		kind, _, err := l.from.next()
+		if err != nil || kind == endRecord {
+			return true
+		}
+		if kind == tickRecord {
+			return false
+		}
+	}
+}
+
 // isOther reports whether another program wrote the log.
 func (l *Log) isOther() bool { return len(l.Unlike()) > 0 }
 
