@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/persist/durable"
@@ -15,22 +16,36 @@ import (
 )
 
 type (
-	// Savings is what a player owns. Last is the last request that was done.
-	Savings struct{ Coins, Last uint64 }
+	// Savings is what a player owns. Last is the last request that was done, and Left its answer.
+	Savings struct{ Coins, Last, Left uint64 }
 	// Saver is a player with savings.
 	Saver struct{ Savings }
 	// Pay is a request of a client.
-	Pay struct{ Number, Coins uint64 }
+	Pay struct {
+		Player        handle.Handle
+		Number, Coins uint64
+	}
 )
 
-// newBank makes a world in which players are paid, and registers everything.
-func newBank() (*world.World, *scheduler.Scheduler, *world.Bundle[Saver], *world.Func[Pay]) {
-	w := world.MustNew(world.Options{VersionsEach: 10_000})
+var errPoor = errors.New("not so many coins")
+
+// newBank makes a world in which players pay, and registers everything.
+func newBank() (*world.World, *scheduler.Scheduler, *world.Bundle[Saver], *world.Transaction[Pay, uint64]) {
+	w := world.MustNew(world.Options{VersionsEach: 10_000, TickInterval: time.Millisecond})
 	savings := world.Register[Savings](w, "savings")
-	pay := world.RegisterFunc(w, "pay", func(self *world.EntityContext, p Pay) {
-		if own := savings.Write(self); p.Number == own.Last+1 { // else it was done
-			own.Coins, own.Last = own.Coins+p.Coins, p.Number
+	pay := world.RegisterTransaction(w, "pay", func(tx *world.Tx, p Pay) (left uint64, err error) {
+		own := savings.Edit(tx, p.Player)
+		switch {
+		case own == nil:
+			return 0, world.ErrStale
+		case p.Number <= own.Last:
+			return own.Left, nil // it was done
+		case own.Coins < p.Coins:
+			return 0, errPoor
 		}
+		own.Coins, own.Last = own.Coins-p.Coins, p.Number
+		own.Left = own.Coins
+		return own.Left, nil
 	})
 	return w, scheduler.New(w, scheduler.Options{}), world.NewBundle[Saver](w), pay
 }
@@ -45,21 +60,20 @@ func Example_durable() {
 	store, err := durable.Open(ctx, path, w, s, durable.Options{
 		Sync: true, // what anybody sees is on disk
 		New: func(w *world.World) (err error) { // the first start
-			player, err = savers.Create(w, Saver{})
+			player, err = savers.Create(w, Saver{Savings{Coins: 60}})
 			return err
 		},
 	})
 	fmt.Println(err, store.Recovered().New)
 
-	port, _ := w.OpenPort()
-	var done world.Completion
-	_ = pay.Call(port.Notify(&done), player, Pay{Number: 1, Coins: 50})
-	_ = s.Step(ctx) // or s.Run, on its own goroutine
-	outcome, _ := done.Wait(ctx)
-	fmt.Println(outcome) // tell the client now
-
-	port.Close()
-	_ = s.Step(ctx)
+	go func() { // serves a client
+		defer s.Stop()
+		port, _ := w.OpenPort()
+		defer port.Close()
+		fmt.Println(pay.Ask(ctx, port, Pay{player, 1, 50})) // tell the client now
+		fmt.Println(pay.Ask(ctx, port, Pay{player, 1, 50})) // it has asked again
+	}()
+	_ = s.Run(ctx)
 	err = store.Close()
 
 	w, s, _, _ = newBank() // the next start of the program
@@ -68,8 +82,9 @@ func Example_durable() {
 	_ = store.Close()
 	// Output:
 	// <nil> true
-	// applied
-	// <nil> {50 1} true
+	// 10 <nil>
+	// 10 <nil>
+	// <nil> {10 1 10} true
 }
 
 // backUp saves a backup. Another goroutine is in Run.
