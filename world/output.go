@@ -96,9 +96,10 @@ func (o *Output[T]) Put(by Actor, v T) error {
 // values are dropped, and counted in Stats. It may be set at any time on the idle world.
 //
 // f may use the *World, as a function of Scheduler.Between may: look at it, save it, change it.
-// Where ticks are sealed, a change panics; use a transaction or a port. The next tick waits for f, so
-// it should pass on what takes long, to a goroutine that has a queue. It must not wait for the outcome
-// of a request, or for a function of Scheduler.Between, as that comes with the next tick.
+// Where ticks are sealed, a change panics, and so does Transaction.Run; request it by a port. The next
+// tick waits for f, so it should pass on what takes long, to a goroutine that has a queue. It must not
+// wait for the outcome of a request, or for a function of Scheduler.Between, as that comes with the
+// next tick.
 //
 // If f panics, that is an error of the tick, or of World.Failure, and the next values are handled all
 // the same. If f ends its goroutine, they are handled after the next refresh.

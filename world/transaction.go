@@ -116,7 +116,8 @@ func (t *Transaction[A, R]) Call(by Actor, arg A) error {
 // Run runs the transaction at once, and returns what it returns. By a *Tx it becomes a part of the
 // transaction that runs: if it returns an error, that one fails with it, whatever it returns itself.
 // By a *World, which must be idle, a panic reaches the caller, and what is destroyed stays marked
-// until the refresh; Run panics within a query loop. It panics for other actors.
+// until the refresh; Run panics within a query loop, and where ticks are sealed, even if the
+// transaction would change nothing. It panics for other actors.
 func (t *Transaction[A, R]) Run(by Actor, arg A) (result R, err error) {
 	self := selfOf(by)
 	t.w.Check(self, "Transaction.Run", "transaction", t.name)

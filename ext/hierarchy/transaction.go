@@ -17,8 +17,9 @@ import (
 type undo struct {
 	r     *Relation
 	lists []keptList
-	items []handle.Handle // of lists, one after the other
-	keep  bool            // what the tree's was
+	kept  map[handle.Handle]bool // the owners of lists, once there are more than a few
+	items []handle.Handle        // of lists, one after the other
+	keep  bool                   // what the tree's was
 }
 
 // keptList is a list as it was.
@@ -110,10 +111,8 @@ func (u *undo) add(x *engine.Tx, owner handle.Handle) error {
 	if owner == handle.None {
 		return nil
 	}
-	for i := range u.lists {
-		if u.lists[i].owner == owner {
-			return nil
-		}
+	if u.has(owner) {
+		return nil
 	}
 	t, k, bytes := u.r.tree, keptList{owner: owner, from: len(u.items)}, uintptr(keptBytes)
 	number := t.own(owner)
@@ -134,7 +133,32 @@ func (u *undo) add(x *engine.Tx, owner handle.Handle) error {
 	}
 	k.to = len(u.items)
 	u.lists = append(u.lists, k)
+	switch n := len(u.lists); {
+	case n <= fewLists:
+		return nil
+	case u.kept == nil:
+		u.kept = map[handle.Handle]bool{}
+	}
+	for i := len(u.kept); i < len(u.lists); i++ {
+		u.kept[u.lists[i].owner] = true
+	}
 	return nil
+}
+
+// fewLists is the number of lists up to which one is found by looking at all.
+const fewLists = 8
+
+// has reports whether the list of an entity is kept.
+func (u *undo) has(owner handle.Handle) bool {
+	if len(u.lists) > fewLists {
+		return u.kept[owner]
+	}
+	for i := range u.lists {
+		if u.lists[i].owner == owner {
+			return true
+		}
+	}
+	return false
 }
 
 // Commit forgets the lists as they were.
@@ -147,6 +171,9 @@ func (u *undo) Commit() {
 		if number := t.own(k.owner); number != 0 {
 			t.trimList(number)
 		}
+	}
+	if len(u.lists) > fewLists {
+		clear(u.kept)
 	}
 	u.lists, u.items = u.lists[:0], u.items[:0]
 }

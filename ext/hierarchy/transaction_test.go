@@ -2,12 +2,14 @@ package hierarchy_test
 
 import (
 	"errors"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -60,4 +62,39 @@ func TestTransactionDropsFull(t *testing.T) {
 	f.sound()
 	require.Equal(t, before, f.rel.AppendState(nil))
 	require.ErrorIs(t, f.rel.AddChild(f.World, hs[next], hs[next+1]), hierarchy.ErrRoom)
+}
+
+// TestTransactionDropsMany has transactions that fail change many lists, each several times: each list
+// has what it had. Now and then one succeeds.
+func TestTransactionDropsMany(t *testing.T) {
+	failed := errors.New("failed")
+	f := newFixture(t, 2, hierarchy.Options{OnParentDeath: hierarchy.Grandparent})
+	dice := rand.New(rand.NewPCG(seed.Of(t), 0))
+	do, hs := f.doingIn(), f.make(60)
+	for n := range 400 {
+		before := f.rel.AppendState(nil)
+		_, err := do.Run(f.World, func(tx *world.Tx) error {
+			for range dice.IntN(120) {
+				a, b := hs[dice.IntN(len(hs))], hs[dice.IntN(len(hs))]
+				switch dice.IntN(6) {
+				case 0:
+					_ = f.rel.RemoveChild(tx, a, hierarchy.Gap(dice.IntN(3)))
+				case 1:
+					_ = f.rel.Remove(tx, a)
+				case 2:
+					_ = f.rel.Swap(tx, a, b)
+				default:
+					_ = f.rel.MoveAt(tx, a, b, dice.IntN(4))
+				}
+			}
+			if n%8 == 0 {
+				return nil
+			}
+			return failed
+		})
+		if f.sound(); err != nil {
+			require.Equal(t, failed, err)
+			require.Equal(t, before, f.rel.AppendState(nil))
+		}
+	}
 }

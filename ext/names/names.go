@@ -89,6 +89,7 @@ type Names[K Name] struct {
 	requests  *engine.Requests[change[K]]
 	conflicts []Conflict[K]
 	drafts    []draft[K] // of the transaction under way
+	found     found[K]   // of them
 	stale     bool       // conflicts are of an earlier refresh
 	encoded   []byte     // what bindings returned
 }

@@ -47,6 +47,9 @@ func (r *Reader[K]) NameOf(h handle.Handle) (K, bool) {
 	r.guard()
 	if r.tx != nil {
 		r.tx.Must("names.Reader.NameOf")
+		if !r.tx.Living(h) {
+			return *new(K), false
+		}
 		return r.names.nameIn(h)
 	}
 	if r.frozen == nil {

@@ -45,10 +45,51 @@ func (n *Names[K]) doIn(t *engine.Tx, h handle.Handle, c change[K]) error {
 	}
 	if d := n.draftOf(h); d != nil {
 		d.name, d.bind = c.name, c.bind
-		return nil
+	} else {
+		n.drafts = append(n.drafts, draft[K]{handle: h, name: c.name, bind: c.bind})
 	}
-	n.drafts = append(n.drafts, draft[K]{handle: h, name: c.name, bind: c.bind})
+	n.note(t, h)
 	return nil
+}
+
+// fewDrafts is the number of drafts up to which one is found by looking at all.
+const fewDrafts = 8
+
+// found finds drafts by index, once there are more than a few.
+type found[K Name] struct {
+	byHandle map[handle.Handle]int
+	byName   map[K]int // the last to bind a name: one before it is dead or has another
+}
+
+// note notes the change of a draft. Once there are more than a few, it notes them all.
+func (n *Names[K]) note(t *engine.Tx, h handle.Handle) {
+	f, from := &n.found, len(n.drafts)-1
+	switch i, ok := f.byHandle[h]; {
+	case from < fewDrafts:
+		return
+	case ok:
+		n.noteAt(i)
+		return
+	case f.byHandle == nil:
+		f.byHandle, f.byName = map[handle.Handle]int{}, map[K]int{}
+	}
+	if len(f.byHandle) == 0 {
+		from = 0
+	}
+	for i := from; i < len(n.drafts); i++ {
+		if d := &n.drafts[i]; t.Living(d.handle) {
+			n.noteAt(i)
+		} else {
+			f.byHandle[d.handle] = i
+		}
+	}
+}
+
+func (n *Names[K]) noteAt(i int) {
+	d := &n.drafts[i]
+	if n.found.byHandle[d.handle] = i; d.bind {
+		n.found.byName[d.name] = i
+	}
 }
 
 // bindingBytes is about what a binding takes, besides the name.
@@ -56,6 +97,12 @@ const bindingBytes = 64
 
 // draftOf returns what the transaction does with the name of an entity, or nil.
 func (n *Names[K]) draftOf(h handle.Handle) *draft[K] {
+	if len(n.drafts) > fewDrafts {
+		if i, ok := n.found.byHandle[h]; ok {
+			return &n.drafts[i]
+		}
+		return nil
+	}
 	for i := range n.drafts {
 		if n.drafts[i].handle == h {
 			return &n.drafts[i]
@@ -74,8 +121,15 @@ func (n *Names[K]) nameIn(h handle.Handle) (name K, ok bool) {
 
 // lookupIn returns the entity that has a name, as a transaction leaves it. One that dies has none.
 func (n *Names[K]) lookupIn(t *engine.Tx, name K) (handle.Handle, bool) {
-	for i := range n.drafts {
-		if d := &n.drafts[i]; d.bind && d.name == name && t.Living(d.handle) {
+	all := n.drafts
+	if len(all) > fewDrafts {
+		i, ok := n.found.byName[name]
+		if all = nil; ok {
+			all = n.drafts[i : i+1]
+		}
+	}
+	for i := range all {
+		if d := &all[i]; d.bind && d.name == name && t.Living(d.handle) {
 			return d.handle, true
 		}
 	}
@@ -150,6 +204,10 @@ func (n *Names[K]) settleDraft(x *draft[K]) {
 
 // Drop forgets them.
 func (d drafts[K]) Drop() {
+	if len(d.drafts) > fewDrafts {
+		clear(d.found.byHandle)
+		clear(d.found.byName)
+	}
 	clear(d.drafts)
 	d.Names.drafts = d.drafts[:0]
 }

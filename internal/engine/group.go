@@ -386,7 +386,7 @@ func (g *Group) beginIn(t *Tx, call string, m Making, dst []handle.Handle) (Maki
 	if err := t.mayWrite(call); err != nil {
 		return m, dst, err
 	}
-	inTurn := m.shard < 0
+	inTurn, before := m.shard < 0, t.w.placing()
 	if inTurn {
 		m.shard = t.w.next()
 	}
@@ -396,6 +396,7 @@ func (g *Group) beginIn(t *Tx, call string, m Making, dst []handle.Handle) (Maki
 		t.w.cursor, s = m.shard, t.w.shards[m.shard]
 	}
 	if err := s.CheckLeft(t.creates[m.shard] + len(g.of)); err != nil {
+		t.w.placeAs(before)
 		return m, dst, err
 	}
 	m.first = len(t.entities)

@@ -50,7 +50,7 @@ func (w *World) refuseSealed() {
 // refuseChange is a function of its own so that refuseSealed inlines.
 func (w *World) refuseChange() {
 	if w.phase.Load() == phaseIdle && !w.lenient {
-		panic("world: the idle World cannot be changed while ticks are sealed, because its log would lack that; use world.RegisterTransaction or a Port, or durable.Options.New")
+		panic("world: the idle World cannot be changed while ticks are sealed, because its log would lack that; let a Port or a system request it, with world.RegisterTransaction for one, or use durable.Options.New")
 	}
 }
 
@@ -64,5 +64,5 @@ func (w *World) refuseChanges(on bool) {
 
 // changedSealed closes a world that was changed although its ticks are sealed: no log has it.
 func (w *World) changedSealed() {
-	w.lose(errors.New("the idle world was changed while its ticks were sealed; use a transaction or a Port"))
+	w.lose(errors.New("the idle world was changed while its ticks were sealed; let a Port or a system request that"))
 }

@@ -108,7 +108,8 @@ func (s *Survey) TxRuns() uint64 {
 	return s.tx.runs
 }
 
-// BeginRun begins a transaction of an idle world, which is then not idle. EndIdle follows.
+// BeginRun begins a transaction of an idle world, which is then not idle. EndIdle follows. It panics
+// where ticks are sealed, whatever the transaction would do.
 func BeginRun(by Self, call, name string) (*Tx, error) {
 	w, ok := by.(*World)
 	if !ok {
@@ -118,6 +119,7 @@ func BeginRun(by Self, call, name string) (*Tx, error) {
 	if err := w.idle(call); err != nil {
 		return nil, err
 	}
+	w.refuseSealed()
 	w.LookForChanges()
 	w.enterPhase(call, phaseRefresh)
 	w.tx.begin(name)

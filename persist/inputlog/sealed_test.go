@@ -299,6 +299,7 @@ func TestSealedLost(t *testing.T) {
 // it stands.
 func TestSealedIdle(t *testing.T) {
 	x := newHarbor(1)
+	nothing := world.RegisterTransaction(x.World, "nothing", func(*world.Tx, int) (int, error) { return 0, nil })
 	h, err := x.all.Create(x.World, tagged{Tag: Tag{"kept"}})
 	require.NoError(t, err)
 	var log bytes.Buffer
@@ -318,13 +319,15 @@ func TestSealedIdle(t *testing.T) {
 		"move":    func(w *world.World) { owner, _ := w.Owner(h); _ = world.Move(w, h, 1-owner) },
 		"pin":     func(w *world.World) { w.Pin(x.tag) },
 		"reserve": func(w *world.World) { _ = x.all.Reserve(w, 100) },
+		"run":     func(w *world.World) { _, _ = nothing.Run(w, 0) },
+		"call":    func(w *world.World) { _ = nothing.Call(w, 0) },
 	} {
 		require.Panics(t, func() { change(x.World) }, name)
 		done := x.s.Between(change)
 		require.NoError(t, x.s.Step(t.Context()), name)
 		var failed *world.PanicError
 		require.ErrorAs(t, <-done, &failed, name)
-		require.ErrorContains(t, failed, "use world.RegisterTransaction or a Port")
+		require.ErrorContains(t, failed, "let a Port or a system request it, with world.RegisterTransaction for one")
 		_, err := x.hasher.StateHash()
 		require.NoError(t, err)
 		require.NoError(t, x.Err(), name)
