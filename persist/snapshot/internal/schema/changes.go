@@ -233,9 +233,10 @@ func (f *fieldRules) codecName(saved string) string {
 }
 
 // Migrate returns the form that reads saved values, whose form has this hash, by a Migration to
-// type now. It returns nil if there is none, and whether there is one from another form. An error
-// is that of the codecs for the old type.
-func (c Changes) Migrate(saved uint64, now reflect.Type, codecs *state.Codecs) (by form.Form, other bool, err error) {
+// type now. via returns what reads them as values of an old form of that shape, whose enums may have
+// other constants. Migrate returns nil if there is no Migration, and whether there is one from
+// another form. An error is via's, or that of the codecs for the old type.
+func (c Changes) Migrate(saved uint64, now reflect.Type, codecs *state.Codecs, via func(old form.Form, of reflect.Type) (form.Form, error)) (by form.Form, other bool, err error) {
 	for _, one := range c {
 		if one.Kind != Migrated || one.Now != now {
 			continue
@@ -245,6 +246,9 @@ func (c Changes) Migrate(saved uint64, now reflect.Type, codecs *state.Codecs) (
 			return nil, false, err
 		}
 		if shape.HashOf(old) == saved {
+			if old, err = via(old, one.Old); err != nil {
+				return nil, false, err
+			}
 			return one.form(old), false, nil
 		}
 		other = true
