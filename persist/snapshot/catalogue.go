@@ -177,6 +177,7 @@ type matching struct {
 	changes    schema.Changes
 	files      bool // a snapshot stands for the world
 	list       *[]Difference
+	made       map[reflect.Type]*schema.Change // the components that a Migrated makes
 }
 
 // note adds a difference to the list.
@@ -394,6 +395,11 @@ func (m *matching) same(what string, n, own *format.Named) error {
 		m.note(what, n.Name, "", true, "has a value in one of both alone")
 		return nil
 	}
+	if what == "request" {
+		if done, err := m.bundled(n, own); done || err != nil {
+			return err
+		}
+	}
 	by, notes, err := m.convert(what, n, own)
 	if err != nil {
 		return err
@@ -440,7 +446,7 @@ func (m *matching) notes(what, name string, notes []schema.Note) {
 // sense.
 func (m *matching) migrate(what string, n, own *format.Named) (done bool, err error) {
 	var notes []schema.Note
-	by, other, err := m.changes.Migrate(n.Hash, own.Of, m.o.Codecs, func(old form.Form, of reflect.Type) (form.Form, error) {
+	by, how, other, err := m.changes.Migrate(n.Hash, own.Of, m.o.Codecs, func(old form.Form, of reflect.Type) (form.Form, error) {
 		parts := old.Parts()
 		if !schema.OtherConstants(n.Parts, parts) {
 			return old, nil
@@ -454,7 +460,12 @@ func (m *matching) migrate(what string, n, own *format.Named) (done bool, err er
 	case err != nil:
 		return false, fmt.Errorf("snapshot: the old type of a Migrated for %s %q: %w", what, own.Name, err)
 	case by != nil:
-		n.Form = by
+		if n.Form = by; what == "component" {
+			if m.made == nil {
+				m.made = map[reflect.Type]*schema.Change{}
+			}
+			m.made[own.Of] = how
+		}
 	case other:
 		about.Text = "is not made by a function: the old types of Migrated have other forms than the saved one"
 	default:
@@ -463,6 +474,35 @@ func (m *matching) migrate(what string, n, own *format.Named) (done bool, err er
 	*m.list = append(*m.list, about)
 	m.notes(what, n.Name, notes)
 	return by != nil, nil
+}
+
+// bundled finds how to read the payload of a request about a bundle, if a Migrated makes one of its
+// components. It notes that, and how the others differ, and reports whether there is one. Errors are
+// those of same.
+func (m *matching) bundled(n, own *format.Named) (done bool, err error) {
+	if len(m.made) == 0 || own.Of.Kind() != reflect.Struct || m.changes.Makes(own.Of) {
+		return false, nil
+	}
+	b := schema.Bundle(own.Of, form.Wrapped(own.Of) != own.Of, m.made)
+	if b == nil {
+		return false, nil
+	}
+	old := format.Named{Name: own.Name, Of: b.Of, At: own.At}
+	if err := findForm(&old, m.o.Codecs); err != nil {
+		return false, fmt.Errorf("snapshot: the old types of a Migrated in a %s: %w", own.Name, err)
+	}
+	by := old.Form
+	if old.Hash != n.Hash || schema.OtherConstants(n.Parts, old.Parts) {
+		var notes []schema.Note
+		old.Hash = n.Hash // the fields are the same, as far as nothing is noted
+		if by, notes, err = m.convert("request", n, &old); err != nil {
+			return false, err
+		}
+		m.notes("request", n.Name, notes)
+	}
+	m.note("request", n.Name, "", false, "has components that are made by a function")
+	n.Form = b.Form(by, own.Form)
+	return true, nil
 }
 
 // changesWithin returns the changes for something: those of components hold for requests, too, that

@@ -146,7 +146,8 @@ func Dropped(name string, fields ...string) Change {
 }
 
 // Migrated converts values of a component, message, resource or argument to type New by a function,
-// also those that timers and asks under way hold. Old is a type that has the fields of the saved
+// also those that timers and asks under way hold; of a component, also in requests about its bundles.
+// Old is a type that has the fields of the saved
 // one, with their names, types and order: what New was. Other saved forms are read without the
 // function, and so is a form that differs only in constants of enums, unless one is gone. Fields of
 // Old that are enums of this program get its numbers, and integers the saved ones. One goroutine at a time calls it, for the values in any order.
