@@ -47,6 +47,7 @@
 //	try something out, or go back in time     snapshot.Capture, Captured.Load
 //	load a zone into a world                  snapshot.Insert
 //	load what an older version has saved      snapshot.PlanLoad, Options.Changes
+//	move the constants of an enum             state.RegisterEnum
 //	compare two snapshots                     text.Compare, of package persist/snapshot/text
 //	see a snapshot as text, change it         text.Export, text.Import
 //	see what a world holds and does           World.Stats, World.Describe

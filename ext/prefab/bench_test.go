@@ -49,6 +49,12 @@ func (f *benches) make(by world.Actor, at place) handle.Handle {
 	return h
 }
 
+// makeFor makes one with values for two of its items, and returns all its handles.
+func (f *benches) makeFor(hs []handle.Handle, by world.Actor, at place) []handle.Handle {
+	hs, _ = f.body.Append(hs[:0], by, prefab.With(f.place, at), prefab.For(2, prefab.With(f.damage, damage{5})), prefab.For(7, prefab.With(f.place, at)))
+	return hs
+}
+
 // makeByHand makes the same with what there is without prefabs. Who wields is told behind that.
 func (f *benches) makeByHand(by world.Actor, at place) handle.Handle {
 	h, _ := f.bodies.Create(by, benchBody{Health: health{10, 10}, Place: at})
@@ -66,21 +72,24 @@ func (f *benches) makeByHand(by world.Actor, at place) handle.Handle {
 
 // BenchmarkCreate makes an instance of 8 entities on the idle world, and by a port in a batch.
 func BenchmarkCreate(b *testing.B) {
-	for _, how := range []string{"prefab", "hand"} {
+	for _, how := range []string{"prefab", "for", "hand"} {
 		for _, actor := range []string{"world", "port"} {
 			b.Run(how+"/"+actor, func(b *testing.B) {
 				f := newBenches(b)
-				create := f.make
+				create, hs := f.make, make([]handle.Handle, 0, 1+benchItems)
 				if how == "hand" {
 					create = f.makeByHand
+				} else if how == "for" {
+					create = func(by world.Actor, at place) handle.Handle { return f.makeFor(hs, by, at)[0] }
 				}
 				p, err := f.w.OpenPort()
 				require.NoError(b, err)
 				made := 0
+				b.ReportAllocs()
 				for b.Loop() {
 					if actor == "world" {
 						create(f.w, place{1, 2})
-					} else if how == "prefab" {
+					} else if how != "hand" {
 						create(p, place{1, 2})
 					} else {
 						_ = p.Batch(func() error { create(p, place{1, 2}); return nil })

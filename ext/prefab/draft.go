@@ -54,6 +54,8 @@ func (d *draft) add(entity int, parts []Part) error {
 	for i, p := range parts {
 		var err error
 		switch {
+		case p.entity > 0:
+			err = errors.New("For is for calls that make an instance; pass it to Create or Append")
 		case p.set != nil:
 			t := target{draft: d, entity: entity}
 			p.set(&t)

@@ -176,6 +176,17 @@ func ExampleIn() {
 	// 2 true
 }
 
+// One call sets a child, and returns the handles of all that it makes.
+func ExampleFor() {
+	c := newCamp()
+	hs, err := c.orc().Append(nil, c.w, prefab.With(c.at, At{3, 4}), prefab.For(1, prefab.With(c.damage, Damage{5})))
+	fmt.Println(*world.Read[Damage](c.w).Get(hs[1]), err)
+	c.show(hs[0])
+	// Output:
+	// {5} <nil>
+	// {10 10} {3 4} {5} true
+}
+
 // A handle of Local in a value stands for an entity of the same prefab.
 func ExampleLocal() {
 	c := newCamp()

@@ -56,17 +56,20 @@ func (i *Instance) Set(entity int, with ...Part) {
 	if i.call == "" {
 		panic(fmt.Sprintf("prefab: Instance.Set of %q after the function of CreateN returned; set it within", i.of.name))
 	}
-	if entity < 0 || entity >= len(i.of.nodes) {
-		panic(fmt.Sprintf("prefab: Instance.Set of entity %d of %q; want 0 to %d", entity, i.of.name, len(i.of.nodes)-1))
-	}
 	for k := range with {
+		if with[k].entity > 0 {
+			panic(fmt.Sprintf("prefab: Instance.Set of %q with a part that is For entity %d; pass that number to Set, or For to Prefab.Append", i.of.name, with[k].entity))
+		}
 		i.set(entity, &with[k])
 	}
 }
 
-// set applies a Part to an entity: a value, or for the root a shard. It panics for any other part.
+// set applies a Part to an entity: a value, or for the root a shard. It panics for any other part,
+// and for an entity that there is not.
 func (i *Instance) set(entity int, part *Part) {
 	switch {
+	case entity < 0 || entity >= len(i.of.nodes):
+		panic(fmt.Sprintf("prefab: %s of %q sets entity %d; want 0 to %d", i.call, i.of.name, entity, len(i.of.nodes)-1))
 	case part.set != nil:
 		i.target = target{instance: i, entity: entity}
 		part.set(&i.target)

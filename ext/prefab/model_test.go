@@ -414,4 +414,6 @@ func TestAllocations(t *testing.T) {
 		f.w.Refresh()
 	}
 	require.Zero(t, allocs.Least(10, func() { f.make(p, place{1, 1}) }))
+	hs := make([]handle.Handle, 0, 100)
+	require.Zero(t, allocs.Least(10, func() { f.makeFor(hs, p, place{1, 1}) }))
 }

@@ -65,10 +65,11 @@ type kept struct {
 
 // Part is a part of a prefab, or a change to it in one call: With, Child, Extends or In.
 type Part struct {
-	set   func(t *target)
-	child *child
-	base  *Prefab
-	shard int // the shard, plus 1
+	set    func(t *target)
+	child  *child
+	base   *Prefab
+	shard  int // the shard, plus 1
+	entity int // of an instance
 }
 
 // child is the arguments of Child.
@@ -116,6 +117,17 @@ func In(shard int) Part {
 	return Part{shard: shard + 1}
 }
 
+// For says which entity of an instance a part is for, where Create or Append has it: 0 is the root;
+// the others have the numbers of Local, which Prefab.Entity finds by name. It allocates nothing
+// where it is written as an argument of the call.
+func For(entity int, part Part) Part {
+	if entity < 0 || part.entity > 0 {
+		panic(fmt.Sprintf("prefab: For of entity %d, with a part that is for %d; want 0 or more, and a part of With", entity, part.entity))
+	}
+	part.entity = entity
+	return part
+}
+
 // Local returns a handle that stands, in values of a prefab, for one of its entities: 0 is the
 // root, and the others are numbered in the order of Child, each before its own children. In an
 // instance it becomes the handle of the instance's own entity. It is never the handle of an entity.
@@ -140,7 +152,7 @@ func localOf(h handle.Handle) (entity int, ok bool) {
 // durable.Store, creating from a prefab returns an error if instances would share a map, slice or
 // pointer; see world.Copy.
 //
-// It panics for a part that is In; a component that comes twice or is of another world; a value
+// It panics for a part that is In or For; a component that comes twice or is of another world; a value
 // that holds a reference.Owner; a Local of an entity that the prefab does not have; a place that
 // two children have or that does not exist; and for a prefab that no queue of a port, or no outbox
 // of a system, can ever hold: the text has its size and the limit. Prefabs with the same sets of
@@ -175,7 +187,7 @@ func (p *Prefab) Entity(name string) (entity int, ok bool) {
 }
 
 // Create makes an instance, and returns the handle of its root. with may have values for components
-// of the root, and a shard.
+// of the root, with For of other entities, and a shard.
 //
 // All entities are made in one shard. A *World, a *Context and an *EntityContext make them at once;
 // a *Port sends requests, in one batch or in the one that is under way. When the children get their
@@ -213,7 +225,7 @@ func (p *Prefab) one(by world.Actor, call string, with []Part) (*Instance, error
 	x := p.take(by, call)
 	p.guard(by, func() {
 		for k := range with {
-			x.set(0, &with[k])
+			x.set(with[k].entity, &with[k])
 		}
 	})
 	return x, x.create(by)

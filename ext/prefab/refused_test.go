@@ -37,6 +37,7 @@ func TestNewRefused(t *testing.T) {
 		{`prefab: New of "bad": component "health" is there twice; give it once`, []prefab.Part{hp, hp}},
 		{`prefab: New of "bad": a part is nothing; pass what With, Child or Extends returned`, []prefab.Part{{}}},
 		{`prefab: New of "bad": In is for calls that make an instance; pass it to Create`, []prefab.Part{prefab.In(0)}},
+		{`prefab: New of "bad": For is for calls that make an instance; pass it to Create or Append`, []prefab.Part{prefab.For(1, hp)}},
 		{`prefab: New of "bad": Extends of "base" is not the first part of its entity; put it before the others`, []prefab.Part{prefab.With(f.place, place{}), prefab.Extends(base)}},
 		{`prefab: New of "bad": prefab "base" belongs to another world; use that world's own`, []prefab.Part{prefab.Extends(prefab.New(g.w, "base"))}},
 		{`prefab: New of "bad": Child with a nil Relation; pass one of hierarchy.New`, []prefab.Part{prefab.Child(nil, 0)}},
@@ -311,6 +312,14 @@ func TestCreateMisused(t *testing.T) {
 		"local":           func() { _, _ = orc.Create(p, prefab.With(f.wields, wields{Weapon: prefab.Local(3)})) },
 		"each": func() {
 			_, _ = orc.CreateN(p, 2, func(i int, x *prefab.Instance) { x.Set(3, prefab.With(f.damage, damage{})) })
+		},
+		"for": func() {
+			_, _ = orc.Append(nil, p, prefab.For(3, prefab.With(f.damage, damage{})))
+		},
+		"for twice":   func() { _, _ = orc.Create(p, prefab.For(0, prefab.For(1, prefab.With(f.damage, damage{})))) },
+		"for a shard": func() { _, _ = orc.Create(p, prefab.For(1, prefab.In(0))) },
+		"for within set": func() {
+			_, _ = orc.CreateN(p, 2, func(_ int, x *prefab.Instance) { x.Set(0, prefab.For(1, prefab.With(f.damage, damage{}))) })
 		},
 		"in of a child": func() {
 			_, _ = orc.CreateN(p, 2, func(i int, x *prefab.Instance) { x.Set(1, prefab.In(0)) })

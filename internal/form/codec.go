@@ -27,7 +27,10 @@ var ErrNoCodec = errors.New("state: no codec")
 // Codecs is a state.Codecs.
 //
 // Ownership: one goroutine at a time.
-type Codecs struct{ byType map[reflect.Type]Codec }
+type Codecs struct {
+	byType map[reflect.Type]Codec
+	enums  enums
+}
 
 // Codec writes values of one type, and reads them if CanRead says so. See state.Codec.
 type Codec interface {
@@ -51,8 +54,8 @@ func Register[T any](to *Codecs, write func(dst []byte, v *T) []byte, scan func(
 	if write == nil {
 		panic(fmt.Sprintf("state: the codec of %v has no Append", t))
 	}
-	if to.byType[t] != nil {
-		panic(fmt.Sprintf("state: %v has a codec already; register one for each type", t))
+	if to.byType[t] != nil || to.enums[t] != nil {
+		panic(fmt.Sprintf("state: %v has a codec or an enum already; register one for each type", t))
 	}
 	if to.byType == nil {
 		to.byType = map[reflect.Type]Codec{}
@@ -144,32 +147,33 @@ func (c cborCodec) Read(src []byte, v mem.Pointer) error {
 func (c cborCodec) CanRead() bool { return true }
 
 // deep describes how CBOR writes a type, for the shape of a form: all its structs, with the names
-// by which their fields are written. A type that writes itself is named in quotes.
-func deep(t reflect.Type) string {
+// by which their fields are written. A type that writes itself is named in quotes, and an enum of e
+// is followed by its constants.
+func deep(t reflect.Type, e enums) string {
 	switch {
 	case marshals(t):
 	case t.Kind() == reflect.Slice:
-		return "[]" + deep(t.Elem())
+		return "[]" + deep(t.Elem(), e)
 	case t.Kind() == reflect.Array:
-		return fmt.Sprintf("[%d]%s", t.Len(), deep(t.Elem()))
+		return fmt.Sprintf("[%d]%s", t.Len(), deep(t.Elem(), e))
 	case t.Kind() == reflect.Pointer:
-		return "*" + deep(t.Elem())
+		return "*" + deep(t.Elem(), e)
 	case t.Kind() == reflect.Map:
-		return fmt.Sprintf("map[%s]%s", deep(t.Key()), deep(t.Elem()))
+		return fmt.Sprintf("map[%s]%s", deep(t.Key(), e), deep(t.Elem(), e))
 	case t.Kind() == reflect.Struct:
-		if listed := deepFields(t); !writtenAsArray(t) {
+		if listed := deepFields(t, e); !writtenAsArray(t) {
 			return "{" + listed + "}"
 		} else {
 			return strconv.Quote(t.String() + " as an array of " + listed)
 		}
 	default:
-		return t.Kind().String()
+		return t.Kind().String() + e.suffix(t)
 	}
 	return strconv.Quote(t.String())
 }
 
 // deepFields is deep for the fields of a struct, and of those that are embedded in it.
-func deepFields(t reflect.Type) (text string) {
+func deepFields(t reflect.Type, e enums) (text string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, inner := nameInCBOR(f)
@@ -177,12 +181,12 @@ func deepFields(t reflect.Type) (text string) {
 		case f.Name == "_":
 			continue
 		case inner:
-			text += deepFields(f.Type)
+			text += deepFields(f.Type, e)
 			continue
 		case !token.IsIdentifier(name):
 			name = strconv.Quote(name)
 		}
-		text += name + " " + deep(f.Type) + ";"
+		text += name + " " + deep(f.Type, e) + ";"
 	}
 	return text
 }

@@ -24,6 +24,7 @@ type Encoder struct {
 	trail   string  // names on the way to the field that is being added; without the type, which may be renamed
 	size    uintptr // of a value
 	byCodec bool
+	enums   enums // of which parts are described, and the shape says nothing
 }
 
 // formPart is a run of a value's memory.
@@ -62,6 +63,9 @@ func (c *Codecs) Form(t reflect.Type, toRead bool) (Form, error) {
 // Encoder is Form. Its error only says what is wrong with the type.
 func (c *Codecs) Encoder(t reflect.Type, toRead bool) (*Encoder, error) {
 	f := &Encoder{typ: t, size: t.Size()}
+	if c != nil {
+		f.enums = c.enums
+	}
 	user := Wrapped(t)
 	if err := f.add(c, naming{user.PkgPath(), user}, t, 0, t.String(), toRead); err != nil {
 		return nil, err
@@ -122,12 +126,12 @@ func (e *Encoder) add(c *Codecs, n naming, t reflect.Type, at uintptr, path stri
 	l, err := LayoutOf(t, path)
 	if err == nil {
 		e.parts = append(e.parts, formPart{path: path, typ: t, offset: at, size: t.Size(), Layout: l})
-		e.shape += fmt.Sprintf(" %s%s@%d", e.trail, shapeOf(t, ""), at)
+		e.shape += fmt.Sprintf(" %s%s@%d", e.trail, shapeOf(t, "", nil), at)
 		return nil
 	}
 	if t.Kind() != reflect.Struct || marshals(t) {
 		if err = byCBOR(t, path, nil); err == nil {
-			e.encoded(newCBORCodec(t), t, at, path, fmt.Sprintf("cbor(%s)", deep(t)))
+			e.encoded(newCBORCodec(t), t, at, path, fmt.Sprintf("cbor(%s)", deep(t, nil)))
 			return nil
 		}
 		if n.in != t && n.can(t) {
@@ -167,8 +171,8 @@ func (e *Encoder) encoded(x Codec, t reflect.Type, at uintptr, path, shape strin
 
 // shapeOf describes the layout of a type without pointers: where the fields of structs are, and
 // then how large the struct is. handles is the name for handles; if it is empty, they are described
-// as numbers.
-func shapeOf(t reflect.Type, handles string) string {
+// as numbers. An enum of e is followed by its constants.
+func shapeOf(t reflect.Type, handles string, e enums) string {
 	switch t.Kind() {
 	case reflect.Uint64:
 		if handles != "" && t == reflect.TypeFor[handle.Handle]() {
@@ -178,14 +182,14 @@ func shapeOf(t reflect.Type, handles string) string {
 		s := "{"
 		for i := range t.NumField() {
 			if f := t.Field(i); f.Name != "_" {
-				s += fmt.Sprintf("%s %s@%d;", f.Name, shapeOf(f.Type, handles), f.Offset)
+				s += fmt.Sprintf("%s %s@%d;", f.Name, shapeOf(f.Type, handles, e), f.Offset)
 			}
 		}
 		return fmt.Sprintf("%s%d}", s, t.Size())
 	case reflect.Array:
-		return fmt.Sprintf("[%d]%s", t.Len(), shapeOf(t.Elem(), handles))
+		return fmt.Sprintf("[%d]%s", t.Len(), shapeOf(t.Elem(), handles, e))
 	}
-	return t.Kind().String()
+	return t.Kind().String() + e.suffix(t)
 }
 
 // Shape is the method of Form.
@@ -333,13 +337,13 @@ func (e *Encoder) Parts() (all []Part) {
 			how := fmt.Sprintf("%v, by a codec", p.typ)
 			switch p.codec.(type) {
 			case cborCodec:
-				how = deep(p.typ) + ", as CBOR"
+				how = deep(p.typ, e.enums) + ", as CBOR"
 			case textCodec:
 				how = "string"
 			}
 			x.Fields = []Field{{Path: p.path, Type: how, Offset: int(p.offset)}}
 		} else {
-			x.Fields = appendFields(nil, p.typ, p.path, p.offset)
+			x.Fields = appendFields(nil, p.typ, p.path, p.offset, e.enums)
 		}
 		all = append(all, x)
 	}
@@ -368,13 +372,13 @@ func (e *Encoder) ReadPart(part int, src []byte, value mem.Cells) error {
 }
 
 // appendFields appends the fields of a type of numbers, for Parts.
-func appendFields(all []Field, t reflect.Type, path string, at uintptr) []Field {
+func appendFields(all []Field, t reflect.Type, path string, at uintptr, e enums) []Field {
 	if t.Kind() != reflect.Struct {
-		return append(all, Field{Path: path, Type: shapeOf(t, "handle"), Offset: int(at)})
+		return append(all, Field{Path: path, Type: shapeOf(t, "handle", e), Offset: int(at)})
 	}
 	for i := range t.NumField() {
 		if f := t.Field(i); f.Name != "_" {
-			all = appendFields(all, f.Type, path+"."+f.Name, at+f.Offset)
+			all = appendFields(all, f.Type, path+"."+f.Name, at+f.Offset, e)
 		}
 	}
 	return all

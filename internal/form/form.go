@@ -38,6 +38,9 @@ type Form interface {
 	// ReadPart reads what the codec of a part wrote, without its length, into the first of the
 	// cells.
 	ReadPart(part int, src []byte, value mem.Cells) error
+	// Constants lists the constants of all enums in values, each as a line. The shape says nothing
+	// of them.
+	Constants() []string
 }
 
 // Part is a run of a value's memory, or one field that a codec, text or CBOR writes after a length

@@ -22,6 +22,9 @@ func CellsOf[T any](values []T) Cells {
 	return c
 }
 
+// NewCell returns a new value of a type that is known only at run time, zero, as cells.
+func NewCell(t reflect.Type) Cells { return Cells{Type: t, Len: 1, at: reflect.New(t).UnsafePointer()} }
+
 // CellOf returns one value, in place, as cells without Bytes and Values, for Part and
 // PartBytes. It allocates nothing.
 func CellOf[T any](v *T) Cells {

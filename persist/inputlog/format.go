@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/atoll-sim/atoll/internal/form"
 
@@ -333,7 +335,7 @@ type kind struct {
 	form  form.Form // of its value; nil: it has none, or is not recorded
 	of    *mem.Type // of the payload, if all of it is the value; nil otherwise
 	whole bool      // the form is the memory of the payload
-	shape string    // compared to find out whether two worlds have the same
+	shape string    // compared to find out whether two worlds have the same; a line for each constant follows
 }
 
 // learn appends the kinds of the world that all does not have. A Recorder and a Player call it, on
@@ -355,10 +357,26 @@ func learn(all []kind, kinds store.Kinds, codecs *state.Codecs) ([]kind, error) 
 			// The name of a type says nothing more. A generic type's name has import paths, which
 			// differ between a program and the tests of its package main.
 			k.shape = fmt.Sprintf("%s, as%s", d.Name, form.Shape())
+			k.shape = strings.Join(append([]string{k.shape}, form.Constants()...), "\n")
 		}
 		all = append(all, k)
 	}
 	return all, errors.Join(errs...)
+}
+
+// otherShape says in what a kind of a log differs from the world's, or returns "". A world may have
+// more constants than the log.
+func otherShape(log, here string) string {
+	was, is := strings.Split(log, "\n"), strings.Split(here, "\n")
+	if was[0] != is[0] {
+		return fmt.Sprintf("is %s in the log, %s here", was[0], is[0])
+	}
+	for _, constant := range was[1:] {
+		if !slices.Contains(is[1:], constant) {
+			return fmt.Sprintf("has a constant in the log that is not the same here: %s", constant)
+		}
+	}
+	return ""
 }
 
 var errBody = errors.New("its body ends too soon")

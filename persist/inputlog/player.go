@@ -381,9 +381,9 @@ func (p *Player) learn(body []byte) (err error) {
 		switch at := first + uint64(i); {
 		case c.err != nil:
 		case at >= uint64(len(p.kinds)):
-			return from.wrong(ErrOtherWorld, "request kind %d is %s; this world has %d kinds", at, shape, len(p.kinds))
-		case p.kinds[at].shape != shape:
-			return from.wrong(ErrOtherWorld, "request kind %d is %s in the log, %s here", at, shape, p.kinds[at].shape)
+			return from.wrong(ErrOtherWorld, "request kind %d is %s; this world has %d kinds", at, strings.Split(shape, "\n")[0], len(p.kinds))
+		case otherShape(shape, p.kinds[at].shape) != "":
+			return from.wrong(ErrOtherWorld, "request kind %d %s", at, otherShape(shape, p.kinds[at].shape))
 		}
 	}
 	if c.err != nil {

@@ -177,6 +177,7 @@ type matching struct {
 	changes    schema.Changes
 	files      bool // a snapshot stands for the world
 	list       *[]Difference
+	made       map[reflect.Type]*schema.Change // the components that a Migrated makes
 }
 
 // note adds a difference to the list.
@@ -386,41 +387,122 @@ func (m *matching) same(what string, n, own *format.Named) error {
 		m.note(what, n.Name, "", false, "is an accumulator in one of both alone: what shards have added and was not merged is left out")
 		return nil
 	}
-	if what == "extra" || n.Hash == own.Hash && (n.Type == "") == (own.Type == "") {
+	alike := n.Hash == own.Hash
+	if what == "extra" || alike && (n.Type == "") == (own.Type == "") && !schema.OtherConstants(n.Parts, own.Parts) {
 		return nil
 	}
-	about := Difference{Kind: what, Name: n.Name}
 	if (n.Type == "") != (own.Type == "") {
 		m.note(what, n.Name, "", true, "has a value in one of both alone")
 		return nil
 	}
-	form, other, err := m.changes.Migrate(n.Hash, own.Of, m.o.Codecs)
-	switch {
-	case err != nil:
-		return fmt.Errorf("snapshot: the old type of a Migrated for %s %q: %w", what, own.Name, err)
-	case form != nil:
-		about.Was, about.Is, about.Text = n.Type, own.Type, "is made by a function"
-		n.Form, *m.list = form, append(*m.list, about)
-		return nil
+	if what == "request" {
+		if done, err := m.bundled(n, own); done || err != nil {
+			return err
+		}
 	}
-	saved, err := m.sideOf(what, n, m.saved)
+	by, notes, err := m.convert(what, n, own)
 	if err != nil {
 		return err
+	}
+	blocks := slices.ContainsFunc(notes, func(x schema.Note) bool { return x.Blocks })
+	if !alike || blocks {
+		if done, err := m.migrate(what, n, own); done || err != nil {
+			return err
+		}
+	}
+	m.notes(what, n.Name, notes)
+	if n.Form = by; alike && len(notes) == 0 {
+		n.Form = own.Form
+	}
+	return nil
+}
+
+// convert finds how values of a saved form are read as values of the world's, and notes how these
+// differ. An error says that the snapshot makes no sense.
+func (m *matching) convert(what string, n, own *format.Named) (by form.Form, notes []schema.Note, err error) {
+	saved, err := m.sideOf(what, n, m.saved)
+	if err != nil {
+		return nil, nil, err
 	}
 	fields, err := m.sideOf(what, own, m.own)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	if other {
-		about.Was, about.Is, about.Text = n.Type, own.Type, "is not made by a function: the old types of Migrated have other forms than the saved one"
-		*m.list = append(*m.list, about)
-	}
-	form, notes := schema.Convert(m.changesWithin(what, own), saved, fields, own.Form)
+	saved.Same = n.Hash == own.Hash
+	by, notes = schema.Convert(m.changesWithin(what, own), saved, fields, own.Form)
+	return by, notes, nil
+}
+
+// notes adds to the list what was noted of something.
+func (m *matching) notes(what, name string, notes []schema.Note) {
 	for _, x := range notes {
-		*m.list = append(*m.list, Difference{Kind: what, Name: n.Name, Field: x.Field, Was: x.Was, Is: x.Is, Text: x.Text, Blocks: x.Blocks})
+		*m.list = append(*m.list, Difference{Kind: what, Name: name, Field: x.Field, Was: x.Was, Is: x.Is, Text: x.Text, Blocks: x.Blocks})
 	}
-	n.Form = form
-	return nil
+}
+
+// migrate finds the Migrated that makes the values of something, and reports whether there is one.
+// It notes that, and whether there is one from another form. Fields of the old type that are enums
+// of this world get its numbers. An error is of a codec that is missing, or of a file that makes no
+// sense.
+func (m *matching) migrate(what string, n, own *format.Named) (done bool, err error) {
+	var notes []schema.Note
+	by, how, other, err := m.changes.Migrate(n.Hash, own.Of, m.o.Codecs, func(old form.Form, of reflect.Type) (form.Form, error) {
+		parts := old.Parts()
+		if !schema.OtherConstants(n.Parts, parts) {
+			return old, nil
+		}
+		by, all, err := m.convert(what, n, &format.Named{Name: own.Name, Of: of, At: own.At, Type: of.String(), Hash: n.Hash, Form: old, Parts: parts})
+		notes = slices.DeleteFunc(all, func(x schema.Note) bool { return !x.Blocks })
+		return by, err
+	})
+	about := Difference{Kind: what, Name: n.Name, Was: n.Type, Is: own.Type, Text: "is made by a function"}
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("snapshot: the old type of a Migrated for %s %q: %w", what, own.Name, err)
+	case by != nil:
+		if n.Form = by; what == "component" {
+			if m.made == nil {
+				m.made = map[reflect.Type]*schema.Change{}
+			}
+			m.made[own.Of] = how
+		}
+	case other:
+		about.Text = "is not made by a function: the old types of Migrated have other forms than the saved one"
+	default:
+		return false, nil
+	}
+	*m.list = append(*m.list, about)
+	m.notes(what, n.Name, notes)
+	return by != nil, nil
+}
+
+// bundled finds how to read the payload of a request about a bundle, if a Migrated makes one of its
+// components. It notes that, and how the others differ, and reports whether there is one. Errors are
+// those of same.
+func (m *matching) bundled(n, own *format.Named) (done bool, err error) {
+	if len(m.made) == 0 || own.Of.Kind() != reflect.Struct || m.changes.Makes(own.Of) {
+		return false, nil
+	}
+	b := schema.Bundle(own.Of, form.Wrapped(own.Of) != own.Of, m.made)
+	if b == nil {
+		return false, nil
+	}
+	old := format.Named{Name: own.Name, Of: b.Of, At: own.At}
+	if err := findForm(&old, m.o.Codecs); err != nil {
+		return false, fmt.Errorf("snapshot: the old types of a Migrated in a %s: %w", own.Name, err)
+	}
+	by := old.Form
+	if old.Hash != n.Hash || schema.OtherConstants(n.Parts, old.Parts) {
+		var notes []schema.Note
+		old.Hash = n.Hash // the fields are the same, as far as nothing is noted
+		if by, notes, err = m.convert("request", n, &old); err != nil {
+			return false, err
+		}
+		m.notes("request", n.Name, notes)
+	}
+	m.note("request", n.Name, "", false, "has components that are made by a function")
+	n.Form = b.Form(by, own.Form)
+	return true, nil
 }
 
 // changesWithin returns the changes for something: those of components hold for requests, too, that

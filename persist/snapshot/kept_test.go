@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -284,6 +285,77 @@ func TestKeptMigrated(t *testing.T) {
 	require.Contains(t, fmt.Sprint(x.heard), "{Bags:-3xxx}")
 	require.Contains(t, fmt.Sprint(x.heard), "note {Text:m100!}")
 	require.Contains(t, fmt.Sprint(x.sold), "sale {Text:m200!}")
+}
+
+// TestKeptBundles makes components by a function, also in requests about bundles that are under way,
+// beside others that change by themselves, and with what the requests take away.
+func TestKeptBundles(t *testing.T) {
+	type (
+		oats    struct{ Tons int32 }
+		oatsNow struct{ Text string }
+		rye     struct{ Tons int16 }
+		ryeNow  struct {
+			New  bool
+			Tons int64
+		}
+	)
+	old, was, hs := scene2[oats, rye](t, true, func(i int32) oats { return oats{i} }, func(i int32) rye { return rye{int16(i)} })
+	var file bytes.Buffer
+	require.NoError(t, snapshot.Write(&file, old, snapshot.Options{}))
+	for _, workers := range []int{1, 2, 5} {
+		x, is, _ := scene2[oatsNow, ryeNow](t, false, nil, nil)
+		o := snapshot.Options{Workers: workers, Changes: []snapshot.Change{snapshot.Renamed(was, is), snapshot.Migrated(func(was oats) oatsNow { return oatsNow{fmt.Sprint(was.Tons, " t")} })}}
+		plan, err := snapshot.PlanLoad(bytes.NewReader(file.Bytes()), x, o)
+		require.NoError(t, err)
+		require.Contains(t, plan.String(), fmt.Sprintf("loads    request %q: has components that are made by a function", "exchange of bundle "+strconv.Quote(was)))
+		require.Contains(t, plan.String(), fmt.Sprintf("loads    request %q, field value.Rye.Tons (int16 → int64): is converted", "exchange of bundle "+strconv.Quote(was)))
+		require.NoError(t, snapshot.Load(bytes.NewReader(file.Bytes()), x, o))
+		x.Refresh()
+		oat, r := world.Read[oatsNow](x), world.Read[ryeNow](x)
+		require.Equal(t, oatsNow{"10 t"}, *oat.Get(hs[0]), "set at once")
+		require.Equal(t, ryeNow{Tons: 11}, *r.Get(hs[0]))
+		require.Equal(t, oatsNow{"20 t"}, *oat.Get(hs[1]), "exchanged")
+		require.Equal(t, ryeNow{Tons: 21}, *r.Get(hs[1]))
+		require.Nil(t, world.Read[Tag](x).Get(hs[1]))
+		require.Equal(t, oatsNow{"1 t"}, *oat.Get(hs[2]), "as it was")
+	}
+	// Without the function the error says what to do, in the requests, too.
+	x, is, _ := scene2[oatsNow, ryeNow](t, false, nil, nil)
+	err := snapshot.Load(bytes.NewReader(file.Bytes()), x, snapshot.Options{Changes: []snapshot.Change{snapshot.Renamed(was, is)}})
+	require.ErrorContains(t, err, fmt.Sprintf("request %q, field value.Oats.Tons (int32): is not in this world: say RenamedField(%q, \"value.Oats.Tons\", …), or give a Migrated", "exchange of bundle "+strconv.Quote(was), is))
+}
+
+// scene2 has three entities. If fill is set, a function has set the first, and a request adds a bundle to
+// the second and takes its Tag away.
+func scene2[A, B any](t testing.TB, fill bool, a func(i int32) A, b func(i int32) B) (_ *world.World, bundle string, _ []handle.Handle) {
+	type both struct {
+		Oats A
+		Rye  B
+	}
+	w := world.MustNew(world.Options{Shards: 1})
+	world.Register[A](w, "oats")
+	world.Register[B](w, "rye")
+	tag := world.Register[Tag](w, "tag")
+	all := world.NewBundle[both](w)
+	plain := world.NewBundle[struct{ Tag }](w)
+	swap := world.RegisterFunc(w, "swap", func(self *world.EntityContext, set bool) {
+		if set {
+			require.NoError(t, all.Set(self, self.Handle(), both{a(10), b(11)}))
+		} else {
+			require.NoError(t, all.Add(self, self.Handle(), both{a(20), b(21)}, tag))
+		}
+	})
+	h, bundle := make([]handle.Handle, 3), fmt.Sprintf("%T", both{})
+	if !fill {
+		return w, bundle, nil
+	}
+	h[0], _ = all.Create(w, both{a(1), b(2)})
+	h[1], _ = plain.Create(w, struct{ Tag }{})
+	h[2], _ = all.Create(w, both{a(1), b(2)})
+	w.Refresh()
+	require.NoError(t, swap.Call(w, h[0], true))
+	require.NoError(t, swap.Call(w, h[1], false))
+	return w, bundle, h
 }
 
 // TestKeptDropped says how much is lost with timers, and how not to lose them.

@@ -65,9 +65,10 @@ func (c *Captured) Load(w *world.World, o Options) error {
 // options, and does not touch the world, which need not be new. Errors are as for Load for data
 // that is no snapshot.
 //
-// It compares names and types. It cannot see that a number means something else now, as when the
-// constants of an enum are renumbered: Load then reads the old numbers. So never renumber, or give
-// the field another name, too, and convert it by a Migrated.
+// It compares names and types. That a number means something else now, as when the constants of an
+// enum are renumbered, it sees for types that state.RegisterEnum has declared in both programs: Load
+// then goes by the names. Other numbers are read as they are: never renumber, or give the field
+// another name, too, and convert it by a Migrated.
 func PlanLoad(src io.Reader, w *world.World, o Options) (Plan, error) {
 	d, err := enter(w, "snapshot.PlanLoad", &o)
 	if err != nil {

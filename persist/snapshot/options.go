@@ -127,7 +127,8 @@ func Renamed(old, now string) Change {
 // transaction or a Call of async has another name now. It holds for a message's timers and for
 // requests about a component's bundles, too. The path of a field within others has dots, such as
 // "Place.X". Fields of the elements of arrays, slices and maps belong to the field that holds
-// these: "Slots.Count". It does nothing in the cases of Renamed.
+// these: "Slots.Count". Of an enum of state.RegisterEnum, by the name of its type, it renames a
+// constant. It does nothing in the cases of Renamed.
 func RenamedField(of, old, now string) Change {
 	return Change{schema.Change{Kind: schema.RenamedField, In: of, From: old, To: now}}
 }
@@ -137,15 +138,19 @@ func RenamedField(of, old, now string) Change {
 // are dropped; of a system, whether it was enabled. A Plan says how much is lost. To lose nothing,
 // register the old thing beside the new one until nothing has it. What the world still has, in a
 // type that can hold the saved values, is not dropped. So another field may take the name. If that
-// could hold the old values, too, use Migrated to say which type they have.
+// could hold the old values, too, use Migrated to say which type they have. A constant of an enum is
+// dropped by the name of its type and its own: values become 0, and entries of maps that have it as
+// their key are left out.
 func Dropped(name string, fields ...string) Change {
 	return Change{schema.Change{Kind: schema.Dropped, In: name, Fields: fields}}
 }
 
 // Migrated converts values of a component, message, resource or argument to type New by a function,
-// also those that timers and asks under way hold. Old is a type that has the fields of the saved
+// also those that timers and asks under way hold; of a component, also in requests about its bundles.
+// Old is a type that has the fields of the saved
 // one, with their names, types and order: what New was. Other saved forms are read without the
-// function. One goroutine at a time calls it, for the values in any order.
+// function, and so is a form that differs only in constants of enums, unless one is gone. Fields of
+// Old that are enums of this program get its numbers, and integers the saved ones. One goroutine at a time calls it, for the values in any order.
 func Migrated[Old, New any](f func(Old) New) Change {
 	if f == nil {
 		panic("snapshot: Migrated with a nil function; pass one that makes a new value from an old one")

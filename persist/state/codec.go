@@ -39,3 +39,20 @@ type Codecs form.Codecs
 func Register[T any](to *Codecs, codec Codec[T]) {
 	form.Register((*form.Codecs)(to), codec.Append, codec.Read)
 }
+
+// RegisterEnum names the constants of T, a named type of integers, wherever the values of a world
+// have it: in components, messages, resources, arguments, and in arrays, slices, maps and structs
+// within these. A snapshot keeps the names. If a later program gives its constants other numbers,
+// each value gets the number that its name has by then; a plan of package snapshot or durable shows
+// it. A constant whose name is gone blocks the load, until a snapshot.RenamedField or Dropped of T,
+// by the name that its type has, such as "game.Slot", says what becomes of it.
+//
+//	state.RegisterEnum(&codecs, map[Slot]string{Head: "head", Hand: "hand"})
+//
+// Declare all constants, and zero if it has a name. A number without a name stays as it is, unless
+// it is a constant by then: that ends the load. What a Codec, or a method of T's, writes is not
+// looked at. RegisterEnum panics if names is empty, if a name is empty or is that of two numbers,
+// or if T has a codec or an enum already, or is no type of your own.
+func RegisterEnum[T ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64](to *Codecs, names map[T]string) {
+	form.RegisterEnum((*form.Codecs)(to), names)
+}

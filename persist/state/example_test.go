@@ -1,10 +1,12 @@
 package state_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 
+	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -107,4 +109,28 @@ func ExampleCodecs() {
 	_, err := state.StateHash(w, new(state.Codecs))
 	fmt.Println(errors.Is(err, state.ErrNoCodec))
 	// Output: true
+}
+
+// exampleSlot has constants that get other numbers when one is inserted.
+type exampleSlot uint8
+
+type exampleWorn struct{ In exampleSlot }
+
+// A later program has inserted "belt". The values keep their names, not their numbers.
+func ExampleRegisterEnum() {
+	world1, before := world.MustNew(world.Options{}), new(state.Codecs)
+	state.RegisterEnum(before, map[exampleSlot]string{0: "head", 1: "hand"})
+	world.Register[exampleWorn](world1, "worn")
+	_, _ = world.NewBundle[struct{ exampleWorn }](world1).Create(world1, struct{ exampleWorn }{exampleWorn{1}})
+	var file bytes.Buffer
+	_ = snapshot.Write(&file, world1, snapshot.Options{Codecs: before})
+
+	world2, now := world.MustNew(world.Options{}), new(state.Codecs)
+	state.RegisterEnum(now, map[exampleSlot]string{0: "head", 1: "belt", 2: "hand"})
+	world.Register[exampleWorn](world2, "worn")
+	err := snapshot.Load(&file, world2, snapshot.Options{Codecs: now})
+	for rows := range world2.Query().Chunks() {
+		fmt.Println(world.Read[exampleWorn](world2).Slice(rows)[0].In, err)
+	}
+	// Output: 2 <nil>
 }

@@ -9,13 +9,15 @@ import (
 	"strings"
 )
 
-// The major types of values that have others, or bytes, in them. Integers have 0 and 1.
+// The major types of integers, and of values that have others, or bytes, in them.
 const (
-	Bytes = 2
-	Text  = 3
-	Array = 4
-	Map   = 5
-	Tag   = 6
+	Unsigned = 0
+	Negative = 1
+	Bytes    = 2
+	Text     = 3
+	Array    = 4
+	Map      = 5
+	Tag      = 6
 )
 
 // The first bytes of values that are not numbers.
@@ -84,9 +86,9 @@ func AppendHead(dst []byte, major byte, n uint64) []byte {
 func Key(name string) []byte {
 	if number, ok := strings.CutSuffix(name, ByNumber); ok {
 		if n, err := strconv.ParseInt(number, 10, 64); err == nil && n < 0 {
-			return AppendHead(nil, 1, ^uint64(n))
+			return AppendHead(nil, Negative, ^uint64(n))
 		} else if err == nil {
-			return AppendHead(nil, 0, uint64(n))
+			return AppendHead(nil, Unsigned, uint64(n))
 		}
 	}
 	return append(AppendHead(nil, Text, uint64(len(name))), name...)

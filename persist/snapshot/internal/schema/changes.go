@@ -23,6 +23,7 @@ type Change struct {
 
 	Old, Now reflect.Type
 	form     func(old form.Form) form.Form // of the saved values, by the form of Old
+	one      func(from, to mem.Pointer)    // makes a New of an Old
 }
 
 // ChangeKind says what a Change does.
@@ -59,7 +60,7 @@ func (c Change) Within(name, field string) Change {
 func Migration[Old, New any](f func(Old) New) Change {
 	return Change{Kind: Migrated, Old: reflect.TypeFor[Old](), Now: reflect.TypeFor[New](), form: func(form form.Form) form.Form {
 		return &migration[Old, New]{Form: form, f: f}
-	}}
+	}, one: func(from, to mem.Pointer) { *mem.As[New](to) = f(*mem.As[Old](from)) }}
 }
 
 // migration is a form.Form that reads old values and converts them.
@@ -233,21 +234,31 @@ func (f *fieldRules) codecName(saved string) string {
 }
 
 // Migrate returns the form that reads saved values, whose form has this hash, by a Migration to
-// type now. It returns nil if there is none, and whether there is one from another form. An error
-// is that of the codecs for the old type.
-func (c Changes) Migrate(saved uint64, now reflect.Type, codecs *state.Codecs) (by form.Form, other bool, err error) {
-	for _, one := range c {
+// type now. via returns what reads them as values of an old form of that shape, whose enums may have
+// other constants. how is the Migration. Both are nil if there is none; other says whether there
+// is one from another form. An error is via's, or that of the codecs for the old type.
+func (c Changes) Migrate(saved uint64, now reflect.Type, codecs *state.Codecs, via func(old form.Form, of reflect.Type) (form.Form, error)) (by form.Form, how *Change, other bool, err error) {
+	for i := range c {
+		one := &c[i]
 		if one.Kind != Migrated || one.Now != now {
 			continue
 		}
 		old, err := (*form.Codecs)(codecs).Form(one.Old, true)
 		if err != nil {
-			return nil, false, err
+			return nil, nil, false, err
 		}
 		if shape.HashOf(old) == saved {
-			return one.form(old), false, nil
+			if old, err = via(old, one.Old); err != nil {
+				return nil, nil, false, err
+			}
+			return one.form(old), one, false, nil
 		}
 		other = true
 	}
-	return nil, other, nil
+	return nil, nil, other, nil
+}
+
+// Makes reports whether there is a Migration to a type.
+func (c Changes) Makes(now reflect.Type) bool {
+	return slices.ContainsFunc(c, func(one Change) bool { return one.Kind == Migrated && one.Now == now })
 }

@@ -25,6 +25,7 @@ type Side struct {
 	Type   string
 	Parts  []form.Part
 	Leaves []shape.Leaf // the fields in the parts
+	Same   bool         // of the saved form: the world's has the same shape
 }
 
 // Loss says what is lost if something is dropped.
@@ -96,6 +97,7 @@ type pairing struct {
 
 // note adds a difference.
 func (p *pairing) note(field, was, is string, refused bool, text string, args ...any) {
+	was, is = shape.WithoutEnums(was), shape.WithoutEnums(is)
 	p.notes = append(p.notes, Note{field, was, is, fmt.Sprintf(text, args...), refused})
 }
 
@@ -134,7 +136,7 @@ func (p *pairing) convert(saved, own Side, form form.Form) *converter {
 			x.to = o.Part
 		}
 	})
-	if len(p.notes) == 0 {
+	if len(p.notes) == 0 && !saved.Same {
 		size := 0
 		for _, x := range saved.Parts {
 			size += x.Size
@@ -202,8 +204,14 @@ func (p *pairing) pair(s, o *shape.Leaf) ([]step, *rewriting) {
 		kind, as, n = kind-reflect.Complex64+reflect.Float32, as-reflect.Complex64+reflect.Float32, 2
 	}
 	number := []step{{from: s.At, to: o.At, n: n, kind: kind, as: as}}
+	if r := p.constants(s, o); r != nil && shape.Lossless(kind, as) {
+		if number[0].numbers = r; kind != as {
+			p.note(s.Path, s.Text, o.Text, false, "is converted")
+		}
+		return number, &rewriting{numbers: r}
+	}
 	switch same := s.Kind == o.Kind; {
-	case !memory && s.Text == o.Text && len(p.rules.paths) == 0:
+	case !memory && s.Text == o.Text && len(p.rules.paths) == 0 && !s.Enums:
 		return nil, nil
 	case same && kind == reflect.Struct:
 		return p.fields(s, o)
@@ -256,7 +264,7 @@ func (p *pairing) array(s, o *shape.Leaf) []step {
 	if e := x.elements[0]; e.copies() && e.n == s.Elem.Size && e.n == o.Elem.Size {
 		x.n, x.elements = x.n*e.n, nil
 	} else if e.elements == nil && !e.copies() && e.n == 1 && (shape.IsNumber(s.Elem.Kind) || s.Elem.Kind == reflect.Bool) {
-		x.kind, x.as, x.elements = e.kind, e.as, nil
+		x.kind, x.as, x.numbers, x.elements = e.kind, e.as, e.numbers, nil
 	}
 	return []step{x}
 }
@@ -270,16 +278,20 @@ func (p *pairing) elements(s, o *shape.Leaf) *rewriting {
 	if s.Kind == reflect.Array && s.Len < o.Len {
 		p.note(s.Path, s.Text, o.Text, false, "is longer; what is new begins at zero")
 	}
+	x := &rewriting{}
 	if s.Kind == reflect.Map {
-		if _, key := p.pair(inner(s, s.Key), inner(o, o.Key)); key != nil {
+		_, key := p.pair(inner(s, s.Key), inner(o, o.Key))
+		if key == leftOut {
 			return leftOut
+		} else if key != nil {
+			x.keys = key.numbers
 		}
 	}
-	_, elem := p.pair(inner(s, s.Elem), inner(o, o.Elem))
-	if elem == nil || elem == leftOut || s.Kind == reflect.Pointer {
-		return elem
+	_, x.elem = p.pair(inner(s, s.Elem), inner(o, o.Elem))
+	if x.elem == leftOut || x.keys == nil && (x.elem == nil || s.Kind == reflect.Pointer) {
+		return x.elem
 	}
-	return &rewriting{elem: elem}
+	return x
 }
 
 // fields is pair for structs.
@@ -383,6 +395,7 @@ type step struct {
 	n        int // bytes, numbers or elements
 	kind     reflect.Kind
 	as       reflect.Kind // of numbers: what they become; Invalid to copy bytes
+	numbers  *renumbering // or nil
 	elements []step       // of an array whose elements are converted
 	each     [2]int       // how far apart the elements are
 }
@@ -419,7 +432,9 @@ func (c *converter) ReadAll(src []byte, values mem.Cells) (rest []byte, err erro
 	clear(values.Bytes)
 	for _, p := range c.parts {
 		for i := range p.steps {
-			p.steps[i].run(values.Bytes, src, values.Len, len(values.Bytes)/max(values.Len, 1), c.least)
+			if err = p.steps[i].run(values.Bytes, src, values.Len, len(values.Bytes)/max(values.Len, 1), c.least); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return src[c.least*values.Len:], nil
@@ -440,7 +455,9 @@ func (c *converter) Read(src []byte, value mem.Cells) (rest []byte, err error) {
 		}
 		for k := range p.steps {
 			to := &c.own[p.steps[k].part]
-			p.steps[k].run(value.PartBytes(uintptr(to.Offset), uintptr(to.Size)), body, 1, 0, 0)
+			if err = p.steps[k].run(value.PartBytes(uintptr(to.Offset), uintptr(to.Size)), body, 1, 0, 0); err != nil {
+				return nil, err
+			}
 		}
 		if p.to < 0 {
 			continue
@@ -457,14 +474,17 @@ func (c *converter) Read(src []byte, value mem.Cells) (rest []byte, err error) {
 	return src, nil
 }
 
-// run makes a step for n values, which are that many bytes apart.
-func (s *step) run(dst, src []byte, n, apartTo, apartFrom int) {
+// run makes a step for n values, which are that many bytes apart. The error is that of a number
+// whose meaning nobody knows.
+func (s *step) run(dst, src []byte, n, apartTo, apartFrom int) error {
 	switch {
 	case s.elements != nil:
 		for i := range n {
 			to, from := dst[s.to+i*apartTo:], src[s.from+i*apartFrom:]
 			for k := range s.elements {
-				s.elements[k].run(to, from, s.n, s.each[1], s.each[0])
+				if err := s.elements[k].run(to, from, s.n, s.each[1], s.each[0]); err != nil {
+					return err
+				}
 			}
 		}
 	case s.as == reflect.Invalid:
@@ -480,24 +500,37 @@ func (s *step) run(dst, src []byte, n, apartTo, apartFrom int) {
 			}
 		}
 	case s.n == 1:
-		s.numbers(dst[s.to:], src[s.from:], n, apartTo, apartFrom)
+		return s.convert(dst[s.to:], src[s.from:], n, apartTo, apartFrom)
 	default:
 		for i := range n {
-			s.numbers(dst[s.to+i*apartTo:], src[s.from+i*apartFrom:], s.n, shape.SizeOf(s.as), shape.SizeOf(s.kind))
+			if err := s.convert(dst[s.to+i*apartTo:], src[s.from+i*apartFrom:], s.n, shape.SizeOf(s.as), shape.SizeOf(s.kind)); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // numbersAtOnce is how many numbers are converted at once, so that the switches over kinds run
 // once for all of them.
 const numbersAtOnce = 256
 
-// numbers converts n numbers that are that many bytes apart. The other kind holds each of them.
-func (s *step) numbers(dst, src []byte, n, apartTo, apartFrom int) {
+// convert converts n numbers that are that many bytes apart. The other kind holds each of them. The
+// error is that of a number whose meaning nobody knows.
+func (s *step) convert(dst, src []byte, n, apartTo, apartFrom int) error {
 	var block [numbersAtOnce]uint64
 	for n > 0 {
 		some := block[:min(n, len(block))]
 		shape.Numbers(some, s.kind, src, apartFrom)
+		if s.numbers != nil {
+			for i, v := range some {
+				is, err := s.numbers.number(int64(v))
+				if err != nil {
+					return err
+				}
+				some[i] = uint64(is)
+			}
+		}
 		if shape.IsFloat(s.as) && !shape.IsFloat(s.kind) {
 			for i, v := range some {
 				if some[i] = math.Float64bits(float64(v)); s.kind <= reflect.Int64 {
@@ -510,18 +543,21 @@ func (s *step) numbers(dst, src []byte, n, apartTo, apartFrom int) {
 			dst, src = dst[len(some)*apartTo:], src[len(some)*apartFrom:]
 		}
 	}
+	return nil
 }
 
-// What follows renames and removes fields in CBOR. Nothing else has to be changed in it, because
-// package state reads fields by name: new fields are zero, and each number is read by a type that
-// holds it.
+// What follows renames and removes fields in CBOR, and renumbers constants. Nothing else has to be
+// changed in it, because package state reads fields by name: new fields are zero, and each number is
+// read by a type that holds it.
 
 // rewriting says what is changed in a value; nil for nothing.
 //
 // Ownership: immutable once it is made; any goroutine may use it.
 type rewriting struct {
-	fields map[string]fieldRewriting // of a struct, by the CBOR of the saved name
-	elem   *rewriting                // of an array, slice or map
+	fields  map[string]fieldRewriting // of a struct, by the CBOR of the saved name
+	elem    *rewriting                // of an array, slice or map
+	keys    *renumbering              // of a map, or nil
+	numbers *renumbering              // of an integer, or nil
 }
 
 type fieldRewriting struct {
@@ -542,7 +578,7 @@ func (r *rewriting) all(src []byte) (dst []byte, err error) {
 }
 
 // value rewrites the first value of src, and returns the bytes after it. An error says that they
-// are not CBOR.
+// are not CBOR, or is that of a number whose meaning nobody knows.
 func (r *rewriting) value(dst, src []byte) (out, rest []byte, err error) {
 	major, n, rest, err := cbor.Head(src)
 	switch {
@@ -550,11 +586,20 @@ func (r *rewriting) value(dst, src []byte) (out, rest []byte, err error) {
 		return nil, nil, err
 	case r != nil && r.fields != nil && major == cbor.Map:
 		return r.object(dst, rest, n)
+	case r != nil && r.keys != nil && major == cbor.Map:
+		return r.entries(dst, rest, n)
+	case r != nil && r.numbers != nil:
+		out, rest, _, err = r.numbers.integer(dst, src)
+		return out, rest, err
 	case r == nil || r.elem == nil || major != cbor.Array && major != cbor.Map:
 		if rest, err = cbor.Skip(src); err != nil {
 			return nil, nil, err
 		}
-		return append(dst, src[:len(src)-len(rest)]...), rest, nil
+		dst = append(dst, src[:len(src)-len(rest)]...)
+		if r != nil && r.elem != nil && r.elem.numbers != nil && major == cbor.Bytes {
+			err = r.elem.numbers.each(dst[len(dst)-int(n):])
+		}
+		return dst, rest, err
 	}
 	dst = append(dst, src[:len(src)-len(rest)]...)
 	for ; n > 0 && err == nil; n-- {
@@ -566,6 +611,29 @@ func (r *rewriting) value(dst, src []byte) (out, rest []byte, err error) {
 		}
 	}
 	return dst, rest, err
+}
+
+// entries rewrites the n entries of a map whose keys are constants. It leaves out those whose key is
+// dropped. Errors are those of value.
+func (r *rewriting) entries(dst, src []byte, n uint64) (out, rest []byte, err error) {
+	var all []byte
+	kept := uint64(0)
+	for ; n > 0; n-- {
+		at := len(all)
+		var gone bool
+		if all, src, gone, err = r.keys.integer(all, src); err == nil {
+			all, src, err = r.elem.value(all, src)
+		}
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case gone:
+			all = all[:at]
+		default:
+			kept++
+		}
+	}
+	return append(cbor.AppendHead(dst, cbor.Map, kept), all...), src, nil
 }
 
 // object rewrites the n fields of a struct. An error says that they are not CBOR.

@@ -32,6 +32,8 @@ type Shape struct {
 	Elem   *Shape
 	Key    *Shape // of a map
 	Fields []Field
+	Enum   *Enum // of an integer whose constants are declared
+	Enums  bool  // it has one, or something within it has
 }
 
 // Field is a field of a struct.
@@ -150,6 +152,7 @@ func parseField(text string) (s *Shape, how Written, err error) {
 //
 //	memory  kind │ handle │ [n]type │ {name type@offset; … size}
 //	CBOR    kind │ [n]type │ []type │ *type │ map[type]type │ {name type; …} │ "a type that writes itself"
+//	kind    of an integer may be followed by "name"("constant"=number, …)
 //
 // Ownership: the caller of LeavesOf.
 type typeParser struct {
@@ -257,7 +260,13 @@ func (t *typeParser) parse(depth int) (s *Shape) {
 		if s.Kind == reflect.Invalid {
 			return t.fail()
 		}
-		t.rest = t.rest[n:]
+		if t.rest = t.rest[n:]; s.Kind >= reflect.Int && s.Kind <= reflect.Uint64 && strings.HasPrefix(t.rest, `"`) {
+			s.Enum = t.enum(s.Kind)
+		}
+	}
+	s.Enums = s.Enum != nil || s.Elem != nil && s.Elem.Enums || s.Key != nil && s.Key.Enums
+	for _, f := range s.Fields {
+		s.Enums = s.Enums || f.Enums
 	}
 	return s
 }
