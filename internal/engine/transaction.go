@@ -118,6 +118,7 @@ func BeginRun(by Self, call, name string) (*Tx, error) {
 	if err := w.idle(call); err != nil {
 		return nil, err
 	}
+	w.refuseSealed()
 	w.LookForChanges()
 	w.enterPhase(call, phaseRefresh)
 	w.tx.begin(name)
