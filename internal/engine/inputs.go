@@ -51,8 +51,7 @@ func (w *World) leave() {
 
 // LookForChanges calls the function of RecordInputs if the idle world may have changed since leave:
 // a call that changes it has set touched, or rows were handed out for writing. So a change counts
-// whatever it was, and nothing is compared. A refresh within a function that a replay calls as well
-// is a change: the replay would make it without its inputs.
+// whatever it was, and nothing is compared.
 func (w *World) LookForChanges() {
 	if w.phase.Load() != phaseIdle {
 		return // not idle: the call that goes on says why
@@ -60,7 +59,7 @@ func (w *World) LookForChanges() {
 	switch {
 	case w.changed == nil || w.open > 0:
 		return
-	case !w.space.Handed() && !w.touched && !w.replayed:
+	case !w.space.Handed() && !w.touched:
 		if check.Enabled {
 			w.mustBeAsLeft()
 		}

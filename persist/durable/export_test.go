@@ -8,7 +8,8 @@ import (
 )
 
 // Sealed says that each Open has Options.Sync, so that each test runs in that way too:
-// ATOLL_SEALED=1 go test ./persist/durable.
+// ATOLL_SEALED=1 go test -count=1 ./persist/durable. The cache of the go command does not know the
+// variable.
 var Sealed = os.Getenv("ATOLL_SEALED") != ""
 
 func init() { syncAlways = Sealed }
