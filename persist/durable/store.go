@@ -440,7 +440,9 @@ func (c *capture) take() bool {
 	if err != nil {
 		c.Release()
 		s.log.stop(err)
-		c.err = s.Err()
+		if c.err = s.Err(); s.o.Sync { // the world has no Recorder, which would close it in its next tick
+			engine.Of(s.w).Lose(c.err)
+		}
 	}
 	return true
 }
