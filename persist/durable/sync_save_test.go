@@ -40,3 +40,25 @@ func TestSyncFailsBeforeSave(t *testing.T) {
 	require.ErrorIs(t, x.Err(), durable.ErrFailed)
 	require.ErrorIs(t, st.Close(), durable.ErrFailed)
 }
+
+// TestCloseInTick closes a Store while a tick runs: the panic names that call, and it can be closed
+// afterwards.
+func TestCloseInTick(t *testing.T) {
+	path, _ := useDisk(t)
+	x := newBank(1)
+	var st *durable.Store
+	x.s.MustAdd("close", func(*world.Build) func(*world.Context) {
+		return func(*world.Context) {
+			if st != nil {
+				require.NoError(t, st.Close())
+			}
+		}
+	})
+	opened, err := x.open(path)
+	require.NoError(t, err)
+	st = opened
+	require.ErrorContains(t, x.s.Step(t.Context()), "Store.Close while a tick runs")
+	st = nil
+	x.step(t)
+	require.NoError(t, opened.Close())
+}
