@@ -30,3 +30,6 @@ func (s *Store) Crash() {
 func (s *Store) Measured(add func(name string, value float64)) {
 	measured{s}.Measure(func(x extend.Measured) { add(x.Name, x.Value) })
 }
+
+// Fail ends the log as an error of the disk does.
+func (s *Store) Fail(err error) { s.log.stop(err) }

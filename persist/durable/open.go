@@ -31,8 +31,10 @@ import (
 //
 // It returns ErrInUse, ErrDamaged, inputlog.ErrOtherProgram, snapshot.ErrNotNew, world.ErrVersions
 // when no incarnation is left, the errors of snapshot.Load, inputlog.Log.Play, Options.New and
-// Options.Upgrade, or the error of ctx. Then the world must not be used. The files are unchanged, but there may be an empty segment
-// of the log, and a snapshot of what was restored. A log whose end was never told durable is no
+// Options.Upgrade, or the error of ctx. Then the world must not be used. The files are unchanged,
+// but there may be an empty segment of the log, and a snapshot of what was restored: what AcceptLoss
+// or DiscardOther has left out is lost from then on, and only the Logger was told. A log whose end
+// was never told durable is no
 // error; see Recovered.Torn.
 func Open(ctx context.Context, path string, w *world.World, s *scheduler.Scheduler, o Options) (_ *Store, err error) {
 	if w == nil || s == nil {

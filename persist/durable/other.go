@@ -27,8 +27,9 @@ const (
 	// ReplayOther plays them by the rules of this program. What clients were told may then be
 	// otherwise: Recovered.Other says how much differs. What is registered must be the same.
 	ReplayOther
-	// DiscardOther goes back to the newest snapshot. What happened since is lost, also what was
-	// told durable: Recovered.Lost says which ticks. Handles given in them stay stale.
+	// DiscardOther goes back to the newest snapshot, or to an older one if that is damaged. What
+	// happened since is lost, also what was told durable: Recovered.Lost says which ticks. Handles
+	// given in them stay stale.
 	DiscardOther
 )
 
