@@ -107,7 +107,7 @@ type relocation struct {
 
 // NewColumn makes the column of the next component, for values of a type. The world is idle.
 func NewColumn(space *Space, of *mem.Type) *Column {
-	c := &Column{of: of, world: uint32(space.Homes() - 1), now: &space.now, space: space, memory: &space.Memory, id: len(space.Columns)}
+	c := &Column{of: of, world: uint32(space.Shards()), now: &space.now, space: space, memory: &space.Memory, id: len(space.Columns)}
 	c.stretch(space.noRuns)
 	space.Columns = append(space.Columns, c)
 	return c

@@ -16,11 +16,11 @@ type Form interface {
 
 // Saved shows the wheels of an extension as state of the world, as form.Coded wants it.
 type Saved[M any] struct {
-	Package, Extension string // for errors
-	What, Bodies       string // "timers of", "messages"
-	Limits             string // the options that may differ
-	Form               Form   // of the bodies
-	Homes              int
+	Package, Extension string     // for errors
+	What, Bodies       string     // "timers of", "messages"
+	Limits             string     // the options that may differ
+	Form               Form       // of the bodies
+	Homes              func() int // how many the world has now
 	Of                 func(home int) *Of[M]
 	Tick               func() uint64
 }
@@ -36,8 +36,9 @@ func (s Saved[M]) SavedOptions() (all, same string) {
 // of free places, and the entries that are set. The world is idle, or in a step in which no wheel
 // changes. It may run codecs of the user.
 func (s Saved[M]) AppendState(dst []byte) []byte {
-	dst = extend.AppendNumber(dst, s.Homes)
-	for i := range s.Homes {
+	homes := s.Homes()
+	dst = extend.AppendNumber(dst, homes)
+	for i := range homes {
 		dst = s.Of(i).appendState(dst, s.Form)
 	}
 	return dst
@@ -55,10 +56,11 @@ func (s Saved[M]) LoadSaved(src []byte) error {
 	if shape := from.Text(); from.Err == nil && shape != s.Form.Shape() {
 		return fmt.Errorf("%s: the %s of %q were saved as %s, and are %s now; keep their type as it was", s.Package, s.Bodies, s.Extension, shape, s.Form.Shape())
 	}
-	if homes := from.Int(); from.Err == nil && homes != s.Homes {
-		return fmt.Errorf("%s: %q has %d wheels, and was saved with %d (%w)", s.Package, s.Extension, s.Homes, homes, extend.ErrImage)
+	homes := from.Int() // there may be more now, in a world that has more shards
+	if most := s.Homes(); from.Err == nil && homes > most {
+		return fmt.Errorf("%s: %q has %d wheels, and was saved with %d (%w)", s.Package, s.Extension, most, homes, extend.ErrImage)
 	}
-	for i := range s.Homes {
+	for i := range homes {
 		if err := s.Of(i).load(&from, s.Tick(), s.Form); err != nil {
 			return fmt.Errorf("%s: %q, wheel %d: %w", s.Package, s.Extension, i, err)
 		}

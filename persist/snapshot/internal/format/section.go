@@ -30,7 +30,7 @@ import (
 const (
 	magic = "atollsnp"
 	// Version is the version of the format.
-	Version  uint32 = 2
+	Version  uint32 = 3
 	preamble        = len(magic) + 4
 	headSize        = 32
 	sumAt           = headSize - 8
