@@ -17,7 +17,7 @@ import (
 type Allocator struct {
 	home
 	dead  struct{ shards, ports []handle.Handle } // whose slots the step recycle frees
-	homes []home                             // all homes of the shard by number, if it has several; home is the newer state of one
+	homes []home                                  // all homes of the shard by number, if it has several; home is the newer state of one
 	at    int                                     // which one that is
 }
 

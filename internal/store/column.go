@@ -149,6 +149,12 @@ func (c *Column) row(number, row int) mem.Address {
 	return c.of.At(c.dir.Load().rows[number].first, row)
 }
 
+// Type returns the type of the values.
+func (c *Column) Type() *mem.Type { return c.of }
+
+// Lend copies a component as an assignment does. The chunk must have it.
+func (c *Column) Lend(to mem.Address, l slots.Loc) { c.of.Copy(to, c.rowAt(l), 1) }
+
 // rowAt returns the address of the row at a location. The chunk must have the component.
 func (c *Column) rowAt(l slots.Loc) mem.Address { return c.row(int(l>>slots.RowBits), l.Row()) }
 

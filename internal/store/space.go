@@ -77,6 +77,9 @@ func (s *Space) SetTick(tick uint64) {
 // chunk returns the chunk that l is in.
 func (s *Space) chunk(l slots.Loc) *Chunk { return (*s.chunks.Load())[l>>slots.RowBits].chunk }
 
+// TableOf returns the table of the atom at l. The caller knows that nobody moves it.
+func (s *Space) TableOf(l slots.Loc) *Table { return s.chunk(l).table }
+
 // chunkEntry is a chunk in the list of all, and the number of the shard that owns it. So finding an
 // owner touches neither the chunk nor its table nor the shard.
 //

@@ -243,6 +243,11 @@ func (l *loading) finish() error {
 	if err := inOrder(l.also...); err != nil {
 		return err
 	}
+	if l.reshards() {
+		if err := l.into.Rehome(); err != nil {
+			return err
+		}
+	}
 	if !l.same || l.head.Hash == 0 {
 		return nil
 	}

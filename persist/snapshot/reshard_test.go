@@ -60,6 +60,31 @@ func (x *sea) everyone() (all []handle.Handle) {
 	return slices.Compact(all)
 }
 
+// mustBePlaced checks that entities for which a PlaceBy chooses are where it says, others with their
+// parents, and the rest evenly over the shards, if a world was loaded into another number of them.
+func mustBePlaced(t *testing.T, from, to *sea) {
+	t.Helper()
+	if from.Shards() == to.Shards() {
+		return
+	}
+	body, extra, kin := world.Read[Body](to.World), world.Read[Extra](to.World), to.kin.Read(to.World)
+	chosen := func(h handle.Handle) bool { return body.Get(h) != nil && extra.Get(h) != nil }
+	for ch := range to.Query().Chunks() {
+		for _, h := range ch.Handles() {
+			owner, ok := to.Owner(h)
+			require.True(t, ok)
+			switch p := kin.Parent(h); {
+			case to.Status(h) == world.Dying || to.Status(p) == world.Dying:
+			case chosen(h):
+				require.Equal(t, int(body.Get(h).Small)%to.Shards(), owner, "%v", h)
+			case p != handle.None:
+				with, _ := to.Owner(p)
+				require.Equal(t, with, owner, "%v with %v", h, p)
+			}
+		}
+	}
+}
+
 // TestReshard loads a world into other numbers of shards, one after the other: all handles stand for
 // what they did. From then on it ticks as well as any world, the same on any number of workers, from a
 // file and as a fork, and what it is saved as is loaded as any snapshot.
@@ -87,6 +112,7 @@ func TestReshard(t *testing.T) {
 				require.Equal(t, n != x.Shards(), len(plan.Differences) > 0, "%v", plan)
 				one.load(image)
 				require.Equal(t, want, one.facts(hs))
+				mustBePlaced(t, x, one)
 				two, three := newSea(t, shards(n), 5), newSea(t, shards(n), 2)
 				two.load(image)
 				require.NoError(t, c.Load(three.World, three.options))

@@ -226,7 +226,7 @@ func TestTextRefused(t *testing.T) {
 	refuse("", snapshot.ErrTruncated, "the text ends at line 1")
 	refuse("hello\n", snapshot.ErrNoSnapshot, "line 1")
 	refuse(string(x.save()), snapshot.ErrNoSnapshot, "line 1")
-	refuse(strings.Replace(text, `"text":1`, `"text":2`, 1), snapshot.ErrVersion, "text 2 of snapshot 2, want 1 and 2")
+	refuse(strings.Replace(text, `"text":1`, `"text":2`, 1), snapshot.ErrVersion, "text 2 of snapshot 3, want 1 and 3")
 	refuse(strings.Replace(text, fmt.Sprintf(`"bits of an int":%d`, strconv.IntSize), `"bits of an int":16`, 1), snapshot.ErrOtherWorld, "it was saved with 16")
 	require.Contains(t, text, `"compression":"none"`)
 	refuse(strings.Replace(text, `"compression":"none"`, `"compression":"rar"`, 1), snapshot.ErrAltered, `there is no "rar"; there are zstd, s2 and none`)
