@@ -28,7 +28,10 @@ import (
 // The log is for the program that wrote it, and for machines that compute the same floats; see
 // docs/determinism.md. After Close there is no log to play.
 //
-// It returns ErrInUse, ErrDamaged, snapshot.ErrNotNew, world.ErrVersions when no incarnation is
+// The world may have another number of shards than the one in the directory, as for snapshot.Load:
+// Open saves a snapshot then. If there is a log, it returns a *ShardsError.
+//
+// It returns ErrInUse, ErrDamaged, a *ShardsError, snapshot.ErrNotNew, world.ErrVersions when no incarnation is
 // left, the errors of snapshot.Load, inputlog.Log.Play, Options.New and Options.Upgrade, or that of
 // ctx. Then the world must not be used. The files are unchanged, but there may be an empty segment
 // of the log, and a snapshot of what was restored. A log whose end was never told durable is no

@@ -440,10 +440,17 @@ func (r *restoring) cannotPlay(s *segment, err error) error {
 		return r.lose(fmt.Errorf("%s: %w", s.name, err))
 	case (errors.Is(err, inputlog.ErrOtherWorld) || errors.Is(err, inputlog.ErrVersion)) && r.o.AcceptLoss:
 		return r.lose(fmt.Errorf("%s: %w", s.name, err))
+	case errors.Is(err, inputlog.ErrOtherWorld) && r.resharded():
+		return fmt.Errorf("durable: %s: %w", s.name, &ShardsError{r.recovered.Snapshot.Info.Options.Shards})
 	case errors.Is(err, inputlog.ErrOtherWorld), errors.Is(err, inputlog.ErrVersion):
 		return fmt.Errorf("durable: %s: %w; start the program that wrote it, and stop it by Close before you start another version, or set AcceptLoss to go on from what is before it", s.name, err)
 	}
 	return fmt.Errorf("durable: %s: %w", s.name, err)
+}
+
+// resharded reports whether the snapshot was loaded into another number of shards.
+func (r *restoring) resharded() bool {
+	return !r.recovered.New && r.recovered.Snapshot.Info.Options.Shards != r.w.Shards()
 }
 
 // tellEvery is how often the Logger gets how far the log was played.
@@ -569,7 +576,9 @@ func (r *restoring) begin() error {
 			return err
 		}
 	}
-	if x.New || len(x.Lost) > 0 || x.Ticks > 0 || r.used > segmentsMost { // a snapshot, so that the same ticks are not played again if the process keeps dying
+	// A snapshot, so that the same ticks are not played again if the process keeps dying, and so that a
+	// log has a snapshot with as many shards.
+	if x.New || len(x.Lost) > 0 || x.Ticks > 0 || r.used > segmentsMost || r.resharded() {
 		r.mark = mark{number: r.number, before: r.before, early: true}
 		if err := r.saved(r.saveIdle); err != nil {
 			return fmt.Errorf("durable: %w", err)
