@@ -53,7 +53,8 @@
 //	see and control a world in a browser      package inspect
 //	close a world                             World.Close
 //	share a value between systems             world.RegisterResource, RegisterAccumulator
-//	test one system                           package world/worldtest
+//	test one system                           worldtest.Run
+//	test that a world is deterministic        worldtest.Same
 //	act from a goroutine outside of the tick  World.OpenPort, world.Port
 //	request changes of many in one call       Bundle.AppendN, Component.SetN, Port.DestroyN
 //	learn the outcome of a request            Port.Notify, world.Completion

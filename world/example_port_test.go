@@ -36,6 +36,27 @@ func ExamplePort_DestroyN() {
 	// 0 gone was the first, the last two died
 }
 
+// A client that floods the server fills its own small queue; the operator's has room.
+func ExamplePortOptions() {
+	w := world.MustNew(world.Options{})
+	world.Register[Health](w, "health")
+	units := world.NewBundle[Unit](w)
+	client, _ := w.OpenPort(world.PortOptions{QueueRequests: 2})
+	operator, _ := w.OpenPort()
+
+	for range 3 {
+		_, err := units.Create(client, Unit{})
+		fmt.Println(err)
+	}
+	_, err := units.Create(operator, Unit{})
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// <nil>
+	// world: queue is full until the next refresh
+	// <nil>
+}
+
 // Many requests in one step: all of them are accepted, or none.
 func ExamplePort_Batch() {
 	w := world.MustNew(world.Options{QueueRequests: 4})

@@ -86,3 +86,11 @@ func (w *World) Options() Options { return Options((*engine.World)(w).Options())
 
 // Layout returns the layout of the world's handles.
 func (w *World) Layout() Layout { return Layout((*engine.World)(w).Layout()) }
+
+// PortOptions are the options of one port; see World.OpenPort. QueueRequests and QueueBytes limit it
+// as those of Options limit other ports: a client's port needs less room than an operator's. Zero
+// stands for what Options say.
+type PortOptions struct {
+	QueueRequests int
+	QueueBytes    int
+}

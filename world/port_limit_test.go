@@ -65,6 +65,38 @@ func TestPortFull(t *testing.T) {
 	}
 }
 
+// TestPortOptions tests limits of one port, above and below the limits of other ports.
+func TestPortOptions(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2, QueueRequests: 10, QueueBytes: 4096})
+	for _, c := range []struct {
+		options []world.PortOptions
+		most    int
+	}{
+		{nil, 10},
+		{[]world.PortOptions{{}}, 10},
+		{[]world.PortOptions{{QueueRequests: 3}}, 3},
+		{[]world.PortOptions{{QueueRequests: 50, QueueBytes: 1 << 20}}, 50},
+		{[]world.PortOptions{{QueueRequests: 50, QueueBytes: 160}}, 10},
+	} {
+		p, err := f.OpenPort(c.options...)
+		require.NoError(t, err)
+		h := f.newUnit(1)
+		for range c.most {
+			require.NoError(t, p.Destroy(h), "%+v", c.options)
+		}
+		require.ErrorIs(t, p.Destroy(h), world.ErrFull, "%+v", c.options)
+		f.Refresh()
+		require.False(t, f.Alive(h))
+		p.Close()
+	}
+	p, err := f.OpenPort(world.PortOptions{QueueRequests: -1, QueueBytes: 15})
+	require.Nil(t, p)
+	require.EqualError(t, err, "world: PortOptions.QueueRequests is -1, want 1 to 16777216\nworld: PortOptions.QueueBytes is 15, want 16 to 4294967296")
+	require.Panics(t, func() { _, _ = f.OpenPort(world.PortOptions{}, world.PortOptions{}) })
+	f.Refresh()
+	require.Zero(t, f.stats().Ports)
+}
+
 // TestPortFullKeepsHandles is refused again and again with handles in hand: it keeps
 // them, and gives them back when it is closed.
 func TestPortFullKeepsHandles(t *testing.T) {

@@ -1,6 +1,8 @@
 package world
 
 import (
+	"fmt"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/shard"
@@ -93,12 +95,19 @@ func (w *World) Pin(components ...ComponentSet) { (*engine.World)(w).Pin(compone
 // OpenPort opens a port. Safe from any goroutine at any time. It returns ErrPorts if
 // Options.PortsMax ports are open already; a closed port counts until the refresh has taken
 // what it had sent. It returns ErrClosed once the world is closed, and another error while a log is
-// replayed.
+// replayed, or for options out of range. PortOptions, one at most, give the port limits of its own.
 //
 // A port that is dropped without Close is closed when the collector finds it. The handles that
 // other ports get then depend on when that happens: close ports where runs must be equal.
-func (w *World) OpenPort() (*Port, error) {
-	x, err := (*engine.World)(w).OpenPort()
+func (w *World) OpenPort(options ...PortOptions) (*Port, error) {
+	if len(options) > 1 {
+		panic(fmt.Sprintf("world: OpenPort with %d PortOptions; put them into one", len(options)))
+	}
+	var o PortOptions
+	if len(options) == 1 {
+		o = options[0]
+	}
+	x, err := (*engine.World)(w).OpenPort(engine.PortOptions(o))
 	return (*Port)(x), err
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 	"github.com/coder/websocket"
 )
@@ -25,7 +26,7 @@ type server struct {
 // zoneOf returns an empty zone.
 func zoneOf(t *testing.T) *zone {
 	t.Helper()
-	z, err := newZone()
+	z, err := newZone(scheduler.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,7 +92,7 @@ func main() {
 	flag.Parse()
 	ctx, end := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer end()
-	z, err := newZone()
+	z, err := newZone(scheduler.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -213,9 +213,9 @@ func (z *zone) session(conn *websocket.Conn, name string) error {
 }
 
 // newZone makes an empty zone.
-func newZone() (*zone, error) {
+func newZone(o scheduler.Options) (*zone, error) {
 	w := world.MustNew(world.Options{TickInterval: tick, QueueRequests: 32, VersionsEach: 10_000})
-	z := &zone{world: w, systems: scheduler.New(w, scheduler.Options{})}
+	z := &zone{world: w, systems: scheduler.New(w, o)}
 	z.position, z.goal = world.Register[Position](w, "position"), world.Register[Goal](w, "goal")
 	health, monster := world.Register[Health](w, "health"), world.Register[Monster](w, "monster")
 	z.player = world.Register[Player](w, "player")

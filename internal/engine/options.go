@@ -29,8 +29,10 @@ const (
 	defaultFramesBytes     = min(4<<30, math.MaxInt/8)
 )
 
-// Limits of QueueBytes and OutboxBytes.
+// Limits of QueueRequests, QueueBytes and OutboxBytes.
 const (
+	queueRequestsMax = 1 << 24
+
 	bytesMax = min(1<<32, math.MaxInt/8)
 	bytesMin = queue.RequestBytes // the smallest request, one to destroy
 )
@@ -68,14 +70,7 @@ func (o Options) growth() store.Growth {
 // validate fills in the defaults. It returns an error that names every limit that is exceeded.
 func (o Options) validate() (Options, error) {
 	var errs []error
-	limit := func(name string, v *int, def, least, most int) {
-		if *v == 0 {
-			*v = def
-		}
-		if *v < least || *v > most {
-			errs = append(errs, fmt.Errorf("world: %s is %d, want %d to %d", name, *v, least, most))
-		}
-	}
+	limit := func(name string, v *int, def, least, most int) { errs = inRange(errs, name, v, def, least, most) }
 	limit32 := func(name string, v *uint32, most uint32) {
 		if *v == 0 {
 			*v = most
@@ -86,7 +81,7 @@ func (o Options) validate() (Options, error) {
 	}
 	limit("Shards", &o.Shards, defaultShards, 1, handle.HomeMax)
 	limit("PortsMax", &o.PortsMax, defaultPortsMax, 1, 1<<20)
-	limit("QueueRequests", &o.QueueRequests, defaultQueueRequests, 1, 1<<24)
+	limit("QueueRequests", &o.QueueRequests, defaultQueueRequests, 1, queueRequestsMax)
 	limit("QueueBytes", &o.QueueBytes, defaultQueueBytes, bytesMin, bytesMax)
 	limit("OutboxRequests", &o.OutboxRequests, defaultOutboxRequests, 1, 1<<24)
 	limit("OutboxBytes", &o.OutboxBytes, defaultOutboxBytes, bytesMin, bytesMax)
@@ -116,6 +111,31 @@ func (o Options) validate() (Options, error) {
 		errs = append(errs, fmt.Errorf("world: TickInterval is %v, want more than 0", o.TickInterval))
 	}
 	return o, errors.Join(errs...)
+}
+
+// PortOptions are the options of a port. A zero stands for the option of the same name of Options.
+type PortOptions struct {
+	QueueRequests int
+	QueueBytes    int
+}
+
+// validate fills in what the world's options say. It returns an error that names every limit that
+// is exceeded.
+func (o PortOptions) validate(w Options) (PortOptions, error) {
+	errs := inRange(nil, "PortOptions.QueueRequests", &o.QueueRequests, w.QueueRequests, 1, queueRequestsMax)
+	errs = inRange(errs, "PortOptions.QueueBytes", &o.QueueBytes, w.QueueBytes, bytesMin, bytesMax)
+	return o, errors.Join(errs...)
+}
+
+// inRange gives an option that is zero its default. It appends an error if it is out of range.
+func inRange(errs []error, name string, v *int, def, least, most int) []error {
+	if *v == 0 {
+		*v = def
+	}
+	if *v < least || *v > most {
+		errs = append(errs, fmt.Errorf("world: %s is %d, want %d to %d", name, *v, least, most))
+	}
+	return errs
 }
 
 // Layout is what two worlds must have in common so that handles of one can be used in the other.

@@ -389,8 +389,12 @@ func (p *Port) enter() {
 func (p *Port) leave() { p.inUse.Store(false) }
 
 // OpenPort opens a port. Any goroutine may call it at any time. It opens none and returns an error
-// if too many are open, if a log is replayed, or if the world is closed.
-func (w *World) OpenPort() (*Port, error) {
+// if too many are open, if a log is replayed, if the world is closed, or for options out of range.
+func (w *World) OpenPort(o PortOptions) (*Port, error) {
+	o, err := o.validate(w.options)
+	if err != nil {
+		return nil, err
+	}
 	e, err := w.engine.Ports.Open(w.options.PortsMax, w.Err)
 	if err != nil {
 		return nil, err
@@ -398,7 +402,7 @@ func (w *World) OpenPort() (*Port, error) {
 	if e == nil {
 		return nil, fmt.Errorf("%w: PortsMax is %d; close ports or raise it", ErrPorts, w.options.PortsMax)
 	}
-	p := &Port{endpoint: e, sender: sender{w: w, maxRequests: w.options.QueueRequests, maxBytes: w.options.QueueBytes}}
+	p := &Port{endpoint: e, sender: sender{w: w, maxRequests: o.QueueRequests, maxBytes: o.QueueBytes}}
 	p.cursor, p.run = e.Number%int32(len(w.shards)), portRun
 	p.special = true // there is no queue yet
 	// What the cleanup holds must not keep the world in memory: the world may hold the port.

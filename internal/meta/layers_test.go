@@ -26,8 +26,8 @@ var (
 	// before it.
 	layers = []string{
 		"handle", "internal/mem", "internal/slots", "internal/queue", "internal/store", "shard",
-		"internal/extend", "internal/wheel", "world/stats", "internal/refresh", "internal/engine", "world", "internal/form", "scheduler", "world/worldtest", "internal/figures",
-		"ext", "persist", "inspect",
+		"internal/extend", "internal/wheel", "world/stats", "internal/refresh", "internal/engine", "world", "internal/form", "scheduler", "internal/figures",
+		"ext", "persist", "worldtest", "inspect",
 	}
 
 	// thirdParty are the modules that the library may import, commands and

@@ -206,8 +206,9 @@ type segment struct {
 	name   string
 	number uint64
 	note
-	tick  uint64 // the first tick
-	wrong error  // why it cannot be read
+	tick    uint64           // the first tick
+	program inputlog.Program // that wrote it
+	wrong   error            // why it cannot be read
 }
 
 // segments lists the log, oldest first. Open, Plan and prune call it. A segment that is damaged is
@@ -223,7 +224,7 @@ func segments(f files.Files) (all []*segment, err error) {
 			x := &segment{name: name, number: n}
 			switch log, err := x.open(f); {
 			case err == nil:
-				x.tick = log.Tick()
+				x.tick, x.program = log.Tick(), log.Program()
 				_ = log.Close() // only read
 			case isDamage(err):
 				x.wrong = err

@@ -9,8 +9,9 @@ import (
 var (
 	// ErrDamaged is returned by Open if a file in the directory is damaged, missing, or in the
 	// place of another: the error says which. Restore it, or set Options.AcceptLoss, which continues
-	// from what is intact. It is also returned with inputlog.ErrDiffers if the log, played again,
-	// gives another world.
+	// from what is intact. It is also returned with inputlog.ErrDiffers if the log, played again by
+	// the program that wrote it, gives another world. If another program wrote it, Open returns
+	// inputlog.ErrOtherProgram: nothing is damaged.
 	ErrDamaged = errors.New("durable: damaged")
 	// ErrInUse is returned by Open if another process, or another Store of this one, uses the
 	// directory. On a system that cannot lock files, such as js/wasm and Plan 9, Open returns an

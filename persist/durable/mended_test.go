@@ -235,6 +235,7 @@ func TestNewLoads(t *testing.T) {
 func TestDiverges(t *testing.T) {
 	path, disk := useDisk(t)
 	x := newBank(1)
+	x.options.Content = []byte("the tables")
 	store, err := x.open(path)
 	require.NoError(t, err)
 	for range 100 {
@@ -260,13 +261,23 @@ func TestDiverges(t *testing.T) {
 	_, err = other().open(path)
 	require.ErrorIs(t, err, durable.ErrDamaged)
 	require.ErrorIs(t, err, inputlog.ErrDiffers)
+	require.NotErrorIs(t, err, inputlog.ErrOtherProgram)
 	require.ErrorContains(t, err, "set NoLog if the systems cannot be deterministic")
 
 	y := other()
-	y.options.AcceptLoss = true
+	y.options.Content = []byte("the tables of another day")
+	_, err = y.open(path)
+	require.ErrorIs(t, err, inputlog.ErrDiffers)
+	require.ErrorIs(t, err, inputlog.ErrOtherProgram)
+	require.NotErrorIs(t, err, durable.ErrDamaged)
+	require.ErrorContains(t, err, "the program differs from the one that wrote the log: Options.Content is another")
+	require.ErrorContains(t, err, "start the program that wrote it once, and stop it by Close")
+
+	y = other()
+	y.options.AcceptLoss, y.options.Content = true, []byte("the tables of another day")
 	store, err = y.open(path)
 	require.NoError(t, err)
-	require.ErrorIs(t, store.Recovered().Lost[0], inputlog.ErrDiffers)
+	require.ErrorIs(t, store.Recovered().Lost[0], inputlog.ErrOtherProgram)
 	require.GreaterOrEqual(t, y.Tick(), uint64(30))
 	require.NoError(t, store.Close())
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/atoll-sim/atoll/internal/engine"
@@ -26,12 +25,13 @@ import (
 // incarnations for crashes.
 //
 // The log is for the program that wrote it, and for machines that compute the same floats; see
-// docs/determinism.md. After Close there is no log to play.
+// docs/determinism.md. Another program may play it if it does the same; where it does something
+// else, Open returns inputlog.ErrOtherProgram and names both. After Close there is no log to play.
 //
 // The world may have another number of shards than the one in the directory, as for snapshot.Load:
 // Open saves a snapshot then. If there is a log, it returns a *ShardsError.
 //
-// It returns ErrInUse, ErrDamaged, a *ShardsError, snapshot.ErrNotNew, world.ErrVersions when no incarnation is
+// It returns ErrInUse, ErrDamaged, inputlog.ErrOtherProgram, a *ShardsError, snapshot.ErrNotNew, world.ErrVersions when no incarnation is
 // left, the errors of snapshot.Load, inputlog.Log.Play, Options.New and Options.Upgrade, or that of
 // ctx. Then the world must not be used. The files are unchanged, but there may be an empty segment
 // of the log, and a snapshot of what was restored. A log whose end was never told durable is no
@@ -85,6 +85,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 			_ = store.lock.Close() // an earlier error counts
 		}
 	}()
+	go inputlog.ThisProgram()         // the log names it: it reads a file, while this goroutine restores
 	engine.Of(w).Seal("durable.Open") // the next start restores before it could register anything later
 	r := &restoring{Store: store}
 	if err := r.restore(ctx); err != nil {
@@ -151,8 +152,8 @@ func (s *Store) upgrade() (err error) {
 // Kind "directory". It is refused if there are others: then start the program that wrote the log,
 // and stop it by Close. Open itself refuses to play the log if options differ, or something is
 // registered differently, except for functions, questions, bundles and prefabs behind the others.
-// If only these or systems differ, it plays the log, and returns ErrDamaged where the ticks do
-// something else. So Plan cannot tell what Open does with a log if functions or questions differ,
+// If only these or systems differ, it plays the log, and returns inputlog.ErrOtherProgram where the
+// ticks do something else. So Plan cannot tell what Open does with a log if functions or questions differ,
 // nor what ticks and damage behind the snapshot lead to. Plan returns snapshot.ErrNone if there is
 // no snapshot, and the errors of snapshot.PlanLoad.
 func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snapshot.Plan, error) {
@@ -180,20 +181,20 @@ func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snaps
 	if err != nil {
 		return snapshot.Plan{}, err
 	}
-	if log {
+	if log != nil {
 		p.Differences = append(p.Differences, snapshot.Difference{Kind: "directory", Blocks: len(p.Differences) > 0,
-			Text: "was not closed, so it has a log, which is for the program that wrote it: start that program, and stop it by Close, before another version"})
+			Text: "was not closed, so it has a log, which is for the program that wrote it" + log.by() + ": start that program, and stop it by Close, before another version"})
 	}
 	return p, nil
 }
 
-// logSince reports whether Open would play a log to a snapshot: whether there are segments since
-// the one that its mark names. It reads the directory and changes nothing. An error says which file
+// logSince returns the last segment of the log that Open would play to a snapshot, of those since the
+// one that its mark names, or nil if there is none. It reads the directory and changes nothing. An error says which file
 // cannot be read.
-func logSince(dir *snapshot.Dir, found snapshot.Found) (bool, error) {
+func logSince(dir *snapshot.Dir, found snapshot.Found) (last *segment, err error) {
 	in, err := dir.Open(filepath.Base(found.Path))
 	if err != nil {
-		return false, fmt.Errorf("durable: %w", err)
+		return nil, fmt.Errorf("durable: %w", err)
 	}
 	defer in.Close()
 	var m mark
@@ -203,10 +204,13 @@ func logSince(dir *snapshot.Dir, found snapshot.Found) (bool, error) {
 		err = extra.Read(body)
 	}
 	if err != nil {
-		return false, fmt.Errorf("durable: %s: %w", found.Path, err)
+		return nil, fmt.Errorf("durable: %s: %w", found.Path, err)
 	}
 	all, err := segments(files.Of(dir.Path))
-	return slices.ContainsFunc(m.since(all), func(s *segment) bool {
-		return s.wrong == nil || errors.Is(s.wrong, inputlog.ErrVersion)
-	}), err
+	for _, s := range m.since(all) {
+		if s.wrong == nil || errors.Is(s.wrong, inputlog.ErrVersion) {
+			last = s
+		}
+	}
+	return last, err
 }

@@ -201,10 +201,13 @@ func (r *restoring) beyond() uint32 {
 // lose returns an error for lost data, unless AcceptLoss is set. Whoever finds a loss calls it, and
 // goes on if it returns nil.
 func (r *restoring) lose(err error) error {
+	if !r.o.AcceptLoss && errors.Is(err, inputlog.ErrOtherProgram) && len(r.recovered.Snapshot.Passed) == 0 {
+		return fmt.Errorf("durable: %w; nothing is damaged: start the program that wrote it once, and stop it by Close, before you start this one, or set AcceptLoss to go on from what this one has made of the log until there, without what comes behind", err)
+	}
 	if !r.o.AcceptLoss {
 		remedy := "restore the file, or set AcceptLoss to go on from what is whole before it"
 		if errors.Is(err, inputlog.ErrDiffers) && len(r.recovered.Snapshot.Passed) == 0 {
-			remedy = "start the program that wrote it, without a change, if this is another; set NoLog if the systems cannot be deterministic, and AcceptLoss to go on from what they have made"
+			remedy = "set NoLog if the systems cannot be deterministic, and AcceptLoss to go on from what they have made"
 		}
 		return fmt.Errorf("%w: %w; %s", ErrDamaged, err, remedy)
 	}
@@ -389,6 +392,7 @@ func (r *restoring) play(ctx context.Context, all []*segment) error {
 			return fmt.Errorf("durable: %s: %w", s.name, err)
 		}
 		defer o.Close()
+		o.SetContent(r.o.Content)
 		if p != nil {
 			p.Then(o.Log)
 			continue
@@ -443,7 +447,7 @@ func (r *restoring) cannotPlay(s *segment, err error) error {
 	case errors.Is(err, inputlog.ErrOtherWorld) && r.resharded():
 		return fmt.Errorf("durable: %s: %w", s.name, &ShardsError{r.recovered.Snapshot.Info.Options.Shards})
 	case errors.Is(err, inputlog.ErrOtherWorld), errors.Is(err, inputlog.ErrVersion):
-		return fmt.Errorf("durable: %s: %w; start the program that wrote it, and stop it by Close before you start another version, or set AcceptLoss to go on from what is before it", s.name, err)
+		return fmt.Errorf("durable: %s: %w; start the program that wrote it%s, and stop it by Close before you start another version, or set AcceptLoss to go on from what is before it", s.name, err, s.by())
 	}
 	return fmt.Errorf("durable: %s: %w", s.name, err)
 }
@@ -451,6 +455,14 @@ func (r *restoring) cannotPlay(s *segment, err error) error {
 // resharded reports whether the snapshot was loaded into another number of shards.
 func (r *restoring) resharded() bool {
 	return !r.recovered.New && r.recovered.Snapshot.Info.Options.Shards != r.w.Shards()
+}
+
+// by names the program that wrote a segment, if its head could be read.
+func (s *segment) by() string {
+	if s.wrong != nil {
+		return ""
+	}
+	return ", " + s.program.String()
 }
 
 // tellEvery is how often the Logger gets how far the log was played.

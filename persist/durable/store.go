@@ -45,6 +45,10 @@ type Options struct {
 	// and which systems were enabled or disabled after the last tick: if the last snapshot is
 	// damaged, and the ticks of the log do not lead to the same bytes, that is a loss.
 	Snapshot snapshot.Options
+	// Content is what the program reads at its start and goes by, such as tables and maps of the
+	// game. The log has a hash of it, so that Open can say that it has changed, where the log leads
+	// elsewhere than it did. Each snapshot hashes it again: if it is large, pass a hash of your own.
+	Content []byte
 	// Interval is how often a snapshot is saved while the scheduler runs. Default: a minute.
 	// Negative: only Save and Close save. A snapshot needs a frame of the world, one of
 	// world.Options.FramesMax.
@@ -487,7 +491,7 @@ func (s *Store) create(n uint64) (files.File, error) {
 // begins with a hash of the state. After an error nothing is recorded.
 func (s *Store) record(n note, hash bool) error {
 	return aside.Do("a function that hashes the state", func() error {
-		o := inputlog.Options{Codecs: s.o.Snapshot.Codecs, Note: n.append(nil), NoHash: !hash, OnEnd: s.log.stop, OnChange: s.changed}
+		o := inputlog.Options{Codecs: s.o.Snapshot.Codecs, Note: n.append(nil), Content: s.o.Content, NoHash: !hash, OnEnd: s.log.stop, OnChange: s.changed}
 		if s.o.Sync {
 			o.Commit, o.OnFailed = s.log.commit, func(err error) { s.warn("request failed", "because", err) }
 		}

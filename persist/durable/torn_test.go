@@ -218,7 +218,7 @@ func TestAnotherPays(t *testing.T) {
 		require.NoError(t, st.Close())
 		w, _, _, err := start(copied, 2)
 		require.ErrorIs(t, err, durable.ErrDamaged)
-		require.ErrorContains(t, err, "start the program that wrote it, without a change")
+		require.ErrorContains(t, err, "the program that wrote the log does not differ from this one")
 		require.Less(t, w.Tick(), uint64(10))
 	}
 }

@@ -35,8 +35,12 @@ var (
 	ErrOtherWorld = errors.New("inputlog: the log is of another world")
 	// ErrDiffers means that a hash is not the one in the log: something was not deterministic, was
 	// changed between ticks or behind a Reader, is shared by two entities or requests, or is a time
-	// with a monotonic reading.
+	// with a monotonic reading; or the program is another one, and the error wraps ErrOtherProgram.
 	ErrDiffers = errors.New("inputlog: the world differs from the recorded one")
+	// ErrOtherProgram means that the world differs, and that another program wrote the log, or the
+	// same one on a machine that computes other floats, or with another Options.Content. It comes
+	// with ErrDiffers alone: another program that does the same may play a log.
+	ErrOtherProgram = errors.New("inputlog: the program differs from the one that wrote the log")
 	// ErrChanged means that the recorded world was changed between two ticks by something that is
 	// not an input, so the log cannot be played beyond that: see Options.OnChange.
 	ErrChanged = errors.New("inputlog: the recorded world was changed outside of its ticks")

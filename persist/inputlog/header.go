@@ -60,6 +60,7 @@ func (s setting) String() string {
 // Ownership: immutable once it is read or made.
 type header struct {
 	note     []byte
+	program  Program
 	settings []setting
 	lists    []list
 	tick     uint64
@@ -68,7 +69,7 @@ type header struct {
 
 // append appends the header.
 func (h *header) append(dst []byte) []byte {
-	dst = appendBytes(dst, h.note)
+	dst = h.program.append(appendBytes(dst, h.note))
 	dst = binary.AppendUvarint(dst, uint64(len(h.settings)))
 	for _, s := range h.settings {
 		dst = appendBytes(dst, s.name)
@@ -94,6 +95,7 @@ func (h *header) append(dst []byte) []byte {
 func (h *header) read(body []byte) error {
 	c := cursor{rest: body}
 	h.note = append([]byte(nil), c.bytes()...)
+	h.program.read(&c)
 	for range c.times {
 		h.settings = append(h.settings, setting{string(c.bytes()), c.number()})
 	}

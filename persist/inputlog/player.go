@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
@@ -20,9 +21,10 @@ import (
 //
 // Ownership: one goroutine at a time.
 type Log struct {
-	from   reader
-	header header
-	played bool
+	from    reader
+	header  header
+	content uint64 // of the program that plays it, or 0: not known
+	played  bool
 }
 
 // Open reads the beginning of a log. It returns ErrNoLog, ErrVersion, ErrTruncated
@@ -44,6 +46,39 @@ func Open(in io.Reader) (*Log, error) {
 	}
 	return l, nil
 }
+
+// Program returns the program that wrote the log.
+func (l *Log) Program() Program { return l.header.program }
+
+// SetContent says what Options.Content is in the program that plays the log. If a replay differs,
+// and the content is another one than in the log, the error says so. Call it before Play.
+func (l *Log) SetContent(content []byte) { l.content = hashContent(content) }
+
+// unlike returns in which ways this program differs from the one that wrote the log.
+func (l *Log) unlike() []string {
+	here := ThisProgram()
+	here.Content = l.content
+	return l.header.program.unlike(here)
+}
+
+// differs adds the reason to an error that is ErrDiffers: that another program wrote the log, or
+// else what may be wrong with this one. It returns other errors as they are.
+func (l *Log) differs(err error, reasons string) error {
+	if !errors.Is(err, ErrDiffers) {
+		return err
+	}
+	if ways := l.unlike(); len(ways) > 0 {
+		return fmt.Errorf("%w: %s; play it by the program that wrote it, on such a machine: %w", ErrOtherProgram, strings.Join(ways, "; "), err)
+	}
+	return fmt.Errorf("%w; the program that wrote the log does not differ from this one, so %s", err, reasons)
+}
+
+// What is wrong if a replay by the same program differs.
+const (
+	otherTicks = "a system, function or hook is not deterministic, the world was changed between ticks, what a request points to, such as a slice, was written again after it was sent, two entities or requests share a map, slice or pointer, or a time has a monotonic reading: see docs/determinism.md"
+	otherState = "something is not deterministic: see docs/determinism.md"
+	otherStart = "the world was filled in another way, or loaded from another snapshot"
+)
 
 // Note returns Options.Note of the Recorder.
 func (l *Log) Note() []byte { return l.header.note }
@@ -68,6 +103,7 @@ func (l *Log) Tick() uint64 { return l.header.tick }
 type Player struct {
 	log      *Log
 	next     []*Log // those of Then
+	wrote    *Log   // the first that another program wrote, or log if there is none
 	w        *world.World
 	replayer *engine.Replayer
 	codecs   *state.Codecs
@@ -110,12 +146,12 @@ func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	if err = l.once(); err != nil {
 		return nil, err
 	}
-	p := &Player{log: l, w: w, codecs: codecs, known: d.Survey().Kinds()}
+	p := &Player{log: l, wrote: l, w: w, codecs: codecs, known: d.Survey().Kinds()}
 	if err = p.begin(); err != nil {
 		return nil, err
 	}
 	if err = l.header.mustBeThere(w, codecs); err != nil {
-		return nil, err
+		return nil, l.differs(err, otherStart)
 	}
 	if p.replayer, err = d.ReplayInputs(); err != nil {
 		return nil, err
@@ -171,6 +207,9 @@ func (p *Player) Left() int { return len(p.next) }
 // it plays no more.
 func (p *Player) follow() error {
 	p.log, p.next = p.next[0], p.next[1:]
+	if len(p.wrote.unlike()) == 0 {
+		p.wrote = p.log
+	}
 	p.kinds, p.before = nil, p.ticks
 	p.drawn, p.length = p.replayer.Drawn(), 0
 	if err := p.log.header.mustMatch(p.w); err != nil {
@@ -184,7 +223,7 @@ func (p *Player) follow() error {
 	if err := p.begin(); err != nil {
 		return err
 	}
-	return p.log.header.mustBeThere(p.w, p.codecs)
+	return p.wrote.differs(p.log.header.mustBeThere(p.w, p.codecs), otherState)
 }
 
 // Next gives the world the inputs of the next tick: make that tick, and call Next again. It
@@ -197,7 +236,7 @@ func (p *Player) Next() bool {
 		switch {
 		case p.err != nil:
 		case kind == tickRecord:
-			p.err = p.tick(body)
+			p.err = p.wrote.differs(p.tick(body), otherTicks)
 			if p.err == nil {
 				p.ticks++
 				return true
@@ -244,7 +283,8 @@ func (p *Player) Make(tick func() error) error {
 
 // Err returns why Next returned false: nil if the log was played to its end mark, ErrTruncated if
 // it has none, ErrAltered, ErrOtherWorld, ErrChanged, or ErrDiffers if a hash of a part of the
-// state shows that earlier ticks differed from the recorded ones. A difference may show only after
+// state shows that earlier ticks differed from the recorded ones. If another program wrote the log,
+// ErrDiffers comes with ErrOtherProgram, and the error names both. A difference may show only after
 // some ticks, up to 1,024 in a large world: see Recorder.
 func (p *Player) Err() error {
 	if errors.Is(p.err, io.EOF) {
@@ -311,7 +351,7 @@ func (p *Player) tick(body []byte) error {
 	case p.settled && p.in.Sum != p.sum && p.turns.Wrong() != nil:
 		return fmt.Errorf("%w: before tick %d, in a part of the state; in the replay: %w", ErrDiffers, p.in.Tick, p.turns.Wrong())
 	case p.settled && p.in.Sum != p.sum:
-		return fmt.Errorf("%w: before tick %d, in a part of the state; a system, function or hook is not deterministic, the world was changed between ticks, what a request points to, such as a slice, was written again after it was sent, two entities or requests share a map, slice or pointer, or a time has a monotonic reading: see docs/determinism.md", ErrDiffers, p.in.Tick)
+		return fmt.Errorf("%w: before tick %d, in a part of the state", ErrDiffers, p.in.Tick)
 	}
 	err := p.replayer.Draw(p.in.Drawn)
 	if err == nil {
@@ -331,6 +371,8 @@ func (p *Player) tick(body []byte) error {
 	switch {
 	case c.err != nil:
 		return from.altered("tick %d: %v", p.in.Tick, c.err)
+	case err != nil && len(p.wrote.unlike()) > 0: // what was there when it was recorded
+		return fmt.Errorf("%w: in tick %d: %w", ErrDiffers, p.in.Tick, err)
 	case errors.Is(err, extend.ErrForged):
 		return from.altered("tick %d: %v", p.in.Tick, err)
 	case err != nil:
@@ -397,7 +439,7 @@ func (p *Player) Verify(hasher *state.Hasher) (verified bool, err error) {
 		}
 		p.pending = false
 		if err := p.verify(hasher, body); err != nil {
-			return true, err
+			return true, p.wrote.differs(err, otherState)
 		}
 		verified = true
 	}

@@ -24,6 +24,10 @@ type Options struct {
 	// Note is kept at the beginning of the log: for example, what a program needs to make the same
 	// world again.
 	Note []byte
+	// Content is what the program reads at its start and goes by, such as tables and maps of the
+	// game. The log gets a hash of it, so that an error about a replay that differs can say that
+	// the content has changed: see Log.SetContent. If it is large, pass a hash of your own.
+	Content []byte
 	// NoHash leaves out the hash of the state where the log begins, which Log.Play compares. It
 	// takes as long as state.StateHash. If something lacks a codec, so that the state cannot be
 	// hashed, there is no hash either.
@@ -178,7 +182,8 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 // headerOf returns the header of a log that begins now. The world is idle. If its state cannot be
 // hashed for lack of a codec, the header has no hash. Another error ends NewRecorder.
 func headerOf(w *world.World, o *Options) (header, error) {
-	h := header{note: o.Note, settings: settings(w), lists: lists(w), tick: w.Tick()}
+	h := header{note: o.Note, program: ThisProgram(), settings: settings(w), lists: lists(w), tick: w.Tick()}
+	h.program.Content = hashContent(o.Content)
 	if o.NoHash {
 		return h, nil
 	}

@@ -124,7 +124,7 @@ func turns(t *testing.T, plain, talkers, most int) {
 				return
 			}
 			require.ErrorIs(t, p.Err(), inputlog.ErrDiffers)
-			require.ErrorContains(t, p.Err(), "is not deterministic, the world was changed between ticks, what a request points to")
+			require.ErrorContains(t, p.Err(), "does not differ from this one, so a system, function or hook is not deterministic, the world was changed between ticks, what a request points to")
 			require.LessOrEqual(t, p.Ticks(), uint64(2+within))
 			_, err = x.OpenPort()
 			require.NoError(t, err, "the Player is closed")

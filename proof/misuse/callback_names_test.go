@@ -19,7 +19,7 @@ import (
 // callbackPackages are the directories of the packages that are searched for callbacks.
 var callbackPackages = []string{
 	"world", "scheduler", "ext/reference", "ext/names", "ext/hierarchy", "ext/timer", "ext/async", "ext/near", "ext/prefab", "ext/interest", "inspect", "ext/region", "persist/state",
-	"world/stats", "shard", "persist/inputlog", "persist/snapshot", "persist/snapshot/text", "persist/durable", "world/worldtest",
+	"world/stats", "shard", "persist/inputlog", "persist/snapshot", "persist/snapshot/text", "persist/durable", "worldtest",
 }
 
 // userTypes are types of other packages that users implement.

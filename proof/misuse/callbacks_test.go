@@ -256,4 +256,6 @@ func must[T any](v T, err error) T {
 // callbacksLeftOut are the names that the table does not have, by the reason.
 var callbacksLeftOut = map[string]string{
 	"has a parameter that only its package can make": "scheduler.Option",
+	"is called on the goroutine of a test, which fails by a panic": `worldtest.Game.Script
+		worldtest.Same make`,
 }

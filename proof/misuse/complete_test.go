@@ -99,13 +99,13 @@ var plainMethods = []string{"Error", "LogValue", "MarshalJSON", "MarshalText", "
 // misuseLeftOut are the calls that the table does not have, by the reason.
 var misuseLeftOut = map[string]string{
 	"make what is used later, or belong to no world": `New MustNew scheduler.After scheduler.Before scheduler.Disabled scheduler.Every scheduler.Optional scheduler.SkipOptional scheduler.Stretch scheduler.Refuse scheduler.Slow scheduler.Global
-		scheduler.IfPanics scheduler.In scheduler.Level scheduler.When AnyOf Optional Query.Limit inputlog.Open snapshot.Inspect snapshot.Verify snapshot.PlanFiles text.Compare snapshot.Merge text.Export text.Import Comparison.Equal Plan.Blocking snapshot.Renamed snapshot.RenamedField snapshot.Dropped snapshot.Migrated interest.Encode Dir.Newest Dir.Open state.NewHasher state.Register
+		scheduler.IfPanics scheduler.In scheduler.Level scheduler.When AnyOf Optional Query.Limit inputlog.Open snapshot.Inspect snapshot.Verify snapshot.PlanFiles text.Compare snapshot.Merge text.Export text.Import Comparison.Equal Plan.Blocking Log.SetContent snapshot.Renamed snapshot.RenamedField snapshot.Dropped snapshot.Migrated interest.Encode Dir.Newest Dir.Open state.NewHasher state.Register
 		prefab.With prefab.Child prefab.Extends prefab.In prefab.Local region.Divide Memory.SizeNeeded Hasher.Add `,
 	"is Add, and panics with its error":                                        "Scheduler.MustAdd",
 	"are snapshot.Write and Load, with a file":                                 "Dir.Save Dir.Load",
 	"are of what snapshot.Capture or Insert returned, which looks at the time": "Inserted.All Inserted.Handle Inserted.Len Captured.Hash Captured.Release Captured.Write Chain.Write Dir.SaveCaptured",
 	"tell what does not change": `World.Incarnation Relation.Options Names.Options Timers.Options Index.Options Index.Cell Index.Where Prefab.Entity Prefab.Len Grid.AppendNeighbours Grid.Corner Grid.Options Grid.Regions Grid.Shard Grid.Side
-		Build.Shard Build.Shards Log.Note Log.Tick Player.Ticks Player.Err Recorder.Err Schedule.DOT 
+		Build.Shard Build.Shards Log.Note Log.Program Log.Tick inputlog.ThisProgram Player.Ticks Player.Err Recorder.Err Schedule.DOT 
 		`,
 	"are for any goroutine at any time": `Owner.Alive Owner.Handle Owner.Shares Owner.Weak Weak.Alive Weak.Clear Weak.Equal
 		Completion.Done Completion.Outcome Answer.Value Frame.Alive Frame.Count Frame.Diff Frame.Flags Frame.Has Frame.Locate Frame.Owner

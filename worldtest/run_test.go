@@ -12,7 +12,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
-	"github.com/atoll-sim/atoll/world/worldtest"
+	"github.com/atoll-sim/atoll/worldtest"
 )
 
 // Age is the component of the tests.
