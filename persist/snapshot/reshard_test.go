@@ -2,6 +2,7 @@ package snapshot_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/world"
@@ -133,4 +135,97 @@ func TestReshard(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestReshardAgain changes the number of shards again and again, while entities come and go: there are
+// as many homes as for the highest number, and what is freed in any of them is used again.
+func TestReshardAgain(t *testing.T) {
+	many := func(n int) world.Options { // with versions for all the churn
+		o := shards(n)
+		o.VersionMax = 0
+		return o
+	}
+	x := newSea(t, many(4), 2)
+	var slots uint64
+	for i := range 12 {
+		for range 3 {
+			for k := range 200 {
+				_, err := x.unit.Create(x.World, Unit{Body: Body{Small: uint8(k)}})
+				require.NoError(t, err)
+			}
+			x.step()
+			x.Query().Destroy()
+			x.step()
+		}
+		image := x.save()
+		info, err := snapshot.Inspect(bytes.NewReader(image))
+		require.NoError(t, err)
+		if i > 0 {
+			require.Equal(t, 17, info.Homes)
+			require.Equal(t, 4, info.PortsHome)
+		}
+		taken := uint64(0)
+		for _, s := range engine.Of(x.World).Survey().Shards() {
+			taken += s.Allocator.Size().Reserved
+		}
+		if slots == 0 && i > 4 {
+			slots = taken
+		}
+		require.True(t, slots == 0 || taken <= slots+1<<14, "%d bytes of slots, were %d", taken, slots)
+		y := newSea(t, many([]int{16, 4, 7, 2}[i%4]), 1)
+		y.load(image)
+		x = y
+	}
+}
+
+// TestReshardHostile loads altered snapshots into another number of shards: they are refused, or make a
+// world that can be used.
+func TestReshardHostile(t *testing.T) {
+	dice := rand.New(rand.NewPCG(7, 7))
+	x := newSea(t, shards(3), 1)
+	x.openPorts()
+	x.send(dice, 60)
+	x.step()
+	x.closePorts()
+	x.meddle(dice, 30)
+	image := x.save()
+	from := newSea(t, shards(2), 1)
+	from.load(image)
+	image = from.save()
+	loaded := 0
+	for range 300 {
+		changed := bytes.Clone(image)
+		for range 1 + dice.IntN(3) {
+			changed[12+dice.IntN(len(changed)-12)] = [...]byte{0, 1, 2, 0x7f, 0xff, byte(dice.IntN(256))}[dice.IntN(6)]
+		}
+		y := newSea(t, shards(5), 1)
+		if snapshot.Load(bytes.NewReader(snapshot.Repair(changed)), y.World, y.options) == nil {
+			loaded++
+			_ = y.hash()
+		} else if y.World.Err() == nil {
+			y.load(image)
+		}
+	}
+	require.NotZero(t, loaded)
+	header := func(setting string, n uint64) []byte {
+		return snapshot.Exchange(image, 'H', func(old []byte) []byte {
+			at := bytes.Index(old, []byte(setting)) + len(setting)
+			_, size := binary.Uvarint(old[at:])
+			return append(binary.AppendUvarint(bytes.Clone(old[:at]), n), old[at+size:]...)
+		})
+	}
+	for _, lie := range []struct {
+		setting string
+		n       uint64
+	}{
+		{"Shards", 0}, {"Shards", 5000}, {"Shards", 1 << 62}, {"\x05homes", 2}, {"\x05homes", 1 << 62}, {"\x05homes", 4097}, {"home of ports", 4}, {"home of ports", 1 << 63}, {"home of ports", 0},
+	} {
+		y := newSea(t, shards(5), 1)
+		err := snapshot.Load(bytes.NewReader(header(lie.setting, lie.n)), y.World, y.options)
+		require.ErrorIs(t, err, snapshot.ErrAltered, "%v", lie)
+	}
+	y := newSea(t, shards(5), 1)
+	err := snapshot.Load(bytes.NewReader(header("\x05homes", 300)), y.World, y.options)
+	require.ErrorIs(t, err, snapshot.ErrOtherWorld)
+	require.ErrorContains(t, err, "make it with at least 256")
 }
