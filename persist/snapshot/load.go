@@ -33,6 +33,11 @@ import (
 // the same options and registrations in the same order, with the same types, Load compares its hash
 // with that of the saved one.
 //
+// The world may have another number of shards. Handles stay as they are; which shard an entity goes to
+// is decided by Bundle.PlaceBy and region.Grid, by its parent, or evenly: docs/snapshot-format.md says
+// how. Then Load calls the functions of PlaceBy, and of accumulators if shards are fewer, and the hash
+// is another.
+//
 // Load calls no hooks for what it loads. The next refresh calls them for what the saved world did
 // since its last refresh.
 //

@@ -33,7 +33,7 @@ type Options struct {
 	// change the bytes.
 	Workers int
 	// OtherOptions makes Load accept a world with other world.Options, except those that shape
-	// handles: Shards, IndexMax and VersionMax must be equal. Without it all options that decide
+	// handles: IndexMax and VersionMax must be equal. Shards may always differ; see Load. Without it all options that decide
 	// what happens next must be equal.
 	OtherOptions bool
 	// Changes say what becomes of something in a snapshot that the world no longer has, or has in
