@@ -26,6 +26,7 @@
 //	use the World between two ticks           Scheduler.Between, Options.OnTick
 //	run code on an entity at the refresh      world.RegisterFunc, RegisterQuestion
 //	change several entities, or none of them  world.RegisterTransaction, world.Tx
+//	tell the outside what has happened        world.RegisterOutput, Output.Put, Output.Handle
 //	be called when entities change            World.Observe
 //	see the world as of one tick, from anywhere  World.NewView, View.Capture, Frame
 //	read relations and names as of one tick   Relation.Read, Names.Read
@@ -42,6 +43,7 @@
 //	save a world, go on from it               snapshot.Write, Load, of package persist/snapshot
 //	save only what has changed                snapshot.Chain, snapshot.Merge, Dir.Increments
 //	survive the death of the process          package persist/durable
+//	survive the death of the machine          durable.Follow
 //	try something out, or go back in time     snapshot.Capture, Captured.Load
 //	load a zone into a world                  snapshot.Insert
 //	load what an older version has saved      snapshot.PlanLoad, Options.Changes

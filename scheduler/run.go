@@ -36,8 +36,8 @@ var ErrRunning = errors.New("scheduler: Scheduler.Run while another is under way
 // Run makes ticks at the world's TickInterval until the context ends or Stop is
 // called, and then returns nil, after the tick that is under way. The Overrun policy says
 // what it does when a tick takes too long. If a system with the policy StopRun panics in a
-// tick, Run completes that tick and returns its error. It does the same for a function or hook
-// if Options.IfPanics is StopRun. Goroutines of workers end as those of Step do.
+// tick, Run completes that tick and returns its error. It does the same for a function, a hook or a
+// handler of an output if Options.IfPanics is StopRun. Goroutines of workers end as those of Step do.
 //
 // It returns ErrRunning at once, and makes no tick, while another Run is under way: two would
 // make twice the ticks.
@@ -506,6 +506,7 @@ type outside struct {
 const (
 	inOnTick       = "OnTick"
 	inBetweenTicks = "functions of Between"
+	inHandlers     = "handlers of outputs"
 	beforeTick     = "idle world"
 )
 

@@ -33,7 +33,7 @@ type Options struct {
 
 	// IfPanics says what happens to a hook that panics, and to a system that panics and has
 	// no such option of its own. It also says whether Run goes on after a function panics in
-	// a refresh.
+	// a refresh, or a handler of an output after it.
 	// Default: StopRun.
 	IfPanics PanicPolicy
 	// Budget is the time a tick may take, with what comes before it; see Stats.Time. Run counts and

@@ -29,7 +29,7 @@ type Stats struct {
 	// Step did since the tick before, which is in Between, too. It is the time that Budget is for.
 	Time stats.Histogram
 	// Between is how long the goroutine of Run or Step worked before each tick, since the last one:
-	// in OnTick, in functions of Scheduler.Between, on captures of the idle world for a log of
+	// in OnTick, in handlers of outputs, in functions of Scheduler.Between, on captures of the idle world for a log of
 	// inputs, on a schedule for systems that were added. What it does while Run is paused does not
 	// count.
 	Between stats.Histogram

@@ -20,8 +20,8 @@ import (
 // Before or After names a system that was not added.
 //
 // A system that panics does not stop the tick, nor does one that calls runtime.Goexit, as a
-// failing test does. The error joins a *world.PanicError for each of these, and for each
-// function and each hook that panicked in the refresh. If
+// failing test does. The error joins a *world.PanicError for each of these, for each function and
+// each hook that panicked in the refresh, and for each handler of an output that panicked then. If
 // the world breaks, the error is, or joins, a *world.BrokenError, which every later Step
 // returns, too.
 //
@@ -70,6 +70,7 @@ func (s *Scheduler) step(ctx context.Context, call string) (took time.Duration, 
 	defer func() {
 		took, ended = s.took, s.ended
 		s.running.Store(false)
+		err = s.tell(err)
 	}()
 	s.goesOn = false
 	if err := s.w.Err(); err != nil {
@@ -345,6 +346,45 @@ func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.B
 	if lost != nil {
 		all = append(all, lost)
 		s.log(slog.LevelError, "world closed without a refresh", "tick", t.number, "because", lost)
+	}
+	return errors.Join(all...)
+}
+
+// tell calls the handlers of outputs, after a tick that returns err, and adds their panics to that. A
+// handler must not make a tick, as a function of Between must not.
+func (s *Scheduler) tell(err error) (all error) {
+	w := s.tick.engine
+	if !w.Told() {
+		return err
+	}
+	s.between.busy.Store(true)
+	defer func() { // also if a handler ends this goroutine
+		s.between.busy.Store(false)
+		all = s.told(err)
+	}()
+	defer s.workedOutside(inHandlers, time.Now())
+	w.Tell()
+	return err
+}
+
+// told adds the panics of handlers of outputs to an error.
+func (s *Scheduler) told(err error) error {
+	failed, omitted, more := s.tick.engine.FailedOutputs()
+	if len(failed) == 0 {
+		return err
+	}
+	s.goesOn = (err == nil || s.goesOn) && s.options.IfPanics != StopRun
+	all := []error{err}
+	for _, x := range failed {
+		e := shown(x)
+		all = append(all, e)
+		s.counts.Panics++
+		s.logPanic(e, "handler of an output panicked", "output", e.Name, "tick", e.Tick)
+	}
+	if omitted > 0 {
+		all = append(all, more)
+		s.counts.Panics += uint64(omitted)
+		s.log(slog.LevelError, "more handlers of outputs panicked", "calls", omitted, "tick", failed[0].Tick)
 	}
 	return errors.Join(all...)
 }

@@ -63,7 +63,7 @@ var (
 // that code had written until then stays; the tick or the refresh was completed. A panic that could
 // not be contained is a BrokenError instead.
 type PanicError struct {
-	In    string        // what panicked: "function", "transaction", "hook", "recorder", "system", "condition of system", "balancer", "function between ticks", "clone function", "place function", "Watchdog.Notify"
+	In    string        // what panicked: "function", "transaction", "hook", "recorder", "system", "condition of system", "balancer", "function between ticks", "clone function", "place function", "handler of output", "Watchdog.Notify"
 	Name  string        // its name; of a clone function the component; of a place function the bundle; of a recorder the method; of what has no name, nothing
 	Shard int           // or AllShards, if it runs once for all of them
 	Tick  uint64        // number of the tick
@@ -82,6 +82,8 @@ func (e *PanicError) Error() string {
 		return fmt.Sprintf("world: hook %q panicked %v, on shard %d, at the end of tick %d: %v", e.Name, e.Event, e.Shard, e.Tick, e.Value)
 	case engine.InTransaction:
 		return fmt.Sprintf("world: transaction %q panicked, at the end of tick %d: %v", e.Name, e.Tick, e.Value)
+	case engine.InOutput:
+		return fmt.Sprintf("world: the handler of output %q panicked, after tick %d: %v", e.Name, e.Tick, e.Value)
 	case engine.InRecorder:
 		return fmt.Sprintf("world: the recorder panicked in %s, at the end of tick %d: %v", e.Name, e.Tick, e.Value)
 	case engine.InClone:

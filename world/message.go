@@ -95,9 +95,12 @@ func (m *Message[M]) Send(by Actor, to handle.Handle, body M) error {
 		return err
 	}
 	if t, ok := self.(*engine.Tx); ok {
-		shard, err := t.Target("Message.Send", to)
+		if err := t.Write("Message.Send", (*draftMessages[M])(m)); err != nil {
+			return err
+		}
+		shard, err := t.Target(to)
 		if err == nil {
-			err = m.draft(t, "Message.Send", shard, to, body)
+			err = m.draft(t, shard, to, body)
 		}
 		return err
 	}
@@ -141,8 +144,11 @@ func (m *Message[M]) direct(by engine.Self, call string, from, to int, body M) e
 		return nil
 	}
 	if t, ok := by.(*engine.Tx); ok {
+		if err := t.Write(call, (*draftMessages[M])(m)); err != nil {
+			return err
+		}
 		for i := from; i < to; i++ {
-			if err := m.draft(t, call, i, handle.None, body); err != nil {
+			if err := m.draft(t, i, handle.None, body); err != nil {
 				return err // the transaction fails
 			}
 		}

@@ -22,9 +22,14 @@ type Stats struct {
 	Refused   uint64 // requests that met a limit at the refresh
 	Failed    uint64 // calls of functions that panicked
 	Rejected  uint64 // requests not accepted, because a queue was full or a rung of the ladder refuses them
-	Retired   int    // slots whose versions are used up
-	Tables    int    // component sets that entities have or had lately, counted in each shard
-	Chunks    int
+	// Outputs counts the values that were put into outputs, up to the last refresh. For
+	// OutputsHandled a handler was called, and for OutputsDropped there was none; in a replay of a log
+	// neither goes up.
+	Outputs, OutputsHandled, OutputsDropped uint64
+
+	Retired int // slots whose versions are used up
+	Tables  int // component sets that entities have or had lately, counted in each shard
+	Chunks  int
 	// BytesUsed is the bytes of occupied rows and given slots. BytesReserved is the bytes of all
 	// chunks and slots, and of the memory that is held for further chunks. Memory that components
 	// point to is not counted.
@@ -75,6 +80,8 @@ func (w *World) Stats(dst *Stats) {
 	*dst = Stats{Tick: w.Tick(), Rejected: x.Rejected(), Retired: e.PortSlots.Retired(), BytesReserved: x.Space().HeldBytes(), HugePages: x.Space().Memory.Asked(), Shards: dst.Shards[:0], Steps: dst.Steps[:0]}
 	dst.Frames, dst.FramesBytes = x.FramesSize()
 	e.Outcomes(dst.count)
+	out := x.OutputCounts()
+	dst.Outputs, dst.OutputsHandled, dst.OutputsDropped = out.Put, out.Handled, out.Dropped
 	dst.Ports, dst.Waiting = e.Ports.Count()
 	dst.Latency = e.Times.Latency
 	for step := range extend.RefreshSteps {

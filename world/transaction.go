@@ -230,7 +230,7 @@ func (t *Tx) Destroy(h handle.Handle) error { return (*engine.Tx)(t).Destroy(h) 
 // Rand returns the random numbers of the transaction. They are a stream of their own, made from the
 // world's Seed, the tick, the transaction's name, and how many transactions the refresh has done. So
 // one that has failed, and is asked for again in the same tick, gets the same numbers. Those of an
-// idle world are counted apart, from the last tick or load on.
+// idle world are counted apart, from the last tick on.
 func (t *Tx) Rand() *rand.Rand { return (*engine.Tx)(t).Rand() }
 
 // draftMessage is a message that a transaction sends.
@@ -239,12 +239,12 @@ type draftMessage[M any] struct {
 	Envelope[M]
 }
 
-// draft keeps a message of a transaction.
-func (m *Message[M]) draft(t *engine.Tx, call string, shard int, to handle.Handle, body M) error {
-	err := t.Write(call, (*draftMessages[M])(m))
-	if err == nil {
-		err = t.Charge(m.sending.Type().Size)
-	}
+// draftBytes is what a draftMessage takes, besides the body.
+const draftBytes = 16
+
+// draft keeps a message of a transaction, of which the Message is a part.
+func (m *Message[M]) draft(t *engine.Tx, shard int, to handle.Handle, body M) error {
+	err := t.Charge(draftBytes + m.sending.Type().Size)
 	if err == nil {
 		m.drafts = append(m.drafts, draftMessage[M]{shard, Envelope[M]{to, body}})
 	}

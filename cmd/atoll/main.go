@@ -19,6 +19,9 @@ import (
 )
 
 func main() {
+	if code, is := serveCrash(); is {
+		os.Exit(code)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
@@ -44,7 +47,9 @@ var commands = []command{
 	{"top", "show what a world with an inspector does, in the terminal", runTop},
 	{"inspect", "ask a world with an inspector, or change it", runInspect},
 	{"soak", "put a world under everything at once and hold it against the books", runSoak},
+	{"crash", "kill a trading server again and again, and audit what it has kept", runCrash},
 	{"sim", "run the demo's world on scripted input and write hashes of its state", runSim},
+	{"follow", "copy the directory of a durable world while it runs", runFollow},
 	{"snapshot", "tell what saved worlds are, make text of them, save and load one", runSnapshot},
 }
 

@@ -94,7 +94,7 @@ func TestSnapshotsOfTwo(t *testing.T) {
 	r := atoll(t.Context(), "snapshot", "plan", old, now)
 	require.Equal(t, exitFailed, r.code, r.stderr)
 	require.Equal(t, `loads    component "ship", field Speed (float32 → float64): is converted
-refuses  component "ship", field Mass (float32): is not in this world: say Dropped("ship", "Mass") or RenamedField("ship", "Mass", …)
+refuses  component "ship", field Mass (float32): is not in this world: say RenamedField("ship", "Mass", …), or give a Migrated; Dropped("ship", "Mass") LOSES IT IN 2 ENTITIES
 2 differences, 1 refused
 `, r.stdout)
 	r = atoll(t.Context(), "snapshot", "plan", "-json", old, old)

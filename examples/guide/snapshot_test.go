@@ -108,10 +108,10 @@ func Example_changes() {
 		fmt.Println(world.Read[Health](w).Slice(rows), world.Read[Mood](w).Slice(rows), full.Slice(rows))
 	}
 	// Output:
-	// refuses  component "health": is not in this world: say Renamed("health", …) or Dropped("health"), or register it
+	// refuses  component "health": is not in this world: say Renamed("health", …), or register it beside the new one until no entity has it; Dropped("health") LOSES IT IN 1 ENTITY
 	// loads    component "mood", field Calm (bool): is new, and begins at zero
-	// refuses  component "mood", field Text (string): is not in this world: say Dropped("mood", "Text") or RenamedField("mood", "Text", …)
-	// refuses  component "paint": is not in this world: say Renamed("paint", …) or Dropped("paint"), or register it
+	// refuses  component "mood", field Text (string): is not in this world: say RenamedField("mood", "Text", …), or give a Migrated; Dropped("mood", "Text") LOSES IT IN 1 ENTITY
+	// refuses  component "paint": is not in this world: say Renamed("paint", …), or register it beside the new one until no entity has it; Dropped("paint") LOSES IT IN 1 ENTITY
 	// loads    component "life" (guide_test.Health): is new: no entity has it
 	// loads    component "fuel" (guide_test.Fuel): is new: no entity has it
 	// 6 differences, 3 refused
@@ -121,7 +121,7 @@ func Example_changes() {
 	// loads    component "health", field Most (int32 → int64): is converted
 	// loads    component "health", field Regains (float32): is new, and begins at zero
 	// loads    component "mood" (guide_test.OldMood → guide_test.Mood): is made by a function
-	// loads    component "paint": is dropped
+	// loads    component "paint": is dropped, WHICH LOSES IT IN 1 ENTITY
 	// loads    component "fuel" (guide_test.Fuel): is new: no entity has it
 	// 8 differences, 0 refused
 	// <nil>

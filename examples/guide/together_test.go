@@ -37,9 +37,9 @@ func Example_together() {
 		if buyer == nil || seller == nil {
 			return left, world.ErrStale
 		}
-		buyer.Gold, seller.Gold = buyer.Gold-d.Gold, seller.Gold+d.Gold
-		seller.Crates, buyer.Crates = seller.Crates-d.Crates, buyer.Crates+d.Crates
-		if buyer.Gold < 0 || seller.Crates < 0 {
+		buyer.Gold, buyer.Crates = buyer.Gold-d.Gold, buyer.Crates+d.Crates
+		seller.Gold, seller.Crates = seller.Gold+d.Gold, seller.Crates-d.Crates
+		if d.Gold < 0 || d.Crates < 0 || buyer.Gold < 0 || seller.Crates < 0 {
 			return left, errNoDeal // and nothing has happened
 		}
 		return *buyer, nil
@@ -94,7 +94,8 @@ func Example_guild() {
 		case o.N < 0 || bank.Iron < o.N:
 			return 0, errNoDeal
 		}
-		bank.Iron, member.Iron = bank.Iron-o.N, member.Iron+o.N
+		bank.Iron -= o.N
+		member.Iron += o.N
 		return bank.Iron, nil
 	})
 	craft := world.RegisterTransaction(w, "craft", func(tx *world.Tx, who handle.Handle) (Stock, error) {

@@ -111,7 +111,13 @@ func main() {
 func (z *zone) run(ctx context.Context, l net.Listener, dir string) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	store, err := durable.Open(ctx, filepath.Join(dir, "world"), z.world, z.systems, durable.Options{
-		Logger: slog.Default(), OnError: fail, New: z.populate,
+		Logger: slog.Default(), New: z.populate,
+		LockTimeout: patience, // the process before this one may be ending
+		OnError: func(err error) {
+			if errors.Is(err, durable.ErrFailed) { // if only a snapshot has failed, the log goes on
+				fail(err)
+			}
+		},
 		Upgrade: func(w *world.World) error { // at each start but the first: no client is here
 			w.Query(world.With[Player](w)).Destroy()
 			return nil

@@ -203,3 +203,38 @@ func TestFull(t *testing.T) {
 		t.Errorf("the process ends with %v: %s", err, log)
 	}
 }
+
+// A zone whose snapshot cannot be saved goes on: its log has everything.
+func TestNoSnapshot(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	dir := t.TempDir()
+	s := serve(t, dir)
+	all := joinAll(t, ctx, s, 1)
+	await(t, "itself", all, func(p *player) bool { return p.self() != nil })
+	inTheWay := filepath.Join(dir, "world", "000000000002.snapshot.part")
+	if err := os.MkdirAll(filepath.Join(inTheWay, "not empty"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-s.systems.Between(func(w *world.World) { // which saves a snapshot
+		w.Query(world.With[Monster](w)).Destroy()
+	}); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(10 * tick)
+	if err := all[0].walk(ctx, 450, 500, 0); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "where it went", all, func(p *player) bool { return p.self().x < 490*64 })
+	if err := os.RemoveAll(inTheWay); err != nil {
+		t.Fatal(err)
+	}
+	for ctx.Err() == nil { // it tries again
+		if _, err := os.Stat(strings.TrimSuffix(inTheWay, ".part")); err == nil {
+			return
+		}
+		time.Sleep(tick)
+	}
+	t.Error("no snapshot was saved")
+}

@@ -190,19 +190,22 @@ type coded[A, R any] struct {
 func (a adapter[A, R]) Coded(codecs *form.Codecs, toRead bool) (any, error) {
 	form, err := codecs.Form(reflect.TypeFor[A](), toRead)
 	return coded[A, R]{wheel.Saved[A]{
-		Package: "async", Extension: a.name, What: "asks with", Bodies: "arguments", Form: form,
+		Package: "async", Extension: a.name, Entries: "asks", Form: form,
 		Limits: fmt.Sprintf("Pending %d, Ticks %d", a.options.Pending, a.options.Ticks), Homes: func() int { return len(a.homes) }, Tick: a.w.Tick,
-		Of: func(home int) *wheel.Of[A] { return &a.homes[home].Of },
+		Wheel: func(home int) *wheel.Of[A] { return &a.homes[home].Of },
 	}, a.Call}, err
 }
 
-// LoadSaved gives a new world's Call what AppendSaved wrote. The world must have no Pool, which
-// would not know of it.
-func (c coded[A, R]) LoadSaved(src []byte) error {
+// LoadSaved is LoadHeld for arguments of the present form.
+func (c coded[A, R]) LoadSaved(src []byte) error { return c.LoadHeld(src, c.Form) }
+
+// LoadHeld gives a new world's Call what AppendSaved wrote, with arguments that a form reads. The
+// world must have no Pool, which would not know of it.
+func (c coded[A, R]) LoadHeld(src []byte, by form.Form) error {
 	if pool := c.call.pool; pool != nil && !pool.isClosed() {
 		return fmt.Errorf("async: %q has a Pool already; close the Pool, and attach one after the load", c.call.name)
 	}
-	if err := c.Saved.LoadSaved(src); err != nil {
+	if err := c.Saved.LoadHeld(src, by); err != nil {
 		return err
 	}
 	repeats := false

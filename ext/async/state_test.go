@@ -84,11 +84,6 @@ func TestNotTheSame(t *testing.T) {
 	require.Equal(t, 3, less.call.Len())
 	_, err := less.call.Go(less.World, h, Ask{})
 	require.ErrorIs(t, err, async.ErrPending)
-
-	w := world.MustNew(world.Options{Shards: 2, Seed: 5})
-	m := world.RegisterMessage[result](w, "reply")
-	async.New(w, "calls", m, func(context.Context, int) (r Reply, _ error) { return r, nil }, async.Options{})
-	require.ErrorContains(t, (&game{t: t, World: w}).saved().LoadSaved(body), `the arguments of "calls" were saved as`)
 }
 
 // TestFork goes on without what is outside, until the fork is given a Pool of its own.

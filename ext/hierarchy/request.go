@@ -188,7 +188,11 @@ func (r *Relation) PutFrom(by world.Actor, child, from, to handle.Handle, place 
 // can be tried first, without the checks of other cases: every entity in the relation is alive.
 func (r *Relation) mayAtOnce(by world.Actor) bool {
 	w, ok := by.(*world.World)
-	return ok && w == r.w && r.engine.Idle() && !r.comparing
+	if !ok || w != r.w || !r.engine.Idle() || r.comparing {
+		return false
+	}
+	r.engine.MayTouch()
+	return true
 }
 
 // do makes a change: at once with an idle world or a transaction, otherwise by a request.
@@ -211,6 +215,7 @@ func (r *Relation) do(by engine.Actor, h handle.Handle, c change) error {
 	if !r.alive(h) || c.to != handle.None && !r.alive(c.to) {
 		return world.ErrStale
 	}
+	r.engine.MayTouch()
 	err := r.change(h, &c)
 	if err == nil {
 		r.engine.Touched()

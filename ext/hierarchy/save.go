@@ -58,37 +58,28 @@ const roomMost = 64 << 20
 // policyNames are their names.
 var policyNames = []string{"OnParentDeath", "OnChildDeath", "Places", "PlacesMax", "ConflictsMax", "StepsMax"}
 
-// kept is how many of the policies must be the same in the world that loads the relation.
-const kept = 3
+// placesPolicy is the index of Places in them.
+const placesPolicy = 2
 
-// SavedOptions describes the policies.
+// SavedOptions describes the policies. None must be the same: LoadSaved handles Places, and the
+// others say what happens from then on.
 func (a adapter) SavedOptions() (all, same string) {
 	o := a.options
-	same = fmt.Sprintf("OnParentDeath %v, OnChildDeath %v, Places %d", o.OnParentDeath, o.OnChildDeath, o.Places)
-	return fmt.Sprintf("%s, PlacesMax %d, ConflictsMax %d, StepsMax %d", same, o.PlacesMax, o.ConflictsMax, o.StepsMax), same
+	same = "children"
+	return fmt.Sprintf("%s, OnParentDeath %v, OnChildDeath %v, Places %d, PlacesMax %d, ConflictsMax %d, StepsMax %d",
+		same, o.OnParentDeath, o.OnChildDeath, o.Places, o.PlacesMax, o.ConflictsMax, o.StepsMax), same
 }
+
+// SavedCount returns how many children there are.
+func (a adapter) SavedCount() int { return a.tree.Links() }
 
 // LoadSaved makes the relation what AppendSaved wrote.
 func (a adapter) LoadSaved(src []byte) error {
 	c := extend.Cursor{Rest: src}
-	own := a.policies()
-	for i, n := range c.Numbers() {
-		if i < kept && n != own[i] {
-			return fmt.Errorf("hierarchy: relation %q has %s %d, and was saved with %d", a.name, policyNames[i], own[i], n)
-		}
-	}
-	var conflicts []Conflict
+	places, conflicts, room := readSaved(&c)
+	conflicts = conflicts[:min(len(conflicts), a.options.ConflictsMax)]
 	a.paths = a.paths[:0]
-	for range c.Count(5) {
-		f := Conflict{Change: c.Text(), Err: errorOf(c.Text()), Entity: c.Handle(), Other: c.Handle(), Path: extend.WordsOf[handle.Handle](&c)}
-		if n := len(f.Path) - 1; n >= 0 && f.Path[n].Version() == 0 {
-			f.Path, f.Omitted = f.Path[:n], int(f.Path[n]>>handle.VersionBits)
-		}
-		if len(conflicts) < a.options.ConflictsMax {
-			conflicts = append(conflicts, f)
-		}
-	}
-	room, here := c.Numbers(), 0
+	here := 0
 	if c.Err != nil {
 		return c.Err
 	}
@@ -106,7 +97,89 @@ func (a adapter) LoadSaved(src []byte) error {
 	if len(room) > 0 {
 		a.tree.restoreRoom(room)
 	}
+	if err := a.refit(a.tree, places); err != nil {
+		return err
+	}
 	a.conflicts, a.stale, a.retold = conflicts, true, true
+	return nil
+}
+
+// readSaved reads what AppendSaved wrote before the tree. An error is in the cursor.
+func readSaved(c *extend.Cursor) (places int, conflicts []Conflict, room []int) {
+	if policies := c.Numbers(); len(policies) > placesPolicy {
+		places = policies[placesPolicy]
+	}
+	for range c.Count(5) {
+		f := Conflict{Change: c.Text(), Err: errorOf(c.Text()), Entity: c.Handle(), Other: c.Handle(), Path: extend.WordsOf[handle.Handle](c)}
+		if n := len(f.Path) - 1; n >= 0 && f.Path[n].Version() == 0 {
+			f.Path, f.Omitted = f.Path[:n], int(f.Path[n]>>handle.VersionBits)
+		}
+		conflicts = append(conflicts, f)
+	}
+	return places, conflicts, c.Numbers()
+}
+
+// Refuses returns why LoadSaved would refuse a state that another program saved, for a plan: nil if
+// it would not. It changes nothing.
+func (a adapter) Refuses(src []byte) error {
+	c := extend.Cursor{Rest: src}
+	places, _, _ := readSaved(&c)
+	if c.Err != nil {
+		return c.Err
+	}
+	t, err := load(c.Rest)
+	if err == nil {
+		err = a.mustFit(t, places)
+	}
+	return err
+}
+
+// fitted yields the parents whose lists have as many places as Options.Places was, if it has
+// changed: they were made by that option.
+func (a adapter) fitted(t *tree, was int) []handle.Handle {
+	if was == a.options.Places || was == 0 || a.options.Places == 0 {
+		return nil
+	}
+	var all []handle.Handle
+	for h := range t.entities {
+		if number := t.listed(h); number != 0 && t.list(number)[listState]&fixed != 0 && t.list(number).places() == was {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// mustFit returns an error if children are at places that lists will not have. It changes nothing.
+func (a adapter) mustFit(t *tree, was int) error {
+	children, parents := 0, 0
+	for _, h := range a.fitted(t, was) {
+		items := t.items(t.listed(h))
+		n := 0
+		for _, child := range items[min(len(items), a.options.Places):] {
+			n += extend.FlagsOf(child != handle.None)
+		}
+		children, parents = children+n, parents+extend.FlagsOf(n > 0)
+	}
+	if children > 0 {
+		return fmt.Errorf("hierarchy: relation %q had Places %d, and has %d: at the places from %[3]d on are children: %[4]d, of parents: %[5]d. Move these before the save, or keep Places %[2]d", a.name, was, a.options.Places, children, parents)
+	}
+	return nil
+}
+
+// refit gives the lists that were made by Options.Places as many places as it says now, even with
+// ManualGrowth. After an error nothing has changed.
+func (a adapter) refit(t *tree, was int) error {
+	if err := a.mustFit(t, was); err != nil {
+		return err
+	}
+	manual := t.manual
+	t.manual = false
+	defer func() { t.manual = manual }()
+	for _, h := range a.fitted(t, was) {
+		if err := t.SetPlaces(h, a.options.Places); err != nil {
+			return fmt.Errorf("hierarchy: relation %q: %v cannot have %d places: %w", a.name, h, a.options.Places, err)
+		}
+	}
 	return nil
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
-	"github.com/atoll-sim/atoll/world"
 )
 
 // A transaction changes a relation at once: nobody else reads it in that time. If the transaction
@@ -30,13 +29,21 @@ type keptList struct {
 	from, to int  // in items
 }
 
+// keptBytes is about what a kept list takes, besides its places.
+const keptBytes = 48
+
 // doIn makes a change by a transaction.
 func (r *Relation) doIn(t *engine.Tx, h handle.Handle, c *change) error {
 	if err := r.begin(t, c.op.String()); err != nil {
 		return err
 	}
-	if !t.Living(h) || c.to != handle.None && !t.Living(c.to) {
-		return world.ErrStale
+	if err := t.Touch(h); err != nil {
+		return err
+	}
+	if c.to != handle.None {
+		if err := t.Touch(c.to); err != nil {
+			return err
+		}
 	}
 	for _, owner := range r.concerns(h, c) {
 		if err := r.undo.add(t, owner); err != nil {
@@ -86,8 +93,8 @@ func (r *Relation) sortIn(t *engine.Tx, parent handle.Handle, compare func(a, b 
 	if err := r.begin(t, "Sort"); err != nil {
 		return err
 	}
-	if !t.Living(parent) {
-		return world.ErrStale
+	if err := t.Touch(parent); err != nil {
+		return err
 	}
 	if err := r.undo.add(t, parent); err != nil {
 		return err
@@ -108,12 +115,16 @@ func (u *undo) add(x *engine.Tx, owner handle.Handle) error {
 			return nil
 		}
 	}
-	t, k := u.r.tree, keptList{owner: owner, from: len(u.items)}
-	if number := t.own(owner); number != 0 {
+	t, k, bytes := u.r.tree, keptList{owner: owner, from: len(u.items)}, uintptr(keptBytes)
+	number := t.own(owner)
+	if number != 0 {
+		bytes += uintptr(t.settled(number).places()) * wordBytes
+	}
+	if err := x.Charge(bytes); err != nil {
+		return err
+	}
+	if number != 0 {
 		l := t.settled(number)
-		if err := x.Charge(uintptr(l.places()) * wordBytes); err != nil {
-			return err
-		}
 		k.had, k.flags = true, l[listState]&(fixed|added)
 		u.items = append(u.items, t.items(number)...)
 	}

@@ -118,6 +118,9 @@ func (a adapter[K]) SavedOptions() (all, same string) {
 	return fmt.Sprintf("%s, LengthMax %d, ConflictsMax %d", same, a.options.LengthMax, a.options.ConflictsMax), same
 }
 
+// SavedCount returns how many names there are.
+func (a adapter[K]) SavedCount() int { return a.Len() }
+
 // LoadSaved gives names the bindings that AppendSaved wrote, and no others.
 func (a adapter[K]) LoadSaved(src []byte) error {
 	a.byName.empty()

@@ -231,6 +231,7 @@ func (n *Names[K]) do(by world.Actor, h handle.Handle, c change[K]) error {
 	} else {
 		n.mustIdle("Names.Unbind")
 	}
+	n.engine.MayTouch()
 	var err error
 	switch {
 	case w.Locate(h) == 0:

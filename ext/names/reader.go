@@ -33,6 +33,7 @@ func (r *Reader[K]) guard() {
 func (r *Reader[K]) Lookup(name K) (handle.Handle, bool) {
 	r.guard()
 	if r.tx != nil {
+		r.tx.Must("names.Reader.Lookup")
 		return r.names.lookupIn(r.tx, name)
 	}
 	if r.frozen == nil {
@@ -45,6 +46,7 @@ func (r *Reader[K]) Lookup(name K) (handle.Handle, bool) {
 func (r *Reader[K]) NameOf(h handle.Handle) (K, bool) {
 	r.guard()
 	if r.tx != nil {
+		r.tx.Must("names.Reader.NameOf")
 		return r.names.nameIn(h)
 	}
 	if r.frozen == nil {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
-	"github.com/atoll-sim/atoll/world"
 )
 
 // What a transaction binds and unbinds is kept aside until it is done: any goroutine may look a name
@@ -31,8 +30,8 @@ func (n *Names[K]) doIn(t *engine.Tx, h handle.Handle, c change[K]) error {
 	if err := t.Write(call, drafts[K]{n}); err != nil {
 		return err
 	}
-	if !t.Living(h) {
-		return world.ErrStale
+	if err := t.Touch(h); err != nil {
+		return err
 	}
 	if !c.bind {
 		if _, ok := n.nameIn(h); !ok {
@@ -41,12 +40,12 @@ func (n *Names[K]) doIn(t *engine.Tx, h handle.Handle, c change[K]) error {
 	} else if holder, ok := n.lookupIn(t, c.name); ok && holder != h {
 		return ErrTaken
 	}
+	if err := t.Charge(uintptr(bindingBytes + length(&c.name))); err != nil {
+		return err
+	}
 	if d := n.draftOf(h); d != nil {
 		d.name, d.bind = c.name, c.bind
 		return nil
-	}
-	if err := t.Charge(uintptr(bindingBytes + length(&c.name))); err != nil {
-		return err
 	}
 	n.drafts = append(n.drafts, draft[K]{handle: h, name: c.name, bind: c.bind})
 	return nil

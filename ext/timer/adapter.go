@@ -114,8 +114,8 @@ func (a adapter[M]) Measure(add func(extend.Measured)) {
 func (a adapter[M]) Coded(codecs *form.Codecs, toRead bool) (any, error) {
 	form, err := codecs.Form(reflect.TypeFor[M](), toRead)
 	return wheel.Saved[M]{
-		Package: "timer", Extension: a.name, What: "timers of", Bodies: "messages", Form: form,
+		Package: "timer", Extension: a.name, Entries: "timers", Form: form,
 		Limits: fmt.Sprintf("Max %d", a.options.Max), Homes: func() int { return len(a.wheels) }, Tick: a.w.Tick,
-		Of: func(home int) *wheel.Of[M] { return &a.wheels[home].Of },
+		Wheel: func(home int) *wheel.Of[M] { return &a.wheels[home].Of },
 	}, err
 }

@@ -1,6 +1,8 @@
 package timer
 
 import (
+	"reflect"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/wheel"
@@ -20,6 +22,14 @@ type undone[M any] struct {
 // undos is Timers as a transaction sees it.
 type undos[M any] Timers[M]
 
+// undoneBytes is about what undoes a change, besides the body.
+const undoneBytes = 64
+
+// charge counts what undoes a change.
+func (t *Timers[M]) charge(x *engine.Tx) error {
+	return x.Charge(undoneBytes + reflect.TypeFor[M]().Size())
+}
+
 // startIn sets a timer by a transaction.
 func (t *Timers[M]) startIn(x *engine.Tx, call string, to handle.Handle, due, period uint64, body M) (ID, error) {
 	if err := x.Write(call, (*undos[M])(t)); err != nil {
@@ -33,6 +43,9 @@ func (t *Timers[M]) startIn(x *engine.Tx, call string, to handle.Handle, due, pe
 	w := &t.wheels[home]
 	if w.Count() >= t.options.Max {
 		return None, ErrMax
+	}
+	if err := t.charge(x); err != nil {
+		return None, err
 	}
 	w.Still = true
 	u := undone[M]{home: home, wheel: w.BeforeAdd()}
@@ -53,6 +66,9 @@ func (t *Timers[M]) changeIn(x *engine.Tx, call string, c change) error {
 	if home < len(t.wheels) {
 		w := &t.wheels[home]
 		if index, ok := w.Find(wheel.ID(c.id)); ok {
+			if err := t.charge(x); err != nil {
+				return err
+			}
 			w.Still, found = true, true
 			t.undo = append(t.undo, undone[M]{home, index, w.Before(index), *w.Body(index)})
 			t.apply(c)

@@ -180,19 +180,13 @@ func (b *Bundle) Where(by Self, place func() int) (*BundlePart, CreatingHow, err
 				return nil, 0, err
 			}
 		}
-		at, err := -1, error(nil)
-		if place != nil {
-			if at, err = b.placed(place); err != nil {
-				return nil, 0, err
-			}
-		}
-		i, how := by.next(), inTurn|byWorld // touches the world; a turn passes in any case
-		if at >= 0 {
-			i, how = at, byWorld
+		i, how, err := b.turn(place) // touches the world
+		if err != nil {
+			return nil, 0, err
 		}
 		p := &b.parts[i]
 		p.shard.Loop = by.loop
-		return p, how, nil
+		return p, how | byWorld, nil
 	case *Context:
 		by.mustCreate("Bundle.Create", b.w, &b.set, "bundle", b.name)
 		switch s := by.shard; {
@@ -215,7 +209,26 @@ func (b *Bundle) Where(by Self, place func() int) (*BundlePart, CreatingHow, err
 	if !ok {
 		panic(notFor(by, "Bundle.Create"))
 	}
-	return b.whereIn(t, place)
+	if err := t.mayWrite("Bundle.Create"); err != nil {
+		return nil, 0, err
+	}
+	i, how, err := b.turn(place)
+	if err != nil {
+		return nil, 0, err
+	}
+	return b.part(b.w.shards[i]), how | inTx, nil
+}
+
+// turn returns the shard in which an actor that has all creates, and whether it was taken in turn. A
+// turn passes in any case, but not after an error.
+func (b *Bundle) turn(place func() int) (shard int, how CreatingHow, err error) {
+	if place == nil {
+		return b.w.next(), inTurn, nil
+	}
+	if shard, err = b.placed(place); err == nil {
+		b.w.next()
+	}
+	return shard, 0, err
 }
 
 // CreateFrom creates an entity, at once, from what its caller has stored in the scratch of the part

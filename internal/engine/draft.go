@@ -138,24 +138,6 @@ func (t *Tx) new(shard int, inTurn bool) (*taken, error) {
 	return e, err
 }
 
-// whereIn returns where a transaction creates: where an idle world would.
-func (b *Bundle) whereIn(t *Tx, place func() int) (*BundlePart, CreatingHow, error) {
-	if err := t.mayWrite("Bundle.Create"); err != nil {
-		return nil, 0, err
-	}
-	at, err := -1, error(nil)
-	if place != nil {
-		if at, err = b.placed(place); err != nil {
-			return nil, 0, err
-		}
-	}
-	i, how := t.w.next(), inTurn|inTx // a turn passes in any case
-	if at >= 0 {
-		i, how = at, inTx
-	}
-	return b.part(t.w.shards[i]), how, nil
-}
-
 // createIn creates an entity from what its caller has stored in the part.
 func (b *Bundle) createIn(t *Tx, p *BundlePart, how CreatingHow) (handle.Handle, error) {
 	defer p.forget()
@@ -256,7 +238,13 @@ func (t *Tx) copyIn(h handle.Handle) (handle.Handle, error) {
 			return handle.None, err
 		}
 		c := t.w.cores[id]
-		c.copyOut(t, to, c.Get(t, h))
+		from := c.Get(t, h)
+		if from == nil {
+			err := fmt.Errorf("world: Copy of %v: a CloneBy has taken away component %q, which is to be copied: %w", h, c.Name(), ErrFailed)
+			t.Fail(err)
+			return handle.None, err
+		}
+		c.copyOut(t, to, from)
 		if of := t.w.space.TypeOf(id); of.HasSingles() {
 			of.ClearSingles(to, 1)
 		}

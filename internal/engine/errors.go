@@ -105,6 +105,7 @@ const (
 	InPlace    = "place function"
 
 	InTransaction = "transaction"
+	InOutput      = "handler of output"
 )
 
 // Breakdown says what broke a world. It has the fields of a world.BrokenError.

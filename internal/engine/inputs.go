@@ -201,14 +201,14 @@ func (r *Replayer) Request(kind int, flags queue.Flags, h handle.Handle) (mem.Ce
 	return r.w.space.Kinds().Resend(r.Queue, kind, flags, h, r.w.engine.Epoch.Load())
 }
 
-// Fail sends a recorded request that failed, because its value could not be recorded. A create of
-// such a request is among those to Recall.
-func (r *Replayer) Fail(kind int, flags queue.Flags, h handle.Handle) error {
+// Fail sends a recorded request that fails: its value could not be recorded, or this world cannot
+// create what it creates. A create whose value could not be recorded is among those to Recall. It
+// returns what Request returns.
+func (r *Replayer) Fail(kind int, flags queue.Flags, h handle.Handle) (mem.Cells, error) {
 	if err := r.ready("replaying inputs"); err != nil {
-		return err
+		return mem.Cells{}, err
 	}
-	_, err := r.w.space.Kinds().Resend(r.Queue, kind, flags, h, queue.FailedEpoch(r.w.engine.Epoch.Load()))
-	return err
+	return r.w.space.Kinds().Resend(r.Queue, kind, flags, h, queue.FailedEpoch(r.w.engine.Epoch.Load()))
 }
 
 // use records that a handle is no longer in a port's cache. It returns an error, and records

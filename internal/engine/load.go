@@ -18,7 +18,7 @@ import (
 func (s *Survey) State() extend.State {
 	x := extend.State{
 		Tick: s.engine.Tick.Load(), Incarnation: s.space.Incarnation(), Shard: s.cursor, Run: s.run, Misrouted: s.engine.Mail.Misrouted,
-		Pinned: s.Pinned(), Ports: s.engine.PortSlots.Image(), Hooks: make([][]bool, len(s.hooks.all)),
+		TxRuns: s.TxRuns(), Pinned: s.Pinned(), Ports: s.engine.PortSlots.Image(), Hooks: make([][]bool, len(s.hooks.all)),
 	}
 	x.Moves, x.Gathered = s.space.MovesOf()
 	for i, h := range s.hooks.all {
@@ -144,6 +144,9 @@ func (l *Loader) World(x extend.State) error {
 	w.space.SetTick(x.Tick)
 	w.space.LoadMoves(x.Moves, x.Gathered)
 	w.cursor, w.run, w.engine.Mail.Misrouted = x.Shard, x.Run, x.Misrouted
+	if w.tx != nil {
+		w.tx.tick, w.tx.applied, w.tx.runs = x.Tick, 0, x.TxRuns
+	}
 	return l.slots.Ports(x.Ports)
 }
 

@@ -146,13 +146,14 @@ func (t *Tick) Entities(shard int) int { return t.shards[shard].Alive() }
 // shards, or if there is nothing to move.
 func (t *Tick) Shift(shifts []extend.Shift) { t.engine.Shift(shifts) }
 
-// End is Refresh and Leave, for a scheduler that does nothing between them.
+// End is Refresh, Leave and Tell, for a scheduler that does nothing between them.
 func (t *Tick) End(parallel extend.Parallel) {
 	t.Refresh(parallel)
 	t.Leave()
+	(*World)(t).Tell()
 }
 
-// Leave makes the world idle after a Refresh, unless it is closed.
+// Leave makes the world idle after a Refresh, unless it is closed. World.Tell follows.
 func (t *Tick) Leave() {
 	(*World)(t).afterRefresh()
 }

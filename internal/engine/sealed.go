@@ -36,6 +36,9 @@ func (w *World) Touched() {
 	w.touched = true
 }
 
+// MayTouch panics where Touched does. An extension calls it before it changes anything.
+func (w *World) MayTouch() { w.refuseSealed() }
+
 // refuseSealed panics if the idle world is about to be changed, and its ticks are sealed: everybody
 // sees the idle world, and no log has the change.
 func (w *World) refuseSealed() {
@@ -47,7 +50,7 @@ func (w *World) refuseSealed() {
 // refuseChange is a function of its own so that refuseSealed inlines.
 func (w *World) refuseChange() {
 	if w.phase.Load() == phaseIdle && !w.lenient {
-		panic("world: the idle World cannot be changed while ticks are sealed, because its log would lack that; use a transaction or a Port, or durable.Options.New")
+		panic("world: the idle World cannot be changed while ticks are sealed, because its log would lack that; use world.RegisterTransaction or a Port, or durable.Options.New")
 	}
 }
 

@@ -40,7 +40,7 @@ func (t *Tx) begin(name string) {
 	t.name, t.depth, t.fault, t.returned, t.idle = name, 1, nil, false, false
 	t.placing = t.w.placing()
 	if now := t.w.engine.Tick.Load(); now != t.tick {
-		t.tick, t.applied, t.run = now, 0, 0
+		t.tick, t.applied, t.runs = now, 0, 0
 	}
 }
 
@@ -77,7 +77,7 @@ func (t *Tx) panicked(v any) error {
 	if v == nil {
 		v = aside.ErrGoexit
 	}
-	p := newPanic(&Panic{In: InTransaction, Name: t.name, Shard: AllShards, Tick: t.Tick(), Value: v, Stack: debug.Stack()})
+	p := newPanic(&Panic{In: InTransaction, Name: t.name, Shard: AllShards, Tick: t.tick, Value: v, Stack: debug.Stack()})
 	c.failures = append(c.failures, p)
 	return p.Err
 }
@@ -98,6 +98,15 @@ func (t *Tx) Leave(err error) {
 
 // Tx returns the transaction that runs.
 func (w *World) Tx() *Tx { return w.tx }
+
+// TxRuns returns how many transactions the idle world has run since its last tick. They decide what
+// the next one draws.
+func (s *Survey) TxRuns() uint64 {
+	if s.tx == nil || s.tx.tick != s.engine.Tick.Load() {
+		return 0
+	}
+	return s.tx.runs
+}
 
 // BeginRun begins a transaction of an idle world, which is then not idle. EndIdle follows.
 func BeginRun(by Self, call, name string) (*Tx, error) {
@@ -145,7 +154,7 @@ func (t *Tx) commit() {
 		p.Commit()
 	}
 	if t.idle {
-		t.run++
+		t.runs++
 	} else {
 		t.applied++
 	}
@@ -327,10 +336,7 @@ func (t *Tx) Destroy(h handle.Handle) error {
 }
 
 // Target returns the shard of an entity that a transaction sends a message to.
-func (t *Tx) Target(call string, h handle.Handle) (shard int, err error) {
-	if err := t.mayWrite(call); err != nil {
-		return 0, err
-	}
+func (t *Tx) Target(h handle.Handle) (shard int, err error) {
 	if e := t.find(h); e != nil && !e.dying {
 		return int(e.owner), nil
 	}
@@ -354,9 +360,9 @@ func (t *Tx) Rand() *rand.Rand {
 	if !t.seeded {
 		t.seeded = true
 		seed := named(t.w.options.Seed, t.name)
-		seed = mix(mix(seed) + t.Tick())
+		seed = mix(mix(seed) + t.tick)
 		if t.idle {
-			seed = mix(mix(seed + t.run<<1))
+			seed = mix(mix(seed + t.runs<<1))
 		} else {
 			seed = mix(seed + t.applied<<1)
 		}

@@ -14,7 +14,7 @@ import (
 // What one transaction may do, with those that it calls. See docs/limits.md.
 const (
 	TxEntitiesMax = 4096    // entities that it creates or changes
-	TxBytesMax    = 1 << 20 // bytes of the values that it writes
+	TxBytesMax    = 1 << 20 // bytes of what it writes
 	TxCallsMax    = 1 << 16 // calls of its Tx
 )
 
@@ -58,7 +58,7 @@ type Tx struct {
 	seeded   bool
 	ordered  uint64 // by Order
 	applied  uint64 // how many transactions of this tick's refresh were applied
-	run      uint64 // how many were on the idle world before it; no snapshot has that
+	runs     uint64 // and how many on the idle world before it
 	tick     uint64
 }
 
@@ -257,10 +257,25 @@ func (t *Tx) mayWrite(call string) error {
 }
 
 // Tick returns the number of the tick that ends, or on an idle world of the next tick.
-func (t *Tx) Tick() uint64 { return t.w.engine.Tick.Load() }
+func (t *Tx) Tick() uint64 {
+	t.must("Tx.Tick")
+	return t.tick
+}
 
 // Alive reports whether an entity is alive.
-func (t *Tx) Alive(h handle.Handle) bool { return t.find(h) != nil || t.w.space.Alive(h) }
+func (t *Tx) Alive(h handle.Handle) bool {
+	t.must("Tx.Alive")
+	return t.find(h) != nil || t.w.space.Alive(h)
+}
+
+// Must panics if the transaction does not run, and counts a call that reads a Party.
+func (t *Tx) Must(call string) { t.must(call) }
+
+// Touch counts an entity that a Party writes. It returns ErrStale for one that is dead or marked.
+func (t *Tx) Touch(h handle.Handle) error {
+	_, err := t.touch(h)
+	return err
+}
 
 // Living reports whether an entity is alive and not marked: whether it may be written.
 func (t *Tx) Living(h handle.Handle) bool {

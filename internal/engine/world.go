@@ -35,6 +35,7 @@ type World struct {
 	accessors   map[accessorKey]Term // the idle world's
 	flagger     *flagger
 	tx          *Tx             // nil: there are no transactions
+	outputs     *outputs        // nil: there are none
 	functions   map[string]bool // names that are taken
 	messages    []Messages
 	resources   []Resource
@@ -221,6 +222,7 @@ func (w *World) Clear() {
 		w.space.TrimAll()
 	}
 	w.afterRefresh()
+	w.Tell()
 }
 
 // afterRefresh makes the world idle again, unless the refresh has closed it.
@@ -414,6 +416,9 @@ func (w *World) drop() {
 	for _, m := range w.messages {
 		m.Drop()
 	}
+	if w.outputs != nil {
+		w.outputs.drop()
+	}
 	for _, s := range w.shards {
 		s.Drop()
 	}
@@ -436,6 +441,7 @@ func (w *World) Refresh() {
 	w.engine.By(extend.ByRefresh)
 	w.doRefresh(refresh.Serial, false)
 	w.afterRefresh()
+	w.Tell()
 }
 
 // doRefresh does a refresh, by the goroutine that has taken the world; with all, one that destroys
@@ -455,6 +461,9 @@ func (w *World) doRefresh(parallel extend.Parallel, all bool) {
 		return
 	}
 	w.engine.Run(parallel, all)
+	if w.outputs != nil {
+		w.outputs.gather()
+	}
 	w.leave()
 	for _, s := range w.shards { // loops of the idle world get higher numbers than those of systems and hooks
 		w.loop = max(w.loop, s.Loop)
@@ -621,7 +630,7 @@ const failuresMax = 64
 func (w *World) keepsFailure(n int) bool { return n < max(1, failuresMax/len(w.shards)) }
 
 // Failure returns the panics of the last refresh, joined, or nil if there was none: first of
-// functions, then of hooks and of the recorder. The world must be idle.
+// functions, then of hooks, of the recorder, and of handlers of outputs. The world must be idle.
 func (w *World) Failure() error {
 	w.mustIdle("World.Failure")
 	var all []error
@@ -636,6 +645,13 @@ func (w *World) Failure() error {
 	}
 	if w.recorderErr != nil {
 		all = append(all, w.recorderErr.Err)
+	}
+	handlers, _, more := w.FailedOutputs()
+	for _, e := range handlers {
+		all = append(all, e.Err)
+	}
+	if more != nil {
+		all = append(all, more)
 	}
 	return errors.Join(all...)
 }

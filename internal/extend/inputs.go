@@ -57,7 +57,7 @@ type Inputs struct {
 	Drawn    uint32          // how many indexes ports had drawn at the cut
 	Settled  uint32          // how many of them were certainly drawn before the recording; not recorded
 	Recalled []handle.Handle // handles that a port gave out and took back
-	Released []handle.Handle // by references, except those that are still pending
+	Released []handle.Handle // by references, except those that are still pending unless the tick is sealed
 	Sum      uint64          // of Turns before the tick; the Recorder's
 	Rung     uint8           // of the scheduler's ladder, below RungsMax
 	Shifts   []Shift         // decisions to balance the shards, which may depend on time

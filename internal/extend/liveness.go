@@ -70,7 +70,7 @@ func (l *Liveness) pending(h handle.Handle) bool {
 //
 // Ownership: the coordinator of a refresh.
 type Releases struct {
-	Due     []handle.Handle // alive or dead by now, ascending
+	Due     []handle.Handle // alive or dead by now, or sealed, ascending
 	pending []handle.Handle // for a later refresh
 }
 
@@ -78,16 +78,19 @@ type Releases struct {
 // were pending. Whether an entity is still pending depends on time, like when a request is sent.
 // The due entities are an input of this refresh, and the others of a later one. The world does not
 // depend on the order in which goroutines released them.
-func (r *Releases) Take(a *Liveness) {
+//
+// At a seal the pending entities are due, too, as their creates may be part of what is sealed: the
+// refresh destroys those that are alive by then, and the others stay for a later one.
+func (r *Releases) Take(a *Liveness, sealing bool) {
 	r.Due = r.Due[:0]
 	if a == nil || len(r.pending) == 0 && a.released.Load() == nil {
 		return
 	}
-	r.takeAll(a)
+	r.takeAll(a, sealing)
 }
 
 // takeAll is Take when something is released or pending. Due is in the order of the handles.
-func (r *Releases) takeAll(a *Liveness) {
+func (r *Releases) takeAll(a *Liveness, sealing bool) {
 	all := append(r.Due, r.pending...)
 	for x := a.released.Swap(nil); x != nil; x = x.next {
 		all = append(all, x.handle)
@@ -96,9 +99,11 @@ func (r *Releases) takeAll(a *Liveness) {
 	all = slices.Compact(all)
 	r.Due, r.pending = all[:0], r.pending[:0]
 	for _, h := range all {
-		if a.pending(h) {
+		pending := a.pending(h)
+		if pending {
 			r.pending = append(r.pending, h)
-		} else {
+		}
+		if !pending || sealing {
 			r.Due = append(r.Due, h)
 		}
 	}

@@ -19,8 +19,18 @@ type Saved interface {
 // Optioned is a Saved extension whose options are in snapshots.
 type Optioned interface {
 	// SavedOptions returns the options as text, and the part of them that must be the same in a
-	// world that loads the snapshot. The others are limits, which may change.
+	// world that loads the snapshot. The others only concern what is new, or LoadSaved handles
+	// them. The text begins with a word for what SavedCount counts.
 	SavedOptions() (all, same string)
+	// SavedCount returns how much there is: what would be lost without the extension.
+	SavedCount() int
+}
+
+// Refusing is an Optioned extension whose LoadSaved may refuse a state that was saved with other
+// options.
+type Refusing interface {
+	// Refuses returns why, or nil if LoadSaved would take the state. It changes nothing.
+	Refuses(src []byte) error
 }
 
 // ErrImage is wrapped by errors about a state that no world can have.
@@ -30,3 +40,8 @@ var ErrImage = slots.ErrImage
 // reads the whole snapshot, without a world. Package snapshot sets it when the program starts. The
 // error is that of snapshot.Verify.
 var ReadExtra func(src io.Reader, name string) ([]byte, error)
+
+// CheckSnapshot reads a file of package snapshot to its end, an increment without its base too, and
+// checks each checksum. It returns the tick and the hash of the world that it is of. Package snapshot
+// sets it when the program starts. Errors are those of snapshot.Verify.
+var CheckSnapshot func(src io.Reader) (tick, hash uint64, err error)

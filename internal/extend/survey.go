@@ -28,6 +28,7 @@ type State struct {
 	Shard, Run      int // as for Survey.Placement
 	Misrouted       bool
 	Moves, Gathered uint32   // as for store.Space.MovesOf
+	TxRuns          uint64   // as for Survey.TxRuns
 	Pinned          []int    // components
 	Hooks           [][]bool // by hook and shard: it is enabled
 	Ports           slots.PortImage

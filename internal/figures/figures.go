@@ -321,6 +321,9 @@ func (s *Sample) requests(l *list) {
 	}
 	l.add(f)
 	l.counter("atoll_requests_rejected_total", "Requests that were not accepted, because a queue was full or a rung of the ladder refuses them.", w.Rejected)
+	l.counter("atoll_outputs_total", "Values that were put into outputs.", w.Outputs)
+	l.counter("atoll_outputs_handled_total", "Values of outputs for which a handler was called.", w.OutputsHandled)
+	l.counter("atoll_outputs_dropped_total", "Values of outputs that had no handler.", w.OutputsDropped)
 	l.gauge("atoll_requests_waiting", "Requests in the queues of ports.", w.Waiting)
 	l.time("atoll_request_wait_seconds", "How long the request that a port sent first waited until the refresh that applied it had ended, for each refresh and port.", &w.Latency)
 	l.gauge("atoll_ports", "Open ports.", w.Ports)

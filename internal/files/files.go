@@ -17,7 +17,9 @@ type Files interface {
 	Make() error // makes the directory, unless it exists
 	List() ([]string, error)
 	Create(name string) (File, error) // empty, to be written
+	Append(name string) (File, error) // to be written behind what it has
 	Open(name string) (io.ReadCloser, error)
+	Size(name string) (int64, error)
 	Rename(from, to string) error
 	Remove(name string) error
 	SyncFile(name string) error // syncs its contents, whichever process wrote them
@@ -102,6 +104,20 @@ func (d OS) List() (names []string, err error) {
 // Create makes an empty file, or empties the one with that name. The caller closes it.
 func (d OS) Create(name string) (File, error) {
 	return os.OpenFile(d.path(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+}
+
+// Append opens a file that exists, to write behind what it has. The caller closes it.
+func (d OS) Append(name string) (File, error) {
+	return os.OpenFile(d.path(name), os.O_WRONLY|os.O_APPEND, 0)
+}
+
+// Size returns how many bytes a file has.
+func (d OS) Size(name string) (int64, error) {
+	x, err := os.Stat(d.path(name))
+	if err != nil {
+		return 0, err
+	}
+	return x.Size(), nil
 }
 
 // errNotRegular counts as a file that is not there.

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
@@ -17,6 +18,7 @@ import (
 //
 // Ownership: immutable once it is made. Any goroutine may use it, as far as the codecs allow that.
 type Encoder struct {
+	typ     reflect.Type
 	parts   []formPart
 	shape   string
 	trail   string  // names on the way to the field that is being added; without the type, which may be renamed
@@ -59,11 +61,8 @@ func (c *Codecs) Form(t reflect.Type, toRead bool) (Form, error) {
 
 // Encoder is Form. Its error only says what is wrong with the type.
 func (c *Codecs) Encoder(t reflect.Type, toRead bool) (*Encoder, error) {
-	f := &Encoder{size: t.Size()}
-	user := t
-	if wraps(t) {
-		user = t.Field(0).Type
-	}
+	f := &Encoder{typ: t, size: t.Size()}
+	user := Wrapped(t)
 	if err := f.add(c, naming{user.PkgPath(), user}, t, 0, t.String(), toRead); err != nil {
 		return nil, err
 	}
@@ -94,6 +93,14 @@ func (n naming) can(t reflect.Type) bool {
 // wraps reports whether a type is one of package world that contains the user's.
 func wraps(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t.NumField() > 0 && t.PkgPath() == reflect.TypeFor[world.World]().PkgPath() && !token.IsExported(t.Name())
+}
+
+// Wrapped returns the user's type in a type of package world, or the type itself.
+func Wrapped(t reflect.Type) reflect.Type {
+	if wraps(t) {
+		return t.Field(0).Type
+	}
+	return t
 }
 
 // add adds a part of a value: the part has type t, at an offset, within the type of the naming. A
@@ -320,6 +327,7 @@ func (e *Encoder) ByCodec() bool { return e.byCodec }
 // Parts describes the parts of the form for those who do not have the type.
 func (e *Encoder) Parts() (all []Part) {
 	for _, p := range e.parts {
+		p.path = e.pathOf(p.path)
 		x := Part{Offset: int(p.offset), Size: int(p.size), ByCodec: p.codec != nil}
 		if p.codec != nil {
 			how := fmt.Sprintf("%v, by a codec", p.typ)
@@ -336,6 +344,21 @@ func (e *Encoder) Parts() (all []Part) {
 		all = append(all, x)
 	}
 	return all
+}
+
+// pathOf returns a path that begins with the type, as fields of memory have it, also for one that
+// began with the type of a field for the sake of errors.
+func (e *Encoder) pathOf(path string) string {
+	if !wraps(e.typ) {
+		return path
+	}
+	for i := range e.typ.NumField() {
+		f := e.typ.Field(i)
+		if rest, ok := strings.CutPrefix(path, f.Type.String()); ok && (rest == "" || rest[0] == '.') {
+			return e.typ.String() + "." + f.Name + rest
+		}
+	}
+	return path
 }
 
 // ReadPart is the method of Form: it calls the part's codec, which may be code of the user.

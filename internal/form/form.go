@@ -3,6 +3,8 @@
 package form
 
 import (
+	"reflect"
+
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 )
@@ -68,6 +70,15 @@ type Coded interface {
 	// Coded returns a value that shows the state by codecs and, if toRead is set, loads it. It
 	// returns ErrNoCodec if there is no codec for a type that needs one.
 	Coded(codecs *Codecs, toRead bool) (any, error)
+}
+
+// Holder is what Coded returns of a state that can be saved, with values of one type of the user's
+// in it. They may have been saved in another form.
+type Holder interface {
+	// Held returns the type of the values.
+	Held() reflect.Type
+	// LoadHeld is LoadSaved of extend.Saved for values that another form reads.
+	LoadHeld(src []byte, by Form) error
 }
 
 // StateOf returns the value that shows the state of an Extension or Late: itself, unless it is

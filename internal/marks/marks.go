@@ -47,28 +47,30 @@ func Valid(b []byte) bool {
 		crc64.Checksum(b[:size-sumSize], table) == binary.LittleEndian.Uint64(b[size-sumSize:])
 }
 
-// Last returns the highest tick of the marks of a file, or 0. It finds them behind bytes of any
-// kind. A start calls it, to learn what must be there. An error is that of in; the tick is then of
-// what was read so far.
-func Last(in io.Reader, id uint64) (tick uint64, err error) {
+// Last returns the highest tick of the marks of a file, or 0, and where the last mark ends. It finds
+// them behind bytes of any kind. A start calls it, to learn what must be there. An error is that of
+// in; the tick is then of what was read so far.
+func Last(in io.Reader, id uint64) (tick uint64, end int64, err error) {
 	key := Append(nil, id, 0)[:keySize]
+	read := int64(0) // of in, with what is in buf
 	buf := make([]byte, 0, 1<<16)
 	for {
 		n, err := io.ReadFull(in, buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
+		buf, read = buf[:len(buf)+n], read+int64(n)
 		ends := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 		if err != nil && !ends {
-			return tick, err
+			return tick, end, err
 		}
 		rest := buf
 		for at := bytes.Index(rest, key); at >= 0 && len(rest)-at >= size; at = bytes.Index(rest, key) {
 			if x := rest[at : at+size]; Valid(x) {
 				tick = max(tick, binary.LittleEndian.Uint64(x[keySize:]))
+				end = read - int64(len(rest)-at-size)
 			}
 			rest = rest[at+1:]
 		}
 		if ends {
-			return tick, nil
+			return tick, end, nil
 		}
 		left := rest[max(0, len(rest)-size+1):] // a mark may begin there
 		buf = buf[:copy(buf, left)]

@@ -15,11 +15,16 @@ import (
 func TestLast(t *testing.T) {
 	const id = 0x0102030405060708
 	last := func(b []byte) uint64 {
-		tick, err := marks.Last(iotest.OneByteReader(bytes.NewReader(b)), id)
+		tick, end, err := marks.Last(iotest.OneByteReader(bytes.NewReader(b)), id)
 		require.NoError(t, err)
-		again, err := marks.Last(bytes.NewReader(b), id)
+		again, same, err := marks.Last(bytes.NewReader(b), id)
 		require.NoError(t, err)
 		require.Equal(t, tick, again)
+		require.Equal(t, end, same)
+		if tick > 0 {
+			at := bytes.LastIndex(b, marks.Append(nil, id, tick))
+			require.EqualValues(t, at+len(marks.Append(nil, id, tick)), end)
+		}
 		return tick
 	}
 	require.Zero(t, last(nil))
@@ -37,6 +42,6 @@ func TestLast(t *testing.T) {
 		require.Zero(t, last(altered), at)
 	}
 	failed := errors.New("the disk fails")
-	_, err := marks.Last(iotest.ErrReader(failed), id)
+	_, _, err := marks.Last(iotest.ErrReader(failed), id)
 	require.ErrorIs(t, err, failed)
 }

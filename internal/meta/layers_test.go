@@ -26,7 +26,7 @@ var (
 	// before it.
 	layers = []string{
 		"handle", "internal/mem", "internal/slots", "internal/queue", "internal/store", "shard",
-		"internal/extend", "internal/wheel", "world/stats", "internal/refresh", "internal/engine", "world", "internal/form", "scheduler", "internal/figures",
+		"internal/extend", "world/stats", "internal/refresh", "internal/engine", "world", "internal/form", "internal/wheel", "scheduler", "internal/figures",
 		"ext", "persist", "worldtest", "inspect",
 	}
 
@@ -40,7 +40,7 @@ var (
 		"internal/form": {"github.com/fxamacker/cbor/v2"}, "persist/internal/hash": {"github.com/zeebo/xxh3"}, "persist/inputlog": {"github.com/zeebo/xxh3"},
 		"persist/snapshot": {"github.com/zeebo/xxh3"}, "persist/snapshot/internal/format": {"github.com/zeebo/xxh3", "github.com/klauspost/compress"},
 		"persist/snapshot/internal/shape": {"github.com/zeebo/xxh3"}, "persist/snapshot/text": {"github.com/zeebo/xxh3"},
-		"persist/durable": {"github.com/gofrs/flock"}, "inspect": {"golang.org/x/net"}, "inspect/metrics": {"github.com/prometheus/client_golang"},
+		"persist/durable": {"github.com/gofrs/flock", "github.com/zeebo/xxh3"}, "inspect": {"golang.org/x/net"}, "inspect/metrics": {"github.com/prometheus/client_golang"},
 	}
 
 	// modules are nested ones for which the same rules hold.

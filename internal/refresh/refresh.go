@@ -48,7 +48,7 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 		e.MarkAll()
 	}
 	if !e.seal.on {
-		e.releases.Take(e.Liveness.Load())
+		e.releases.Take(e.Liveness.Load(), false)
 	}
 	for _, h := range e.releases.Due {
 		if l := e.Space.Locate(h); l != 0 {

@@ -63,7 +63,7 @@ func (e *Engine) Seal() {
 	if r != nil {
 		e.encode()
 	}
-	e.releases.Take(e.Liveness.Load())
+	e.releases.Take(e.Liveness.Load(), true)
 	if r != nil {
 		r.Drawn, r.Recalled, r.Inputs.Sealed = drawn, append(r.Recalled[:0], e.PortSlots.Due()...), true
 		r.finish()

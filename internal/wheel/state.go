@@ -6,13 +6,14 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/form"
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
 // appendState appends all that decides what the wheel does next: its generations, and the order of
 // the free entries and of those that are set, with their bodies. The caller has
 // the idle world, or a step in which the wheel does not change.
-func (w *Of[M]) appendState(dst []byte, bodies Form) []byte {
+func (w *Of[M]) appendState(dst []byte, bodies form.Form) []byte {
 	dst = extend.AppendNumber(extend.AppendNumber(dst, len(w.slots)), w.used)
 	for k := range w.used {
 		dst = extend.AppendNumber(dst, w.At(k).generation-1)
@@ -36,7 +37,7 @@ func (w *Of[M]) appendState(dst []byte, bodies Form) []byte {
 
 // load makes the wheel what appendState wrote. now is the tick. The idle world calls it; after an error the wheel holds a part of
 // that, and must not be used.
-func (w *Of[M]) load(c *extend.Cursor, now uint64, bodies Form) error {
+func (w *Of[M]) load(c *extend.Cursor, now uint64, bodies form.Form) error {
 	slots, used := c.Int(), c.Count(1)
 	switch {
 	case c.Err != nil:

@@ -68,10 +68,10 @@ func (x *field) fill(n int) func(*world.World) error {
 }
 
 // push sends the requests of a tick.
-func (x *field) push(b *testing.B, port *world.Port, tick, n int) {
+func (x *field) push(t testing.TB, port *world.Port, tick, n int) {
 	for i := range n {
 		if err := x.pushes.Call(port, x.all[(tick*7919+i*104729)%len(x.all)], push{1, 2}); err != nil {
-			b.Fatal(err)
+			t.Fatal(err)
 		}
 	}
 }

@@ -23,6 +23,7 @@ import (
 //	000000000008.increment  the same, with what has changed since
 //	000000000031.log        a segment: a log of package inputlog, whose note is a note
 //	incarnation             a statement: what must be there
+//	copy                    only where Follow makes a copy: Open removes it
 //	lock
 //
 // A segment begins where the one before ends; a snapshot may begin there too. Each names the id of
@@ -38,6 +39,7 @@ const (
 	lockName      = "lock"
 
 	incarnationName = "incarnation"
+	copyName        = "copy"
 )
 
 // segmentName returns the name of a segment's file.
@@ -208,12 +210,17 @@ type segment struct {
 	note
 	tick    uint64           // the first tick
 	program inputlog.Program // that wrote it
+	unlike  []string         // in which ways this program differs from that, or nil
 	wrong   error            // why it cannot be read
 }
 
+// isOther reports whether another program wrote the segment, or another version of this library.
+func (s *segment) isOther() bool { return s.wrong != nil || len(s.unlike) > 0 }
+
 // segments lists the log, oldest first. Open, Plan and prune call it. A segment that is damaged is
-// in the list, with its error. If a file cannot be read it returns that error, and no list.
-func segments(f files.Files) (all []*segment, err error) {
+// in the list, with its error. If a file cannot be read it returns that error, and no list. content
+// is Options.Content, or nil if it does not matter which program wrote a segment.
+func segments(f files.Files, content []byte) (all []*segment, err error) {
 	names, err := f.List()
 	if err != nil {
 		return nil, fmt.Errorf("durable: %w", err)
@@ -224,7 +231,8 @@ func segments(f files.Files) (all []*segment, err error) {
 			x := &segment{name: name, number: n}
 			switch log, err := x.open(f); {
 			case err == nil:
-				x.tick, x.program = log.Tick(), log.Program()
+				log.SetContent(content)
+				x.tick, x.program, x.unlike = log.Tick(), log.Program(), log.Unlike()
 				_ = log.Close() // only read
 			case isDamage(err):
 				x.wrong = err
@@ -288,6 +296,7 @@ func isDamage(err error) bool {
 
 // statement is what the file says.
 type statement struct {
+	world       uint64 // of this directory and its copies, and no other
 	incarnation uint32
 	first       uint64 // the segment with which the last process began
 	logs        bool   // ticks follow in that: without Options.NoLog
@@ -301,15 +310,15 @@ type statement struct {
 }
 
 const (
-	statementVersion = "atoll-durable-3"
-	statementForm    = "%d %d %t %d %016x %d %d %016x %016x"
+	statementVersion = "atoll-durable-4"
+	statementForm    = "%016x %d %d %t %d %016x %d %d %016x %016x"
 )
 
 var sumTable = crc64.MakeTable(crc64.ECMA)
 
 // String returns the text of the file, with a checksum.
 func (s *statement) String() string {
-	text := fmt.Sprintf(statementVersion+" "+statementForm, s.incarnation, s.first, s.logs, s.segment, s.id, s.snapshot, s.tick, uint64(s.hash), s.beside)
+	text := fmt.Sprintf(statementVersion+" "+statementForm, s.world, s.incarnation, s.first, s.logs, s.segment, s.id, s.snapshot, s.tick, uint64(s.hash), s.beside)
 	return fmt.Sprintf("%s %016x\n", text, crc64.Checksum([]byte(text), sumTable))
 }
 
@@ -331,7 +340,7 @@ func readStatement(f files.Files) (s statement, err error) {
 	s.written = true
 	text := string(data)
 	if rest, is := strings.CutPrefix(text, statementVersion+" "); is {
-		_, err = fmt.Sscanf(rest, statementForm, &s.incarnation, &s.first, &s.logs, &s.segment, &s.id, &s.snapshot, &s.tick, (*uint64)(&s.hash), &s.beside)
+		_, err = fmt.Sscanf(rest, statementForm, &s.world, &s.incarnation, &s.first, &s.logs, &s.segment, &s.id, &s.snapshot, &s.tick, (*uint64)(&s.hash), &s.beside)
 		if err == nil && s.String() == text {
 			return s, nil
 		}

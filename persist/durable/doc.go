@@ -28,4 +28,7 @@
 // while no process runs. The log may end before the process did: what was not synced
 // is lost. If a server answers its clients only after Wait has returned, nothing is lost that they
 // know of. If something that was synced is missing or damaged, Open returns ErrDamaged.
+//
+// Follow copies the directory to another place while the world runs, for the day on which this one
+// is lost.
 package durable

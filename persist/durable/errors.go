@@ -22,13 +22,17 @@ var (
 	// recorded. What comes after Durable is lost when the process ends: Close saves no snapshot
 	// then. Stop the server, and start it again.
 	ErrFailed = errors.New("durable: inputs are not written any more")
+	// ErrNotCopy is returned by Follow if the directory to copy to has a world that is no copy of the
+	// source's, or of what the source was before it was restored to an earlier day.
+	ErrNotCopy = errors.New("durable: the directory is no copy of the source")
 	// ErrClosed is returned by calls after Close.
 	ErrClosed = errors.New("durable: closed")
 )
 
 // ShardsError is returned by Open if the directory was not closed, as after a crash, and the world has
 // another number of shards than the one that wrote it. A log can be played only by as many shards. So
-// open the directory with a world of so many, Close the Store, and open it with the new world.
+// open the directory with a world of so many, Close the Store, and open it with the new world. Or set
+// Options.OtherProgram to DiscardOther, which goes back to the snapshot.
 type ShardsError struct {
 	Shards int // of the world in the directory
 }

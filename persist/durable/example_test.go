@@ -3,6 +3,7 @@ package durable_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"time"
@@ -92,7 +93,46 @@ func ExamplePlan() {
 	fmt.Print(plan)
 	fmt.Println(err)
 	// Output:
-	// refuses  component "ship", field N (uint64 → float64): does not hold each of its values: say Dropped("ship", "N"), or give a Migrated
+	// refuses  component "ship", field N (uint64 → float64): does not hold each of its values: give a Migrated; Dropped("ship", "N") loses nothing
 	// 1 differences, 1 refused
 	// <nil>
+}
+
+// A server's own flag says what to do, after a crash, with what the build before has logged.
+func ExampleOtherProgram() {
+	var o durable.Options
+	flags := flag.NewFlagSet("server", flag.ContinueOnError)
+	flags.TextVar(&o.OtherProgram, "log", durable.RefuseOther, "ticks that another build has logged: refuse, replay or discard")
+	_ = flags.Parse([]string{"-log", "replay"})
+	fmt.Println(o.OtherProgram)
+	// Output: replay
+}
+
+// A copy is made while the world runs. The day on which the world is lost, Open takes the copy over.
+func ExampleFollow() {
+	path, _ := os.MkdirTemp("", "durable")
+	copied, _ := os.MkdirTemp("", "copy")
+	defer func() { _ = errors.Join(os.RemoveAll(path), os.RemoveAll(copied)) }()
+	w, s, ships := newSea()
+	store, _ := durable.Open(context.Background(), path, w, s, durable.Options{})
+	port, _ := w.OpenPort()
+	h, _ := ships.Create(port, fleet{Ship{7}})
+	_ = s.Step(context.Background())
+	_ = store.Wait(context.Background())
+
+	// A server calls store.Follow on a goroutine of its own, without Once, until it ends.
+	err := durable.Follow(context.Background(), path, copied, durable.FollowOptions{
+		Once: true, OnProgress: func(is durable.Followed) { fmt.Println("ticks", is.Tick, "behind", is.Ticks) },
+	})
+	fmt.Println(err)
+
+	w, s, _ = newSea()
+	other, err := durable.Open(context.Background(), copied, w, s, durable.Options{})
+	fmt.Println(err, world.Read[Ship](w).Get(h).N, other.Recovered().Incarnation)
+	_ = errors.Join(other.Close(), store.Close())
+	// Output:
+	// ticks 0 behind 1
+	// ticks 1 behind 0
+	// <nil>
+	// <nil> 7 106
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 
 	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
 )
 
 // Sealed says that each Open has Options.Sync, so that each test runs in that way too:
@@ -22,4 +23,9 @@ func (s *Store) Crash() {
 	s.log.done.Wait()
 	engine.Of(s.w).KeepIncarnation(nil)
 	_ = s.lock.Close()
+}
+
+// Measured calls add with each figure of a Store.
+func (s *Store) Measured(add func(name string, value float64)) {
+	measured{s}.Measure(func(x extend.Measured) { add(x.Name, x.Value) })
 }

@@ -132,6 +132,38 @@ func notSealed(t *testing.T) {
 	}
 }
 
+// mustRefuse reports whether all ticks are sealed, and checks that the idle world then refuses a change,
+// which no log would have.
+func mustRefuse(t testing.TB, change func()) (sealed bool) {
+	t.Helper()
+	if sealed = durable.Sealed; sealed {
+		defer func() {
+			t.Helper()
+			require.Contains(t, fmt.Sprint(recover()), "cannot be changed while ticks are sealed")
+		}()
+		change()
+	}
+	return sealed
+}
+
+// add creates a ship between two ticks: on the idle world, or by a port and a tick where ticks are
+// sealed.
+func (x *bank) add(t *testing.T, n uint64) handle.Handle {
+	t.Helper()
+	if !mustRefuse(t, func() { _, _ = x.ships.Create(x.World, fleet{Ship{n}}) }) {
+		h, err := x.ships.Create(x.World, fleet{Ship{n}})
+		require.NoError(t, err)
+		return h
+	}
+	p, err := x.OpenPort()
+	require.NoError(t, err)
+	h, err := x.ships.Create(p, fleet{Ship{n}})
+	require.NoError(t, err)
+	p.Close()
+	x.step(t)
+	return h
+}
+
 // observe returns all that can be seen of the entities.
 func (x *bank) observe() string {
 	var all []string

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"go.uber.org/atomic"
+
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/internal/marks"
 )
@@ -26,7 +28,8 @@ type log struct {
 	fail  func(error)      // is called once, with the reason why inputs are not written any more
 	begun func(note) error // states that the head of a segment is on disk
 	done  sync.WaitGroup
-	mark  []byte // owned by run
+	mark  []byte       // owned by run
+	wrote atomic.Int64 // bytes, to all files
 
 	mu struct {
 		sync.Mutex
@@ -200,6 +203,7 @@ func (l *log) run() {
 			n += len(x.buf)
 		}
 		err := l.marks(last, recorded)
+		l.wrote.Add(int64(n + len(l.mark)))
 		l.synced(queue, n, recorded) // whether that has a mark or not
 		if err != nil {
 			l.stop(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/atoll-sim/atoll/internal/engine"
@@ -31,17 +32,17 @@ import (
 // The world may have another number of shards than the one in the directory, as for snapshot.Load:
 // Open saves a snapshot then. If there is a log, it returns a *ShardsError.
 //
-// It returns ErrInUse, ErrDamaged, inputlog.ErrOtherProgram, a *ShardsError, snapshot.ErrNotNew, world.ErrVersions when no incarnation is
-// left, the errors of snapshot.Load, inputlog.Log.Play, Options.New and Options.Upgrade, or that of
-// ctx. Then the world must not be used. The files are unchanged, but there may be an empty segment
-// of the log, and a snapshot of what was restored. A log whose end was never told durable is no
-// error; see Recovered.Torn.
+// It returns ErrInUse, ErrDamaged, inputlog.ErrOtherProgram, a *ShardsError, snapshot.ErrNotNew,
+// world.ErrVersions when no incarnation is left, the errors of snapshot.Load, inputlog.Log.Play,
+// Options.New and Options.Upgrade, or that of ctx. Then the world must not be used. The files are
+// unchanged, but there may be an empty segment of the log, and a snapshot of what was restored. A
+// log whose end was never told durable is no error; see Recovered.Torn.
 func Open(ctx context.Context, path string, w *world.World, s *scheduler.Scheduler, o Options) (_ *Store, err error) {
 	if w == nil || s == nil {
 		panic("durable: Open with a nil World or Scheduler; pass those of world.New and scheduler.New")
 	}
-	if o.LogBytes < 0 || o.Keep < 0 || o.Increments < 0 {
-		panic(fmt.Sprintf("durable: Open with LogBytes = %d, Keep = %d and Increments = %d; want more than 0, or 0 for the default", o.LogBytes, o.Keep, o.Increments))
+	if o.LogBytes < 0 || o.Keep < 0 || o.Increments < 0 || o.DiskBytes < 0 || o.LockTimeout < 0 {
+		panic(fmt.Sprintf("durable: Open with LogBytes = %d, Keep = %d, Increments = %d, DiskBytes = %d and LockTimeout = %v; want more than 0, or 0 for the default", o.LogBytes, o.Keep, o.Increments, o.DiskBytes, o.LockTimeout))
 	}
 	if o.Sync = o.Sync || syncAlways && !o.NoLog; o.Sync && o.NoLog {
 		panic("durable: Open with Sync and NoLog; what a snapshot has is on disk long after it is seen, so leave one of them out")
@@ -64,7 +65,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	began := time.Now()
 	store := &Store{
 		w: w, scheduler: s, o: o, dir: snapshot.Dir{Path: path, Keep: o.Keep, Increments: o.Increments}, files: files.Of(path),
-		saving: make(chan struct{}, 1), captures: make(chan *capture), again: make(chan struct{}, 1), marks: map[string]uint64{},
+		opening: true, saving: make(chan struct{}, 1), captures: make(chan *capture), again: make(chan struct{}, 1), marks: map[string]uint64{},
 	}
 	store.o.Snapshot = o.snapshot(s, &store.mark)
 	if o.Interval == 0 {
@@ -76,7 +77,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	if err := store.files.Make(); err != nil {
 		return nil, fmt.Errorf("durable: %w", err)
 	}
-	if store.lock, err = lock(filepath.Join(path, lockName)); err != nil {
+	if store.lock, err = lock(ctx, filepath.Join(path, lockName), o.LockTimeout); err != nil {
 		return nil, err
 	}
 	opened := false
@@ -105,7 +106,12 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	for _, err := range found.Snapshot.Passed {
 		store.warn("passed over a snapshot", "because", err)
 	}
-	store.info("restored", "snapshot", found.Snapshot.Path, "ticks", found.Ticks, "incarnation", found.Incarnation, "took", found.Took)
+	store.opening = false
+	if err := store.measure(filepath.Base(found.Snapshot.Path)); err != nil {
+		store.warn("the size of the directory is not known", "because", err)
+	}
+	what, values := found.record(store.began)
+	store.info(what, values...)
 	wo := w.Options()
 	if all := wo.VersionMax / wo.VersionsEach; found.Incarnation > all-all/10 {
 		store.warn("few incarnations are left; begin a new world, with fewer versions each", "incarnation", found.Incarnation, "of", all)
@@ -115,6 +121,20 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	store.stopped.Go(store.keep)
 	opened = true
 	return store, nil
+}
+
+// record returns what Open logs when all has gone well. began is what it has saved.
+func (r *Recovered) record(began []any) (what string, values []any) {
+	if what = "restored"; r.New {
+		what = "began a new world"
+	} else {
+		values = append(values, "snapshot", r.Snapshot.Path, "ticks", r.Ticks, "clean", r.Clean)
+	}
+	values = append(values, "incarnation", r.Incarnation)
+	if r.Torn != nil {
+		values = append(values, "torn", r.Torn)
+	}
+	return what, append(append(values, began...), "took", r.Took)
 }
 
 // syncAlways sets Options.Sync in each Open, for tests.
@@ -136,7 +156,7 @@ func (s *Store) upgrade() (err error) {
 	if err = s.o.Upgrade(s.w); err != nil {
 		return fmt.Errorf("durable: Options.Upgrade: %w", err)
 	}
-	x := &capture{store: s, hash: true}
+	x := &capture{store: s, why: "Options.Upgrade", hash: true}
 	s.log.changed(s.w.Tick())
 	if x.err = s.prepare(); x.err == nil {
 		x.take()
@@ -147,15 +167,12 @@ func (s *Store) upgrade() (err error) {
 
 // Plan compares the newest intact snapshot of a directory with the world. It returns what Open
 // would do about each difference, and what Open would refuse. It changes neither: use it before
-// another version of a program is started. It does not read the log, which is for the program that
-// wrote it. So if the directory was not closed, as after a crash, that is a difference too, of the
-// Kind "directory". It is refused if there are others: then start the program that wrote the log,
-// and stop it by Close. Open itself refuses to play the log if options differ, or something is
-// registered differently, except for functions, questions, bundles and prefabs behind the others.
-// If only these or systems differ, it plays the log, and returns inputlog.ErrOtherProgram where the
-// ticks do something else. So Plan cannot tell what Open does with a log if functions or questions differ,
-// nor what ticks and damage behind the snapshot lead to. Plan returns snapshot.ErrNone if there is
-// no snapshot, and the errors of snapshot.PlanLoad.
+// another version of a program is started. If the directory was not closed, as after a crash, its
+// log is a difference too, of the Kind "directory": it says which ticks only the program that wrote
+// them replays for sure. It is refused if there are others, unless Options.OtherProgram discards it.
+// Plan does not play the log. So it cannot tell whether this program does the same in these ticks,
+// nor what damage behind the snapshot leads to. Plan returns snapshot.ErrNone if there is no
+// snapshot, and the errors of snapshot.PlanLoad.
 func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snapshot.Plan, error) {
 	if w == nil || s == nil {
 		panic("durable: Plan with a nil World or Scheduler; pass those of world.New and scheduler.New")
@@ -177,24 +194,50 @@ func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snaps
 	if err != nil || o.NoLog {
 		return p, err
 	}
-	log, err := logSince(&dir, found)
+	log, err := logSince(&dir, found, o.Content)
 	if err != nil {
 		return snapshot.Plan{}, err
 	}
-	if log != nil {
-		p.Differences = append(p.Differences, snapshot.Difference{Kind: "directory", Blocks: len(p.Differences) > 0,
-			Text: "was not closed, so it has a log, which is for the program that wrote it" + log.by() + ": start that program, and stop it by Close, before another version"})
+	if log.last != nil {
+		p.Differences = append(p.Differences, snapshot.Difference{
+			Kind: "directory", Text: log.text(o.OtherProgram, len(p.Differences) > 0), Blocks: len(p.Differences) > 0 && o.OtherProgram != DiscardOther,
+		})
 	}
 	return p, nil
 }
 
-// logSince returns the last segment of the log that Open would play to a snapshot, of those since the
-// one that its mark names, or nil if there is none. It reads the directory and changes nothing. An error says which file
-// cannot be read.
-func logSince(dir *snapshot.Dir, found snapshot.Found) (last *segment, err error) {
+// unplayed is the log since a snapshot, as Plan sees it.
+type unplayed struct {
+	last        *segment // nil: there is none
+	first, told uint64   // from the tick of the snapshot to the one before told, all was on disk
+}
+
+// text says what Open does with it; with others, there are other differences.
+func (x *unplayed) text(o OtherProgram, others bool) string {
+	ticks := "its log, of which no tick is known to have been on disk,"
+	if x.told > x.first {
+		ticks = fmt.Sprintf("its log, with %d ticks from tick %d on,", x.told-x.first, x.first)
+	}
+	by := x.last.by()
+	what := "is for the program that wrote it" + by + " so start that program, and stop it by Close, before another version"
+	switch {
+	case o == DiscardOther && (others || x.last.isOther()):
+		what = "is discarded: another program wrote it" + by
+	case others: // it cannot be played
+	case !x.last.isOther():
+		what = "is played: this program wrote it" + by
+	case o == ReplayOther:
+		what = "is played by the rules of this program, not of the program that wrote it" + by
+	}
+	return strings.TrimSuffix("was not closed: "+ticks+" "+what, ",")
+}
+
+// logSince returns the log that Open would play to a snapshot, by the segments since the one that its
+// mark names. It reads the directory and changes nothing. An error says which file cannot be read.
+func logSince(dir *snapshot.Dir, found snapshot.Found, content []byte) (x unplayed, err error) {
 	in, err := dir.Open(filepath.Base(found.Path))
 	if err != nil {
-		return nil, fmt.Errorf("durable: %w", err)
+		return x, fmt.Errorf("durable: %w", err)
 	}
 	defer in.Close()
 	var m mark
@@ -204,13 +247,15 @@ func logSince(dir *snapshot.Dir, found snapshot.Found) (last *segment, err error
 		err = extra.Read(body)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("durable: %s: %w", found.Path, err)
+		return x, fmt.Errorf("durable: %s: %w", found.Path, err)
 	}
-	all, err := segments(files.Of(dir.Path))
+	f := files.Of(dir.Path)
+	all, err := segments(f, content)
+	x.first = found.Info.Tick
 	for _, s := range m.since(all) {
 		if s.wrong == nil || errors.Is(s.wrong, inputlog.ErrVersion) {
-			last = s
+			x.last, x.told = s, max(x.told, told(f, s, s.ID))
 		}
 	}
-	return last, err
+	return x, err
 }

@@ -105,6 +105,7 @@ var programs = []another{
 			return ship, nil
 		})
 	}},
+	{name: "output", by: "world.RegisterOutput", add: func(x *bank) { world.RegisterOutput[uint64](x.World, "says") }},
 	{name: "waking", by: "Message.Wakes", add: func(x *bank) { world.RegisterMessage[Bell](x.World, "bell").Wakes(1) }, had: func(x *bank) {
 		world.RegisterMessage[Bell](x.World, "bell")
 	}},

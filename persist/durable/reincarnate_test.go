@@ -17,11 +17,15 @@ import (
 // TestReincarnateKept raises the number of the incarnation while a Store keeps the world. All that
 // is written later is lost.
 func TestReincarnateKept(t *testing.T) {
-	notSealed(t)
 	path, disk := useDisk(t)
 	x := newBank(1)
 	st, err := x.open(path)
 	require.NoError(t, err)
+	if mustRefuse(t, func() { _ = x.Reincarnate(x.Incarnation() + 1) }) {
+		require.Equal(t, x.Incarnation(), st.Recovered().Incarnation)
+		st.Crash()
+		return
+	}
 	require.NoError(t, x.Reincarnate(x.Incarnation()+1))
 	require.Equal(t, x.Incarnation(), st.Recovered().Incarnation)
 	before := disk.Clone()
@@ -34,12 +38,16 @@ func TestReincarnateKept(t *testing.T) {
 
 // TestReincarnateUnkept lets the disk fail: the number is not taken.
 func TestReincarnateUnkept(t *testing.T) {
-	notSealed(t)
 	path, disk := useDisk(t)
 	x := newBank(1)
 	st, err := x.open(path)
 	require.NoError(t, err)
 	now := x.Incarnation()
+	if mustRefuse(t, func() { _ = x.Reincarnate(now + 1) }) {
+		require.Equal(t, now, x.Incarnation())
+		st.Crash()
+		return
+	}
 	disk.FailAt(1, faulty.Faults[0])
 	require.ErrorIs(t, x.Reincarnate(now+1), faulty.ErrDisk)
 	require.Equal(t, now, x.Incarnation())

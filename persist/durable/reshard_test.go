@@ -99,3 +99,55 @@ func TestReshard(t *testing.T) {
 		})
 	}
 }
+
+// TestReshardDiscards goes back to the snapshot, because the log is of another number of shards.
+func TestReshardDiscards(t *testing.T) {
+	path, _ := useDisk(t)
+	x := bankOf(4, 1)
+	st, err := x.open(path)
+	require.NoError(t, err)
+	x.pay(t, 10)
+	require.NoError(t, st.Close())
+	saved := x.observe()
+	x = bankOf(4, 1)
+	st, err = x.open(path)
+	require.NoError(t, err)
+	x.pay(t, 10)
+	require.NoError(t, st.Wait(t.Context()))
+	st.Crash()
+
+	y := bankOf(7, 2)
+	_, err = y.open(path)
+	require.ErrorContains(t, err, "DiscardOther")
+	require.Regexp(t, `ticks \d+ to \d+ were on disk`, err.Error())
+	y = bankOf(7, 2)
+	y.options.OtherProgram = durable.ReplayOther
+	_, err = y.open(path)
+	var wrong *durable.ShardsError
+	require.ErrorAs(t, err, &wrong, "it cannot be played")
+
+	y = bankOf(7, 2)
+	y.options.OtherProgram = durable.DiscardOther
+	plan, err := durable.Plan(path, y.World, y.s, y.options)
+	require.NoError(t, err)
+	require.Empty(t, plan.Blocking(), "%v", plan)
+	st, err = y.open(path)
+	require.NoError(t, err)
+	r := st.Recovered()
+	require.True(t, r.Other.Discarded)
+	require.False(t, r.Clean)
+	require.Len(t, r.Lost, 1)
+	require.Regexp(t, `ticks \d+ to \d+ were on disk`, r.Lost[0].Error())
+	require.Equal(t, saved, y.observe())
+	y.pay(t, 5)
+	require.NoError(t, st.Wait(t.Context()))
+	was := y.observe()
+	st.Crash() // the discarded segments do not come back
+
+	y = bankOf(7, 1)
+	st, err = y.open(path)
+	require.NoError(t, err)
+	require.Nil(t, st.Recovered().Other)
+	require.Equal(t, was, y.observe())
+	require.NoError(t, st.Close())
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/internal/marks"
 	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/snapshot"
@@ -27,6 +28,7 @@ type restoring struct {
 	all    []*segment    // since the snapshot, also those that cannot be used
 	used   int           // how many of them the log consists of
 	passed []*passedOver // the snapshots that were skipped
+	copied bool          // Follow has made the directory
 	cut    error         // which segment at the end of the log is not there
 }
 
@@ -43,12 +45,17 @@ func (r *restoring) restore(ctx context.Context) error {
 	if err != nil && !none {
 		return fmt.Errorf("durable: %w", err)
 	}
-	all, err := segments(r.files)
+	all, err := segments(r.files, r.o.Content)
+	if err == nil {
+		r.copied, err = isCopy(r.files)
+	}
 	if err != nil {
 		return err
 	}
 	r.said, r.all = said, all
 	switch {
+	case none && r.copied:
+		return fmt.Errorf("%w: Follow has not copied a snapshot yet, and so there is no world; let it go on, or begin with an empty directory", ErrDamaged)
 	case none && len(loaded.Passed)+len(all) == 0:
 		return r.fresh(wrong)
 	case none:
@@ -87,6 +94,10 @@ func (r *restoring) restore(ctx context.Context) error {
 		x.Lost[n-1] = fmt.Errorf("%w; %s", x.Lost[n-1], r.missing())
 	}
 	x.Incarnation = max(x.Incarnation, r.w.Incarnation())
+	if r.copied { // the source may have gone on
+		x.Clean = false
+		x.Incarnation += r.beyondCopy()
+	}
 	if !x.Clean {
 		x.Incarnation++
 	}
@@ -198,12 +209,16 @@ func (r *restoring) beyond() uint32 {
 	return max(segmentsMost+2, o.VersionMax/o.VersionsEach/16)
 }
 
+// beyondCopy is by how much the number of the incarnation of a copy is put above what it says: the
+// source may have been started so often since, or be started again.
+func (r *restoring) beyondCopy() uint32 {
+	o := r.w.Options()
+	return max(segmentsMost+2, o.VersionMax/o.VersionsEach/256)
+}
+
 // lose returns an error for lost data, unless AcceptLoss is set. Whoever finds a loss calls it, and
 // goes on if it returns nil.
 func (r *restoring) lose(err error) error {
-	if !r.o.AcceptLoss && errors.Is(err, inputlog.ErrOtherProgram) && len(r.recovered.Snapshot.Passed) == 0 {
-		return fmt.Errorf("durable: %w; nothing is damaged: start the program that wrote it once, and stop it by Close, before you start this one, or set AcceptLoss to go on from what this one has made of the log until there, without what comes behind", err)
-	}
 	if !r.o.AcceptLoss {
 		remedy := "restore the file, or set AcceptLoss to go on from what is whole before it"
 		if errors.Is(err, inputlog.ErrDiffers) && len(r.recovered.Snapshot.Passed) == 0 {
@@ -242,6 +257,7 @@ func (r *restoring) chain() ([]*segment, error) {
 			return nil, fmt.Errorf("durable: %w", err)
 		}
 	}
+	used = r.discard(used)
 	r.used = len(used)
 	return used, nil
 }
@@ -303,22 +319,29 @@ func (r *restoring) mustEndWith(used []*segment) error {
 // told returns the tick up to which a segment proves that all was on disk, or 0. What cannot be
 // read proves nothing.
 func (r *restoring) told(s *segment) uint64 {
-	id := s.ID
 	if s.wrong != nil && s.number == r.said.segment {
-		id = r.said.id
+		return told(r.files, s, r.said.id)
 	}
-	in, err := r.files.Open(s.name)
+	return told(r.files, s, s.ID)
+}
+
+// told returns the tick up to which the marks of a segment with that id prove that all was on disk.
+func told(f files.Files, s *segment, id uint64) uint64 {
+	in, err := f.Open(s.name)
 	if err != nil {
 		return s.tick
 	}
 	defer in.Close()
-	tick, _ := marks.Last(in, id) // as far as it can be read
+	tick, _, _ := marks.Last(in, id) // as far as it can be read
 	return max(tick, s.tick)
 }
 
 // missing says how much was on disk behind the tick of the world, and in which files.
-func (r *restoring) missing() string {
-	now, last := r.w.Tick(), r.said.tick
+func (r *restoring) missing() string { return r.missingSince(r.w.Tick()) }
+
+// missingSince says how much was on disk behind a tick, and in which files.
+func (r *restoring) missingSince(now uint64) string {
+	last := r.said.tick
 	var in []string
 	for _, s := range r.all {
 		if tick := r.told(s); tick > now {
@@ -401,6 +424,9 @@ func (r *restoring) play(ctx context.Context, all []*segment) error {
 			return r.cannotPlay(s, err)
 		}
 		defer p.Close()
+		if r.o.OtherProgram == ReplayOther {
+			p.AcceptOther()
+		}
 	}
 	r.meet()
 	for told := time.Now(); p.Next(); x.Ticks++ {
@@ -416,6 +442,10 @@ func (r *restoring) play(ctx context.Context, all []*segment) error {
 	r.meet() // the next process begins here
 	err := p.Err()
 	at := all[len(all)-1-p.Left()]
+	if errors.Is(err, inputlog.ErrOtherProgram) && len(x.Snapshot.Passed) == 0 {
+		return r.cannotPlay(at, err)
+	}
+	r.playedOther(all, p)
 	switch {
 	case err == nil:
 		return nil
@@ -439,17 +469,21 @@ func (r *restoring) play(ctx context.Context, all []*segment) error {
 // cannotPlay makes an error of a log the error of Open: it says which file, and what to do. If it
 // is a loss that is accepted, it returns nil.
 func (r *restoring) cannotPlay(s *segment, err error) error {
+	err = fmt.Errorf("%s: %w", s.name, err)
+	foreign := errors.Is(err, inputlog.ErrOtherWorld) || errors.Is(err, inputlog.ErrVersion) || errors.Is(err, inputlog.ErrOtherProgram) && len(r.recovered.Snapshot.Passed) == 0
 	switch {
-	case errors.Is(err, inputlog.ErrDiffers): // ticks before it are missing
-		return r.lose(fmt.Errorf("%s: %w", s.name, err))
-	case (errors.Is(err, inputlog.ErrOtherWorld) || errors.Is(err, inputlog.ErrVersion)) && r.o.AcceptLoss:
-		return r.lose(fmt.Errorf("%s: %w", s.name, err))
-	case errors.Is(err, inputlog.ErrOtherWorld) && r.resharded():
-		return fmt.Errorf("durable: %s: %w", s.name, &ShardsError{r.recovered.Snapshot.Info.Options.Shards})
-	case errors.Is(err, inputlog.ErrOtherWorld), errors.Is(err, inputlog.ErrVersion):
-		return fmt.Errorf("durable: %s: %w; start the program that wrote it%s, and stop it by Close before you start another version, or set AcceptLoss to go on from what is before it", s.name, err, s.by())
+	case foreign && r.o.OtherProgram == DiscardOther: // which program wrote it, its head does not say
+		r.discarded(s, err)
+		return nil
+	case errors.Is(err, inputlog.ErrOtherWorld) && r.resharded() && !r.o.AcceptLoss:
+		from := r.recovered.Snapshot.Info
+		return fmt.Errorf("durable: %s: %w; or set OtherProgram to DiscardOther, to go back to the snapshot of tick %d: %s", s.name, &ShardsError{from.Options.Shards}, from.Tick, r.missingSince(from.Tick))
+	case foreign && !r.o.AcceptLoss:
+		return r.refuseOther(s, err)
+	case foreign, errors.Is(err, inputlog.ErrDiffers): // ticks before it are missing
+		return r.lose(err)
 	}
-	return fmt.Errorf("durable: %s: %w", s.name, err)
+	return fmt.Errorf("durable: %w", err)
 }
 
 // resharded reports whether the snapshot was loaded into another number of shards.
@@ -462,7 +496,7 @@ func (s *segment) by() string {
 	if s.wrong != nil {
 		return ""
 	}
-	return ", " + s.program.String()
+	return ", " + s.program.String() + ","
 }
 
 // tellEvery is how often the Logger gets how far the log was played.
@@ -516,7 +550,7 @@ func (r *restoring) pass() {
 			continue
 		}
 		x := &passedOver{name: name, byUser: byUser, last: number == said.snapshot}
-		if info, err := r.inspect(name); err == nil {
+		if info, err := inspect(r.files, name); err == nil {
 			x.tick, x.hash = info.Tick, info.Hash
 		} else if x.err = err; number == said.snapshot {
 			x.tick, x.hash, x.err = said.tick, said.hash, nil
@@ -572,6 +606,24 @@ func (r *restoring) missed(x *passedOver) error {
 // them.
 const segmentsMost = 8
 
+// saves returns why Open saves a snapshot, or "": so that the same ticks are not played again if the
+// process keeps dying, and so that a log has a snapshot with as many shards.
+func (r *restoring) saves() string {
+	switch x := &r.recovered; {
+	case x.New:
+		return "the world is new"
+	case len(x.Lost) > 0:
+		return "a loss was accepted"
+	case x.Ticks > 0:
+		return "the log was played"
+	case r.used > segmentsMost:
+		return "processes have ended without a tick"
+	case r.resharded():
+		return "the number of shards is another"
+	}
+	return ""
+}
+
 // begin begins the segment that this process writes, at the end of Open. The number of the
 // incarnation is on disk before it is used. After an error Open returns it, and there may be an
 // empty segment.
@@ -583,16 +635,17 @@ func (r *restoring) begin() error {
 			if x.New {
 				*s = statement{}
 			}
+			if s.world == 0 {
+				s.world = rand.Uint64()
+			}
 			s.incarnation = max(s.incarnation, x.Incarnation)
 		}); err != nil {
 			return err
 		}
 	}
-	// A snapshot, so that the same ticks are not played again if the process keeps dying, and so that a
-	// log has a snapshot with as many shards.
-	if x.New || len(x.Lost) > 0 || x.Ticks > 0 || r.used > segmentsMost || r.resharded() {
+	if why := r.saves(); why != "" {
 		r.mark = mark{number: r.number, before: r.before, early: true}
-		if err := r.saved(r.saveIdle); err != nil {
+		if err := r.saved(why, r.saveIdle); err != nil {
 			return fmt.Errorf("durable: %w", err)
 		}
 	}
@@ -618,6 +671,9 @@ func (r *restoring) begin() error {
 		if err != nil {
 			_ = r.recorder.Close() // an earlier error counts
 		}
+	}
+	if err == nil && r.copied { // its number is on disk: from now on it is a world like others
+		err = errors.Join(r.files.Remove(copyName), r.files.Sync())
 	}
 	if err != nil {
 		_ = r.log.close() // as above

@@ -5,17 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
 	"go.uber.org/atomic"
 
 	"github.com/atoll-sim/atoll/internal/aside"
@@ -56,6 +52,13 @@ type Options struct {
 	// Keep is how many whole snapshots are kept, each with the increments on it and the log since.
 	// Default: 3.
 	Keep int
+	// DiskBytes is how much the files of the directory may take. If they take more when a snapshot was
+	// saved, older snapshots are removed though Keep would keep them, the oldest first, each with its
+	// log. If the log alone makes them take more, a snapshot is saved before Interval is over, unless
+	// the log is smaller than the last snapshot. The last whole snapshot, its increments and the log
+	// since are always kept, and the Logger warns if these take more: nothing stops. Leave room for
+	// one more snapshot, which is written before others are removed. Default: no limit.
+	DiskBytes int64
 	// Increments is how many snapshots after each whole one have only what has changed since the
 	// one before, as snapshot.Dir says. The first of a process is whole. If one of them is damaged,
 	// the log since the last intact one makes up for it. Default: 0.
@@ -75,9 +78,15 @@ type Options struct {
 	// LogBytes is how much of the log may be not on disk yet. If there is more, the tick waits.
 	// Default: 64 MB. Two buffers of the largest amount so far stay allocated.
 	LogBytes int
+	// LockTimeout is how long Open waits for a process that has the directory, and is ending. Default:
+	// 0, Open returns ErrInUse at once. Waiting ends with the context of Open, too.
+	LockTimeout time.Duration
 	// AcceptLoss makes Open continue from what is intact, where it would return ErrDamaged.
 	// Recovered.Lost says what is lost.
 	AcceptLoss bool
+	// OtherProgram says what Open does with ticks of the log that another program wrote, if this
+	// one does something else in them. Default: RefuseOther.
+	OtherProgram OtherProgram
 	// OnError, if not nil, is called with what goes wrong while the world runs: once with an error
 	// that wraps ErrFailed, after which nothing more is saved, and once for each snapshot that
 	// could not be saved. Any goroutine may call it, even in the middle of a tick; it must not
@@ -108,7 +117,8 @@ type Recovered struct {
 	Torn        error          // why the log ends where it does, without a snapshot: a crash, or World.Close before Store.Close
 	Clean       bool           // the last Store was closed, and nothing is lost
 	Incarnation uint32         // of the world, from now on
-	Lost        []error        // what AcceptLoss has accepted
+	Other       *Other         // what was done with ticks that another program had logged; nil: there were none
+	Lost        []error        // what AcceptLoss has accepted, or DiscardOther has discarded
 	Took        time.Duration
 }
 
@@ -127,6 +137,8 @@ type Store struct {
 	recorder  *inputlog.Recorder
 	stated    stated
 	recovered Recovered
+	opening   bool  // Open has not returned
+	began     []any // what Open logs of the snapshot that it has saved
 
 	// saving holds one element while a goroutine saves. The goroutine that put it there owns
 	// number, before, ready, mark and marks; Open and Close use them while none saves. recorder and
@@ -140,6 +152,8 @@ type Store struct {
 
 	number  uint64            // of the segment that is written; the snapshot where it begins has it too
 	before  uint64            // the id of that segment: the next one names it
+	copies  copies            // that Follow makes
+	size    size              // of the files
 	ready   files.File        // the next segment's, if it is made already
 	mark    mark              // what is saved with the world
 	marks   map[string]uint64 // of the snapshots that this Store has saved, by path
@@ -274,11 +288,14 @@ func (s *Store) Err() error {
 // goroutine outside of ticks, of functions of Scheduler.Between and of OnTick; one at a time saves.
 // But a goroutine that calls Step itself waits for ever: another one must call Save, while that goes
 // on to call Step.
-func (s *Store) Save(ctx context.Context) error { return s.save(ctx, true) }
+func (s *Store) Save(ctx context.Context) error { return s.save(ctx, bySave) }
 
-// save is Save, called by the user or, from keep, by a timer. It waits for its turn. On an error
-// the directory is as good as before.
-func (s *Store) save(ctx context.Context, byUser bool) error {
+// bySave is why a snapshot is saved that the user has asked for.
+const bySave = "Store.Save"
+
+// save is Save, called by the user or, from keep, by a timer, as why says. It waits for its turn. On
+// an error the directory is as good as before.
+func (s *Store) save(ctx context.Context, why string) error {
 	if s.closed.Load() {
 		return ErrClosed
 	}
@@ -290,12 +307,12 @@ func (s *Store) save(ctx context.Context, byUser bool) error {
 		return ErrClosed
 	}
 	defer func() { <-s.saving }()
-	return s.saveOne(ctx, byUser)
+	return s.saveOne(ctx, why)
 }
 
 // saveOne saves a snapshot: it has the world captured between ticks, and writes the file on the
 // caller's goroutine. saving is held. After an error the directory has what it had.
-func (s *Store) saveOne(ctx context.Context, byUser bool) error {
+func (s *Store) saveOne(ctx context.Context, why string) error {
 	if s.closed.Load() {
 		return ErrClosed
 	}
@@ -305,7 +322,7 @@ func (s *Store) saveOne(ctx context.Context, byUser bool) error {
 	if err := s.prepare(); err != nil {
 		return err
 	}
-	x := &capture{store: s, saved: byUser, done: make(chan struct{})}
+	x := &capture{store: s, why: why, done: make(chan struct{})}
 	s.wanted.Store(x)
 	canceled, ends := ctx.Done(), s.ends.Done()
 	for !x.isTaken() {
@@ -360,7 +377,7 @@ func (s *Store) changed() {
 			waits = false
 		}
 	}
-	x := &capture{store: s}
+	x := &capture{store: s, why: "the idle world was changed"}
 	if x.err = s.prepare(); x.err == nil {
 		x.take()
 	}
@@ -379,7 +396,7 @@ type capture struct {
 	store *Store
 	taken atomic.Bool   // or given up
 	done  chan struct{} // closed when it is taken
-	saved bool          // for a Save that was called
+	why   string        // it is saved
 	hash  bool          // the segment begins with a hash of the state, which takes time
 	*snapshot.Captured
 	tick uint64
@@ -415,7 +432,7 @@ func (c *capture) take() bool {
 	err := s.recorder.Close()
 	if err == nil {
 		s.log.capturing()
-		n := note{Incarnation: s.w.Incarnation(), Saved: c.saved, Number: s.number + 1, ID: rand.Uint64(), Before: s.before}
+		n := note{Incarnation: s.w.Incarnation(), Saved: c.why == bySave, Number: s.number + 1, ID: rand.Uint64(), Before: s.before}
 		s.log.next(target{n, s.ready})
 		s.number, s.before, s.ready = n.Number, n.ID, nil
 		err = s.record(n, c.hash)
@@ -444,7 +461,7 @@ func (c *capture) isTaken() bool {
 func (c *capture) write() error {
 	s, began := c.store, time.Now()
 	if c.err == nil {
-		c.err = s.saved(func() (string, error) { return s.dir.SaveCaptured(c.Captured) })
+		c.err = s.saved(c.why, func() (string, error) { return s.dir.SaveCaptured(c.Captured) })
 		c.Release()
 	}
 	if c.err == nil {
@@ -503,10 +520,10 @@ func (s *Store) record(n note, hash bool) error {
 	})
 }
 
-// saved saves a snapshot by calling save, states that, logs it, and removes files that are no
-// longer needed. saving is held, or the caller has the idle world. After an error the snapshot may
-// be there, unstated: the next Open may use it.
-func (s *Store) saved(save func() (path string, err error)) error {
+// saved saves a snapshot by calling save, states that, removes files that are no longer needed, and
+// logs it, with the reason. saving is held, or the caller has the idle world. After an error the
+// snapshot may be there, unstated: the next Open may use it.
+func (s *Store) saved(why string, save func() (path string, err error)) error {
 	path := ""
 	err := aside.Do("a function that a snapshot calls", func() (err error) {
 		path, err = save()
@@ -518,9 +535,23 @@ func (s *Store) saved(save func() (path string, err error)) error {
 	if err != nil {
 		return err
 	}
-	s.info("snapshot saved", "file", path)
 	s.marks[path] = s.mark.number
-	return s.prune()
+	removed, err := s.prune()
+	if s.opening {
+		s.began = []any{"saved", path, "because", why} // Open logs it with the rest
+		return err
+	}
+	if err == nil {
+		var more []string
+		more, err = s.shrink(filepath.Base(path))
+		removed = append(removed, more...)
+	}
+	values := []any{"file", path, "because", why}
+	if len(removed) > 0 {
+		values = append(values, "removed", removed)
+	}
+	s.info("snapshot saved", values...)
+	return err
 }
 
 // saveIdle saves a snapshot of the idle world.
@@ -530,7 +561,7 @@ func (s *Store) saveIdle() (path string, err error) { return s.dir.Save(s.w, s.o
 // unstated.
 func (s *Store) has(path string) error {
 	name := filepath.Base(path)
-	info, err := s.inspect(name)
+	info, err := inspect(s.files, name)
 	if err != nil {
 		return fmt.Errorf("durable: %s: %w", name, err)
 	}
@@ -570,57 +601,13 @@ func (s *Store) state(change func(x *statement)) error {
 
 // inspect reads the head of a snapshot. It needs no world. An error is about reading the file or
 // about what is in it.
-func (s *Store) inspect(name string) (snapshot.Info, error) {
-	in, err := s.files.Open(name)
+func inspect(f files.Files, name string) (snapshot.Info, error) {
+	in, err := f.Open(name)
 	if err != nil {
 		return snapshot.Info{}, err
 	}
 	defer in.Close()
 	return snapshot.Inspect(in)
-}
-
-// prune removes the segments that no snapshot needs: those before the segment that the oldest
-// snapshot, which is whole, names. If another process saved that, only its tick is known: then the
-// segment with which the rest begins must begin before the tick. saving is held. An error leaves
-// files that the next snapshot removes.
-func (s *Store) prune() error {
-	names, err := s.files.List()
-	if err != nil {
-		return fmt.Errorf("durable: %w", err)
-	}
-	slices.Sort(names)
-	at := slices.IndexFunc(names, func(name string) bool { _, ok := numberOf(name, snapshotEnd); return ok })
-	if at < 0 {
-		return nil
-	}
-	all, err := segments(s.files)
-	if err != nil {
-		return err
-	}
-	oldest := filepath.Join(s.dir.Path, names[at])
-	maps.DeleteFunc(s.marks, func(path string, _ uint64) bool { return path < oldest })
-	least, known := s.marks[oldest]
-	if !known {
-		info, err := s.inspect(names[at])
-		if err != nil {
-			return nil // unknown which segments it needs
-		}
-		for _, x := range all {
-			if x.wrong == nil && x.tick < info.Tick {
-				least = x.number
-			}
-		}
-	}
-	for _, x := range all {
-		if x.number >= least {
-			return nil
-		}
-		if err := s.files.Remove(x.name); err != nil {
-			return fmt.Errorf("durable: a snapshot was saved, and an older file cannot be removed: %w", err)
-		}
-		s.info("log removed", "file", x.name)
-	}
-	return nil
 }
 
 // retryAfter is the delay after which a change of the idle world that could not be saved is saved
@@ -636,8 +623,15 @@ func (s *Store) keep() {
 		defer ticker.Stop()
 		every = ticker.C
 	}
+	var full <-chan time.Time
+	if s.o.DiskBytes > 0 && !s.o.NoLog {
+		ticker := time.NewTicker(sizeEvery)
+		defer ticker.Stop()
+		full = ticker.C
+	}
 	var retry <-chan time.Time
 	for {
+		why := "Options.Interval"
 		select {
 		case <-s.ends.Done():
 			return
@@ -645,10 +639,15 @@ func (s *Store) keep() {
 			retry = time.After(retryAfter)
 			continue
 		case <-retry:
+			why = "the idle world was changed, and the snapshot of that has failed"
+		case <-full:
+			if why = "Options.DiskBytes"; !s.isFull() {
+				continue
+			}
 		case <-every:
 		}
 		retry = nil
-		err := s.save(s.ends, false)
+		err := s.save(s.ends, why)
 		switch {
 		case s.ends.Err() != nil || errors.Is(err, ErrFailed):
 			return // already reported
@@ -693,7 +692,7 @@ func (s *Store) Close() error {
 	switch {
 	case saved:
 		s.mark = mark{number: s.number + 1, before: s.before, clean: clean, early: true}
-		err = s.saved(s.saveIdle)
+		err = s.saved("Store.Close", s.saveIdle)
 	case err == nil && s.o.NoLog: // a log would have everything
 		err = fmt.Errorf("durable: Store.Close saved no snapshot, and there is no log of what came after tick %d: %w", s.saves.Load(), wrong)
 	}
@@ -721,6 +720,8 @@ func (m measured) Measure(add func(extend.Measured)) {
 		failed = 1
 	}
 	figure("failed", "1 if inputs are not written any more.", false, failed)
+	figure("bytes", "Bytes of the files of the directory.", false, float64(m.bytes()))
+	m.copies.measure(m.Durable(), figure)
 	if !m.o.NoLog {
 		figure("log_waiting_bytes", "Bytes of the log that are not on disk yet.", false, float64(m.log.waitingBytes()))
 	}
@@ -753,20 +754,4 @@ func (s *Store) warn(what string, values ...any) {
 // info logs what the Store does, with the tick.
 func (s *Store) info(what string, values ...any) {
 	aside.Log(s.o.Logger, slog.LevelInfo, "durable: "+what, append([]any{"tick", s.w.Tick()}, values...)...)
-}
-
-// lock locks a directory against other Stores, until it is closed or the process ends. Where the
-// system has no such locks it returns an error. An error has locked nothing.
-func lock(path string) (io.Closer, error) {
-	l := flock.New(path, flock.SetFlag(os.O_RDWR|os.O_CREATE), flock.SetPermissions(0o666))
-	ok, err := l.TryLock()
-	switch {
-	case ok:
-		return l, nil
-	case err == nil:
-		return nil, fmt.Errorf("%w: by a process that has locked %s", ErrInUse, path)
-	case errors.As(err, new(*fs.PathError)): // its text has the path
-		return nil, fmt.Errorf("durable: %w", err)
-	}
-	return nil, fmt.Errorf("durable: locking %s: %w", path, err)
 }

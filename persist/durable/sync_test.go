@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/internal/files/faulty"
 	"github.com/atoll-sim/atoll/persist/durable"
@@ -89,6 +91,46 @@ func TestSyncFailing(t *testing.T) {
 		if sealed.Outcome() == world.Applied {
 			require.EqualValues(t, 1, seq)
 		}
+		require.NoError(t, st.Close())
+	}
+}
+
+// TestSyncAllocatesNothing makes ticks with requests, and with a transaction that creates and
+// destroys an entity, and answers.
+func TestSyncAllocatesNothing(t *testing.T) {
+	if check.Enabled {
+		t.Skip("the race detector allocates")
+	}
+	for _, sync := range []bool{false, true} {
+		x := newField()
+		swap := world.RegisterTransaction(x.World, "swap", func(tx *world.Tx, h handle.Handle) (handle.Handle, error) {
+			err := tx.Destroy(h)
+			next, e := x.units.Create(tx, unit{})
+			return next, errors.Join(err, e)
+		})
+		st, err := durable.Open(t.Context(), t.TempDir(), x.World, x.s, durable.Options{New: x.fill(1000), Interval: -1, Sync: sync})
+		require.NoError(t, err)
+		port, err := x.OpenPort()
+		require.NoError(t, err)
+		n, last := 0, x.all[len(x.all)-1]
+		x.all = x.all[:len(x.all)-1]
+		var answer world.Answer[handle.Handle]
+		tick := func() {
+			x.push(t, port, n, 100)
+			n++
+			if err := swap.Send(port, last, &answer); err != nil {
+				t.Fatal(err)
+			}
+			if err := x.s.Step(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			last, _ = answer.Value()
+		}
+		for range 300 { // until all buffers are as long as they get
+			tick()
+		}
+		require.Less(t, testing.AllocsPerRun(100, tick), 0.5, "sealed: %v", sync)
+		require.Equal(t, world.Applied, answer.Outcome())
 		require.NoError(t, st.Close())
 	}
 }

@@ -2,6 +2,7 @@ package inputlog_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -55,13 +56,18 @@ func codecs() *state.Codecs {
 	return c
 }
 
-// notSealed skips a test that changes the idle world, or lets the log fail, where all ticks are
-// sealed: sealed_test.go has what happens there.
-func notSealed(t *testing.T) {
+// refuses reports whether all ticks are sealed, and checks that the idle world then refuses a change,
+// which no log would have.
+func refuses(t testing.TB, change func()) (sealed bool) {
 	t.Helper()
-	if inputlog.Sealed {
-		t.Skip("ticks are sealed")
+	if sealed = inputlog.Sealed; sealed {
+		defer func() {
+			t.Helper()
+			require.Contains(t, fmt.Sprint(recover()), "cannot be changed while ticks are sealed")
+		}()
+		change()
 	}
+	return sealed
 }
 
 // sea is a world with something of everything that ports can ask for.

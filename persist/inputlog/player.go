@@ -54,12 +54,16 @@ func (l *Log) Program() Program { return l.header.program }
 // and the content is another one than in the log, the error says so. Call it before Play.
 func (l *Log) SetContent(content []byte) { l.content = hashContent(content) }
 
-// unlike returns in which ways this program differs from the one that wrote the log.
-func (l *Log) unlike() []string {
+// Unlike returns in which ways this program differs from the one that wrote the log, for people, or
+// nil. What is not known of one of them is no difference.
+func (l *Log) Unlike() []string {
 	here := ThisProgram()
 	here.Content = l.content
 	return l.header.program.unlike(here)
 }
+
+// isOther reports whether another program wrote the log.
+func (l *Log) isOther() bool { return len(l.Unlike()) > 0 }
 
 // differs adds the reason to an error that is ErrDiffers: that another program wrote the log, or
 // else what may be wrong with this one. It returns other errors as they are.
@@ -67,7 +71,7 @@ func (l *Log) differs(err error, reasons string) error {
 	if !errors.Is(err, ErrDiffers) {
 		return err
 	}
-	if ways := l.unlike(); len(ways) > 0 {
+	if ways := l.Unlike(); len(ways) > 0 {
 		return fmt.Errorf("%w: %s; play it by the program that wrote it, on such a machine: %w", ErrOtherProgram, strings.Join(ways, "; "), err)
 	}
 	return fmt.Errorf("%w; the program that wrote the log does not differ from this one, so %s", err, reasons)
@@ -120,7 +124,10 @@ type Player struct {
 	pending  bool   // a record was read ahead
 	kind     byte
 	body     []byte
+	accept   bool // AcceptOther was called
 	err      error
+
+	differences Differences
 }
 
 // Play begins to play a log to a world that is as the recorded one was when recording began: with
@@ -207,7 +214,7 @@ func (p *Player) Left() int { return len(p.next) }
 // it plays no more.
 func (p *Player) follow() error {
 	p.log, p.next = p.next[0], p.next[1:]
-	if len(p.wrote.unlike()) == 0 {
+	if !p.wrote.isOther() {
 		p.wrote = p.log
 	}
 	p.kinds, p.before = nil, p.ticks
@@ -223,8 +230,43 @@ func (p *Player) follow() error {
 	if err := p.begin(); err != nil {
 		return err
 	}
-	return p.wrote.differs(p.log.header.mustBeThere(p.w, p.codecs), otherState)
+	err := p.log.header.mustBeThere(p.w, p.codecs)
+	if errors.Is(err, ErrDiffers) && p.accepts() {
+		p.differ()
+		return nil
+	}
+	return p.wrote.differs(err, otherState)
 }
+
+// AcceptOther makes a replay go on where it differs from the recorded ticks, if another program
+// wrote the log: this program's rules count, and what they make of the recorded inputs. A create by a
+// port whose handle is another entity's by then fails. If no other program wrote the log, it changes
+// nothing. Call it before Next.
+func (p *Player) AcceptOther() { p.accept = true }
+
+// accepts reports whether a difference is accepted.
+func (p *Player) accepts() bool { return p.accept && p.wrote.isOther() }
+
+// differ notes a difference before the coming tick that is accepted.
+func (p *Player) differ() {
+	if p.differences.Ticks == 0 {
+		p.differences.First = p.w.Tick()
+	}
+	p.differences.Ticks++
+}
+
+// Differences says in what a replay has differed from the log of another program; see
+// Player.AcceptOther. That nothing has differed proves little about the last ticks: with each tick
+// the log has a hash of a part of the state before it, so a difference may show only after some
+// ticks, up to 1,024 in a large world.
+type Differences struct {
+	Ticks    uint64 // before which a hash was another one
+	First    uint64 // the first of them
+	Requests uint64 // that failed, because their handle is another entity's here
+}
+
+// Differences returns in what the replay has differed until now.
+func (p *Player) Differences() Differences { return p.differences }
 
 // Next gives the world the inputs of the next tick: make that tick, and call Next again. It
 // returns false when the log ends or something is wrong with it; see Err. The world
@@ -348,6 +390,8 @@ func (p *Player) tick(body []byte) error {
 		return from.wrong(ErrOtherWorld, "it is of tick %d, the world is at %d; make one tick for each Next", p.in.Tick, p.w.Tick())
 	case unexplained(p.in.Drawn, p.drawn, p.length) > 0:
 		return from.altered("tick %d: ports have drawn %d handles, of which the log has too little", p.in.Tick, p.in.Drawn)
+	case p.settled && p.in.Sum != p.sum && p.accepts():
+		p.differ()
 	case p.settled && p.in.Sum != p.sum && p.turns.Wrong() != nil:
 		return fmt.Errorf("%w: before tick %d, in a part of the state; in the replay: %w", ErrDiffers, p.in.Tick, p.turns.Wrong())
 	case p.settled && p.in.Sum != p.sum:
@@ -364,6 +408,9 @@ func (p *Player) tick(body []byte) error {
 		if err == nil {
 			err = p.replayer.Recall(h)
 		}
+		if err != nil && p.accepts() {
+			err = nil // its slot is taken by another entity here
+		}
 	}
 	if err == nil {
 		err = p.requests(&c)
@@ -371,7 +418,7 @@ func (p *Player) tick(body []byte) error {
 	switch {
 	case c.err != nil:
 		return from.altered("tick %d: %v", p.in.Tick, c.err)
-	case err != nil && len(p.wrote.unlike()) > 0: // what was there when it was recorded
+	case err != nil && p.wrote.isOther(): // what was there when it was recorded
 		return fmt.Errorf("%w: in tick %d: %w", ErrDiffers, p.in.Tick, err)
 	case errors.Is(err, extend.ErrForged):
 		return from.altered("tick %d: %v", p.in.Tick, err)
@@ -404,12 +451,16 @@ func (p *Player) requests(c *cursor) error {
 			return c.err
 		}
 		if how >= failedFlag {
-			if err := p.replayer.Fail(int(number-1), flags, h); err != nil {
+			if _, err := p.replayer.Fail(int(number-1), flags, h); err != nil {
 				return err
 			}
 			continue
 		}
 		value, err := p.replayer.Request(int(number-1), flags, h)
+		if err != nil && flags&queue.Create != 0 && p.accepts() { // its slot is taken by another entity here
+			p.differences.Requests++
+			value, err = p.replayer.Fail(int(number-1), flags, h)
+		}
 		if err != nil {
 			return err
 		}

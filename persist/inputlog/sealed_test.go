@@ -307,7 +307,7 @@ func TestSealedIdle(t *testing.T) {
 		require.NoError(t, x.s.Step(t.Context()), name)
 		var failed *world.PanicError
 		require.ErrorAs(t, <-done, &failed, name)
-		require.ErrorContains(t, failed, "use a transaction or a Port")
+		require.ErrorContains(t, failed, "use world.RegisterTransaction or a Port")
 		_, err := x.hasher.StateHash()
 		require.NoError(t, err)
 		require.NoError(t, x.Err(), name)

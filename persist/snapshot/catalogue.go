@@ -1,8 +1,11 @@
 package snapshot
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/zeebo/xxh3"
 
@@ -73,9 +76,14 @@ func catalogueOf(w *world.World, v *engine.Survey, o *Options) (x *catalogue, er
 		n := format.Named{Name: e.Name(), Saved: saved, At: i}
 		if e, ok := saved.(extend.Optioned); ok {
 			all, same := e.SavedOptions()
-			n.Type, n.Hash = all, xxh3.HashString(same)
+			n.Type, n.Hash, n.Count = all, xxh3.HashString(same), e.SavedCount()
 		}
 		x.Extensions = append(x.Extensions, n)
+		if h, ok := shown.(form.Holder); ok {
+			held := typed("payload", []extend.Named{{Name: e.Name(), Type: h.Held()}})[0]
+			held.At, held.Count = i, n.Count
+			x.Payloads = append(x.Payloads, held)
+		}
 	}
 	for i, a := range o.Extras {
 		n := format.Named{Name: a.Name, At: i}
@@ -99,15 +107,16 @@ func catalogueOf(w *world.World, v *engine.Survey, o *Options) (x *catalogue, er
 // those with the same names. It sets the form of each that stays; the error is about the first of
 // them whose payload has none. The world is idle, and stays as it is.
 func (c *catalogue) keep(w *world.World, v *engine.Survey, codecs *state.Codecs) (err error) {
-	used := map[string]bool{}
+	used := map[string]int{}
 	for from := range w.Shards() + 1 {
 		v.Requests(sender(from, w.Shards()), func(r queue.PendingRequest) {
-			used[c.Kinds[r.Kind()].Name] = true
+			used[c.Kinds[r.Kind()].Name]++
 		})
 	}
-	c.Kinds = slices.DeleteFunc(c.Kinds, func(n format.Named) bool { return !used[n.Name] })
+	c.Kinds = slices.DeleteFunc(c.Kinds, func(n format.Named) bool { return used[n.Name] == 0 })
 	for i := range c.Kinds {
 		n := &c.Kinds[i]
+		n.Count = used[n.Name]
 		if e := findForm(n, codecs); e != nil && err == nil {
 			err = fmt.Errorf("snapshot: a %s is under way: %w", n.Name, e)
 		}
@@ -149,6 +158,8 @@ func compare(own, saved []format.Setting, other bool) (same bool, list []Differe
 			d.Text = "is another: entities keep their handles, and are spread over the shards anew"
 		case own.Kind == format.Shapes:
 			d.Text = "shapes handles: make the world with Info.Options"
+		case own.Kind == format.FromNow:
+			d.Text = "counts for what is new"
 		case other:
 			d.Text = "is another"
 		default:
@@ -186,7 +197,12 @@ func (m *matching) all() (same bool, err error) {
 			continue
 		}
 		before := len(*m.list)
-		if err := m.find(what, *m.saved.Lists()[i], *m.own.Lists()[i]); err != nil {
+		if what == "payload" {
+			err = m.payloads()
+		} else {
+			err = m.find(what, *m.saved.Lists()[i], *m.own.Lists()[i])
+		}
+		if err != nil {
 			return false, err
 		}
 		if m.own.hashed[what] {
@@ -263,8 +279,9 @@ func (m *matching) missing(what string, n *format.Named, name string) {
 	if n.At = -1; n.Type != "" {
 		n.Form = shape.Skip(n.Parts)
 	}
+	loss := lossOf(what, n)
 	if m.changes.Drop(old, now) {
-		m.note(what, n.Name, "", false, "is dropped")
+		m.note(what, n.Name, "", false, "is dropped%s", loss.Whole(", WHICH LOSES ", ""))
 		return
 	}
 	if what == "extra" && n.Hash == format.Optional {
@@ -275,11 +292,73 @@ func (m *matching) missing(what string, n *format.Named, name string) {
 		m.note(what, n.Name, "", false, "is in the old one alone; Load needs it in Options.Extras")
 		return
 	}
-	in, or := "this world", "register"
+	in := "this world"
 	if what == "system" {
-		in, or = "Options.Scheduler", "add"
+		in = "Options.Scheduler"
 	}
-	m.note(what, n.Name, "", true, "is not in %s: say Renamed(%q, …) or Dropped(%q), or %s it", in, now, now, or)
+	m.note(what, n.Name, "", true, "is not in %s: say Renamed(%q, …), or %s; Dropped(%q)%s", in, now, loss.Keep, now, loss.Whole(" LOSES ", " loses nothing"))
+}
+
+// lossOf returns what is lost with something of a list.
+func lossOf(what string, n *format.Named) schema.Loss {
+	switch what {
+	case "component":
+		return schema.Loss{Count: n.Count, Of: "ENTITIES", In: true, Keep: "register it beside the new one until no entity has it"}
+	case "message":
+		return schema.Loss{Count: n.Count, Of: "MESSAGES", Keep: "register it until they are delivered"}
+	case "request":
+		return schema.Loss{Count: n.Count, Of: "REQUESTS", Keep: "register it until they are applied"}
+	case "extension":
+		word, _, _ := strings.Cut(n.Type, ",")
+		word, _, _ = strings.Cut(word, " ")
+		return schema.Loss{Count: n.Count, Of: strings.ToUpper(cmp.Or(word, "entries")), Keep: "make it beside the new one until it is empty"}
+	case "resource":
+		return schema.Loss{Alone: "ITS VALUE", Keep: "register it"}
+	case "extra":
+		return schema.Loss{Alone: "ITS STATE", Keep: "pass it"}
+	case "hook":
+		return schema.Loss{Alone: "WHERE IT IS OFF", Keep: "make it"}
+	}
+	return schema.Loss{Alone: "WHETHER IT IS ON", Keep: "add it"}
+}
+
+// payloads matches the values that extensions hold. What an extension held that is dropped goes
+// with it.
+func (m *matching) payloads() error {
+	for i := range m.saved.Payloads {
+		n := &m.saved.Payloads[i]
+		n.At = -1
+		e := slices.IndexFunc(m.saved.Extensions, func(e format.Named) bool { return e.Name == n.Name && e.At >= 0 })
+		if e < 0 {
+			continue
+		}
+		own := slices.IndexFunc(m.own.Payloads, func(o format.Named) bool { return o.At == m.saved.Extensions[e].At })
+		if own < 0 {
+			continue // it is another kind of extension, which blocks
+		}
+		if err := m.same("payload", n, &m.own.Payloads[own]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// messageOf returns the name that a message whose values an extension holds has in a catalogue, or
+// "". Of the payload it needs the number of the extension.
+func (m *matching) messageOf(payload *format.Named, in *catalogue) string {
+	for _, own := range m.own.Payloads {
+		for _, message := range m.own.Messages {
+			if own.At != payload.At || message.Type != own.Type || message.Hash != own.Hash {
+				continue
+			}
+			for _, n := range in.Messages {
+				if n.At == message.At {
+					return n.Name
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // options compares the options of an extension.
@@ -290,9 +369,10 @@ func (m *matching) options(n, own *format.Named) {
 	case n.Type == "" || n.Type == own.Type: // the same, or saved by an earlier version
 		return
 	case about.Blocks:
-		about.Text = fmt.Sprintf("decides what it does: make it with the options that it was saved with, or another under a new name, and say Dropped(%q)", schema.Subject("extension", n.Name))
+		loss := lossOf("extension", n)
+		about.Text = fmt.Sprintf("is of another kind: give the new one another name, and keep the old one beside it until it is empty; Dropped(%q)%s", n.Name, loss.Whole(" LOSES ", " loses nothing"))
 	default:
-		about.Text = "has other limits, which count from now on: what is beyond them stays"
+		about.Text = "has other options, which count from now on: what is beyond its limits stays"
 	}
 	*m.list = append(*m.list, about)
 }
@@ -328,11 +408,11 @@ func (m *matching) same(what string, n, own *format.Named) error {
 		n.Form, *m.list = form, append(*m.list, about)
 		return nil
 	}
-	saved, err := sideOf(what, n)
+	saved, err := m.sideOf(what, n, m.saved)
 	if err != nil {
 		return err
 	}
-	fields, err := sideOf(what, own)
+	fields, err := m.sideOf(what, own, m.own)
 	if err != nil {
 		return err
 	}
@@ -340,7 +420,7 @@ func (m *matching) same(what string, n, own *format.Named) error {
 		about.Was, about.Is, about.Text = n.Type, own.Type, "is not made by a function: the old types of Migrated have other forms than the saved one"
 		*m.list = append(*m.list, about)
 	}
-	form, notes := schema.Convert(m.changes, saved, fields, own.Form)
+	form, notes := schema.Convert(m.changesWithin(what, own), saved, fields, own.Form)
 	for _, x := range notes {
 		*m.list = append(*m.list, Difference{Kind: what, Name: n.Name, Field: x.Field, Was: x.Was, Is: x.Is, Text: x.Text, Blocks: x.Blocks})
 	}
@@ -348,10 +428,52 @@ func (m *matching) same(what string, n, own *format.Named) error {
 	return nil
 }
 
-// sideOf returns what schema.Convert needs of the form of something. An error says that the
-// snapshot makes no sense.
-func sideOf(what string, n *format.Named) (x schema.Side, err error) {
-	x = schema.Side{Name: schema.Subject(what, n.Name), Type: n.Type, Parts: n.Parts}
+// changesWithin returns the changes for something: those of components hold for requests, too, that
+// have the components as fields, as those about bundles have.
+func (m *matching) changesWithin(what string, own *format.Named) (all schema.Changes) {
+	t := own.Of
+	if what != "request" || t == nil || t.Kind() != reflect.Struct {
+		return m.changes
+	}
+	prefix := ""
+	if in := form.Wrapped(t); in != t {
+		prefix, t = t.Field(0).Name+".", in
+	}
+	for _, c := range m.changes {
+		all = append(all, c)
+		for i := range t.NumField() {
+			if f := t.Field(i); c.In != "" && m.isComponent(f.Type, c.In) {
+				all = append(all, c.Within(schema.Subject(what, own.Name), prefix+f.Name))
+			}
+		}
+	}
+	return all
+}
+
+// isComponent reports whether a type is the component that has a name now, or had it in the
+// snapshot.
+func (m *matching) isComponent(t reflect.Type, name string) bool {
+	for _, own := range m.own.Components {
+		if own.Of == t {
+			return own.Name == name || slices.ContainsFunc(m.saved.Components, func(n format.Named) bool { return n.At == own.At && n.Name == name })
+		}
+	}
+	return false
+}
+
+// sideOf returns what schema.Convert needs of the form of something in a catalogue. An error says
+// that the snapshot makes no sense.
+func (m *matching) sideOf(what string, n *format.Named, in *catalogue) (x schema.Side, err error) {
+	x = schema.Side{Name: schema.Subject(what, n.Name), Type: n.Type, Parts: n.Parts, Loss: lossOf(what, n)}
+	if what == "payload" {
+		x.Name = cmp.Or(m.messageOf(n, in), n.Name)
+		x.Also = n.Name
+		for i := range in.Extensions {
+			if in.Extensions[i].Name == n.Name {
+				x.Loss = lossOf("extension", &in.Extensions[i])
+			}
+		}
+	}
 	if x.Leaves, err = shape.LeavesOf(n.Type, n.Parts); err != nil {
 		err = format.Altered("%s %q: %w", what, n.Name, err)
 	}

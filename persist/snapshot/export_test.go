@@ -111,6 +111,17 @@ func (d *Dir) Use(f Files) { d.files = f }
 
 // Forge changes what a snapshot that is not compressed says of the form of its first component.
 func Forge(image []byte, forge func(parts []form.Part) []form.Part) []byte {
+	return ForgeNames(image, func(x *format.Catalogue) {
+		n := &x.Components[0]
+		n.Parts, n.Hash = forge(n.Parts), n.Hash+1
+	})
+}
+
+// Catalogue is what ForgeNames forges.
+type Catalogue = format.Catalogue
+
+// ForgeNames changes what a snapshot that is not compressed says of what is registered.
+func ForgeNames(image []byte, forge func(*Catalogue)) []byte {
 	out := bytes.NewBuffer(bytes.Clone(image[:preamble]))
 	w, r := format.Writer{Out: out}, format.SourceOf(bytes.NewReader(image))
 	s, err := new(format.Section), r.Begin()
@@ -120,8 +131,7 @@ func Forge(image []byte, forge func(parts []form.Part) []form.Part) []byte {
 		}
 		if s.Kind == format.NamesSection {
 			x, _ := format.ReadCatalogue(s.Body)
-			n := &x.Components[0]
-			n.Parts, n.Hash = forge(n.Parts), n.Hash+1
+			forge(x)
 			s.Body = x.Append(nil)
 			s.Length = len(s.Body)
 		}

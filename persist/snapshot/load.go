@@ -28,10 +28,10 @@ import (
 // extensions are made, systems are added, and nothing was given, sent or ticked. Everything in the
 // snapshot must be registered under the same name, and its values are read by the names of their
 // fields. Options.Changes declare exceptions, and PlanLoad lists them beforehand. What the snapshot
-// lacks stays as it is. Relations and names must have the options that they were saved with, except
-// the limits ConflictsMax, PlacesMax and LengthMax: lists and names beyond them stay. If the world has
-// the same options and registrations in the same order, with the same types, Load compares its hash
-// with that of the saved one.
+// lacks stays as it is. Options of extensions may differ: they count from now on, and what is
+// beyond a limit stays. hierarchy.Options.Places says more. If the world has the same options and
+// registrations in the same order, with the same types, Load compares its hash with that of the
+// saved one.
 //
 // The world may have another number of shards. Handles stay as they are; which shard an entity goes to
 // is decided by Bundle.PlaceBy and region.Grid, by its parent, or evenly: docs/snapshot-format.md says
@@ -66,9 +66,10 @@ func (c *Captured) Load(w *world.World, o Options) error {
 	return load(&memory{c: c}, c, w, "Captured.Load", o)
 }
 
-// PlanLoad returns what Load would do about each difference of the snapshot and the world, and
-// what it would refuse. It reads the beginning of the snapshot and does not touch the world, which
-// need not be new. Errors are as for Load for data that is no snapshot.
+// PlanLoad returns what Load would do about each difference of the snapshot and the world, and what
+// it would refuse. It reads the beginning of the snapshot, or more if an extension has other
+// options, and does not touch the world, which need not be new. Errors are as for Load for data
+// that is no snapshot.
 //
 // It compares names and types. It cannot see that a number means something else now, as when the
 // constants of an enum are renumbered: Load then reads the old numbers. So never renumber, or give
@@ -79,13 +80,49 @@ func PlanLoad(src io.Reader, w *world.World, o Options) (Plan, error) {
 		return Plan{}, err
 	}
 	l := &loading{w: w, v: d.Survey(), o: &o, r: format.SourceOf(src)}
-	return l.plan()
+	p, err := l.plan()
+	if err == nil && len(p.Blocking()) == 0 {
+		err = l.refused(&p)
+	}
+	return p, err
+}
+
+// refused adds to a plan what extensions refuse that have other options. To ask them it reads on, as
+// far as it must. The error is of the source.
+func (l *loading) refused(p *Plan) error {
+	ask := map[int]extend.Refusing{}
+	for i, n := range l.names.Extensions {
+		if n.At < 0 || n.Type == l.own.Extensions[n.At].Type {
+			continue
+		}
+		if own, ok := l.own.Extensions[n.At].Saved.(extend.Refusing); ok {
+			ask[i] = own
+		}
+	}
+	for len(ask) > 0 {
+		if err := l.r.Next(&l.s); err != nil || l.s.Kind == format.EndSection {
+			return err
+		}
+		own := ask[l.s.Number]
+		if l.s.Kind != format.ExtensionSection || own == nil {
+			continue
+		}
+		delete(ask, l.s.Number)
+		if err := l.unpack(); err != nil {
+			return err
+		}
+		if err := own.Refuses(l.c.Rest); err != nil {
+			p.Differences = append(p.Differences, Difference{Kind: "extension", Name: l.names.Extensions[l.s.Number].Name, Text: err.Error(), Blocks: true})
+		}
+	}
+	return nil
 }
 
 // PlanFiles is PlanLoad with a snapshot instead of a world: of that world, or of another of the
 // same program. It cannot check what only a world or its Options have: kinds of requests, whether a
-// Change.Migrated fits, and whether Load gets an Extra or a Scheduler that the new snapshot lacks,
-// as package durable does. Of the Options it uses Changes and OtherOptions.
+// Change.Migrated fits, whether a relation with fewer Places would lose children, and whether Load
+// gets an Extra or a Scheduler that the new snapshot lacks, as package durable does. Of the Options
+// it uses Changes and OtherOptions.
 func PlanFiles(old, now io.Reader, o Options) (p Plan, err error) {
 	o.validate("PlanFiles")
 	var saved [2]*loading
@@ -452,7 +489,7 @@ func (l *loading) part() error {
 		l.resource(c, &list[s.Number])
 	case format.ExtensionSection:
 		if body, n := body(), list[s.Number]; n.At >= 0 {
-			l.later("extension", n.Name, func() error { return l.own.Extensions[n.At].Saved.LoadSaved(body) })
+			l.later("extension", n.Name, func() error { return l.loadExtension(&n, body) })
 		}
 	case format.SchedulerSection:
 		body := body()
@@ -475,13 +512,28 @@ func (l *loading) later(what, name string, load func() error) {
 	l.also = append(l.also, func() error {
 		if err := load(); err != nil {
 			kind := ErrOtherWorld
-			if errors.Is(err, extend.ErrImage) {
+			if errors.Is(err, extend.ErrImage) || errors.Is(err, extend.ErrBody) {
 				kind = ErrAltered
 			}
 			return fmt.Errorf("%w: %s %q: %w", kind, what, name, err)
 		}
 		return nil
 	})
+}
+
+// loadExtension gives an extension of the world what was saved of it. Values that it holds may have
+// another form. It is finish that calls it. An error ends the load.
+func (l *loading) loadExtension(n *format.Named, body []byte) error {
+	own := l.own.Extensions[n.At].Saved
+	holder, ok := own.(form.Holder)
+	if !ok {
+		return own.LoadSaved(body)
+	}
+	at := slices.IndexFunc(l.names.Payloads, func(p format.Named) bool { return p.Name == n.Name && p.Form != nil })
+	if at < 0 {
+		return fmt.Errorf("it does not say in which form its values are (%w)", extend.ErrImage)
+	}
+	return holder.LoadHeld(body, l.names.Payloads[at].Form)
 }
 
 // resource loads a resource, and what shards have added to it. An error is in the cursor.
@@ -581,7 +633,7 @@ func (l *loading) loadSystems(state []byte) error {
 }
 
 // init lets package durable, through extend, read an Extra without a world.
-func init() { extend.ReadExtra = readExtra }
+func init() { extend.ReadExtra, extend.CheckSnapshot = readExtra, checkFile }
 
 // Info is the head of a snapshot.
 type Info struct {
@@ -617,13 +669,16 @@ func Inspect(src io.Reader) (Info, error) {
 
 // Verify reads a whole snapshot and checks each checksum. Errors are those of
 // Inspect, and ErrBase for an increment: pass the result of Merge instead.
-func Verify(src io.Reader) (Info, error) {
+func Verify(src io.Reader) (Info, error) { return verify(src, format.ReadHeader) }
+
+// verify is Verify, of a file whose header read reads.
+func verify(src io.Reader, read func(format.Source, *format.Section) (format.Header, error)) (Info, error) {
 	r := format.SourceOf(src)
 	if err := r.Begin(); err != nil {
 		return Info{}, err
 	}
 	var s format.Section
-	x, err := format.ReadHeader(r, &s)
+	x, err := read(r, &s)
 	for err == nil && s.Kind != format.EndSection {
 		if err = r.Next(&s); err == nil {
 			err = s.Check()
@@ -633,6 +688,16 @@ func Verify(src io.Reader) (Info, error) {
 		err = r.Finish(&s)
 	}
 	return Info(x.Info), err
+}
+
+// checkFile is extend.CheckSnapshot: it reads a file to its end, which may be an increment, and
+// checks each checksum.
+func checkFile(src io.Reader) (tick, hash uint64, err error) {
+	info, err := verify(src, format.ReadAnyHeader)
+	if n, _ := io.ReadFull(src, make([]byte, 1)); err == nil && n > 0 {
+		err = format.Altered("there is more data after its end")
+	}
+	return info.Tick, uint64(info.Hash), err
 }
 
 // readExtra is extend.ReadExtra: it returns the part of a snapshot that an Extra has written, or

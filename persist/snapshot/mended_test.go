@@ -121,7 +121,7 @@ func TestBytesMaxOfLists(t *testing.T) {
 	for what, file := range map[string][]byte{
 		"chunks":  snapshot.Exchange(image, 'S', func([]byte) []byte { return list([]byte{0, 0, 0, 0, 1, 0, 0, 0, 0}, 20_000) }),
 		"tables":  snapshot.Exchange(image, 'S', func([]byte) []byte { return list([]byte{0, 0, 0, 0}, 20_000) }),
-		"hooks":   snapshot.Exchange(image, 'W', func([]byte) []byte { return list(make([]byte, 8), 100_000) }),
+		"hooks":   snapshot.Exchange(image, 'W', func([]byte) []byte { return list(make([]byte, 9), 100_000) }),
 		"names":   snapshot.Exchange(image, 'N', func([]byte) []byte { return list(nil, 1<<22*32/strconv.IntSize) }),
 		"refused": snapshot.Exchange(image, 'N', func(old []byte) []byte { return append(old, 0) }),
 	} {

@@ -32,9 +32,10 @@ type Options struct {
 	// Workers is the number of goroutines that encode and decode. Default: GOMAXPROCS. It does not
 	// change the bytes.
 	Workers int
-	// OtherOptions makes Load accept a world with other world.Options, except those that shape
-	// handles: IndexMax and VersionMax must be equal. Shards may always differ; see Load. Without it all options that decide
-	// what happens next must be equal.
+	// OtherOptions makes Load accept a world with another Seed, TickInterval or KeepOrder, which
+	// decide what happens next. Without it they must be equal. IndexMax and VersionMax, which shape
+	// handles, must always be equal. All others may differ: they count for what is new. Of Shards see
+	// Load.
 	OtherOptions bool
 	// Changes say what becomes of something in a snapshot that the world no longer has, or has in
 	// another form. Load applies them; PlanLoad returns which are needed.
@@ -123,27 +124,29 @@ func Renamed(old, now string) Change {
 	return Change{schema.Change{Kind: schema.Renamed, From: old, To: now}}
 }
 
-// RenamedField says that a field of a component, message, resource or function's argument has
-// another name now. The path of a field within others has dots, such as "Place.X". Fields of the
-// elements of arrays, slices and maps belong to the field that holds these: "Slots.Count". It does
-// nothing in the cases of Renamed.
+// RenamedField says that a field of a component, message, resource, or argument of a function, a
+// transaction or a Call of async has another name now. It holds for a message's timers and for
+// requests about a component's bundles, too. The path of a field within others has dots, such as
+// "Place.X". Fields of the elements of arrays, slices and maps belong to the field that holds
+// these: "Slots.Count". It does nothing in the cases of Renamed.
 func RenamedField(of, old, now string) Change {
 	return Change{schema.Change{Kind: schema.RenamedField, In: of, From: old, To: now}}
 }
 
 // Dropped says that some fields are gone, or without fields everything with that name: Load leaves
 // out what was saved of it. Entities stay, without the component; messages and requests under way
-// are dropped; of a system, whether it was enabled. What the world still has, in a type that can
-// hold the saved values, is not dropped. So another field may take the name. If that could hold the
-// old values, too, use Migrated to say which type they have.
+// are dropped; of a system, whether it was enabled. A Plan says how much is lost. To lose nothing,
+// register the old thing beside the new one until nothing has it. What the world still has, in a
+// type that can hold the saved values, is not dropped. So another field may take the name. If that
+// could hold the old values, too, use Migrated to say which type they have.
 func Dropped(name string, fields ...string) Change {
 	return Change{schema.Change{Kind: schema.Dropped, In: name, Fields: fields}}
 }
 
-// Migrated converts values of a component, message, resource or function's argument to type New by
-// a function. Old is a type that has the fields of the saved one, with their names, types and
-// order: what New was. Other saved forms are read without the function. One goroutine at a time
-// calls it, for the values in any order.
+// Migrated converts values of a component, message, resource or argument to type New by a function,
+// also those that timers and asks under way hold. Old is a type that has the fields of the saved
+// one, with their names, types and order: what New was. Other saved forms are read without the
+// function. One goroutine at a time calls it, for the values in any order.
 func Migrated[Old, New any](f func(Old) New) Change {
 	if f == nil {
 		panic("snapshot: Migrated with a nil function; pass one that makes a new value from an old one")

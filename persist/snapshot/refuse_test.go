@@ -98,16 +98,16 @@ func TestOtherWorld(t *testing.T) {
 	type Fish struct{ Age int8 }
 	for want, x := range map[string]*lake{
 		`component "depth": is not in this world`: newLake(world.Options{}, steps[2:5]...),
-		`component "depth", field Metres (float64 → float32): does not hold each of its values: say Dropped("depth", "Metres")`:       newLake(world.Options{}, other(0, func(l *lake) { world.Register[Depth](l.World, "depth") })[:1]...),
-		`component "fish", field Name (string): is not in this world: say Dropped("fish", "Name") or RenamedField("fish", "Name", …)`: newLake(world.Options{}, steps[0], func(l *lake) { world.Register[Fish](l.World, "fish") }),
-		`message "wave": is not in this world: say Renamed("wave", …) or Dropped("wave"), or register it`:                             newLake(world.Options{}, other(2, nil)...),
-		`resource "sky": is not in this world: say Renamed("sky", …) or Dropped("sky"), or register it`:                               newLake(world.Options{}, other(3, nil)...),
-		`extension "tow": is not in this world: say Renamed("tow", …) or Dropped("tow"), or register it`:                              newLake(world.Options{}, other(4, nil)...),
-		`hook "seen": is not in this world: say Renamed("seen", …) or Dropped("seen"), or register it`:                                newLake(world.Options{}, other(6, nil)...),
+		`component "depth", field Metres (float64 → float32): does not hold each of its values: give a Migrated; Dropped("depth", "Metres") LOSES IT IN 1 ENTITY`:            newLake(world.Options{}, other(0, func(l *lake) { world.Register[Depth](l.World, "depth") })[:1]...),
+		`component "fish", field Name (string): is not in this world: say RenamedField("fish", "Name", …), or give a Migrated; Dropped("fish", "Name") LOSES IT IN 1 ENTITY`: newLake(world.Options{}, steps[0], func(l *lake) { world.Register[Fish](l.World, "fish") }),
+		`message "wave": is not in this world: say Renamed("wave", …), or register it until they are delivered; Dropped("wave") loses nothing`:                               newLake(world.Options{}, other(2, nil)...),
+		`resource "sky": is not in this world: say Renamed("sky", …), or register it; Dropped("sky") LOSES ITS VALUE`:                                                        newLake(world.Options{}, other(3, nil)...),
+		`extension "tow": is not in this world: say Renamed("tow", …), or make it beside the new one until it is empty; Dropped("tow") loses nothing`:                        newLake(world.Options{}, other(4, nil)...),
+		`hook "seen": is not in this world: say Renamed("seen", …), or make it; Dropped("seen") LOSES WHERE IT IS OFF`:                                                       newLake(world.Options{}, other(6, nil)...),
 		`pass one in Options.Scheduler`: newLake(world.Options{}, other(7, nil)...),
-		`extra "moon": is not in this world: say Renamed("moon", …) or Dropped("moon"), or register it`: newLake(world.Options{}, other(8, nil)...),
-		`option "IndexMax" (16777215 → 5): shapes handles`:                                              newLake(world.Options{IndexMax: 5}, steps...),
-		`option "Seed" (0 → 1): decides what happens next: make the world with`:                         newLake(world.Options{Seed: 1}, steps...),
+		`extra "moon": is not in this world: say Renamed("moon", …), or pass it; Dropped("moon") LOSES ITS STATE`: newLake(world.Options{}, other(8, nil)...),
+		`option "IndexMax" (16777215 → 5): shapes handles`:                                                        newLake(world.Options{IndexMax: 5}, steps...),
+		`option "Seed" (0 → 1): decides what happens next: make the world with`:                                   newLake(world.Options{Seed: 1}, steps...),
 	} {
 		err := snapshot.Load(bytes.NewReader(image.Bytes()), x.World, x.o)
 		require.ErrorIs(t, err, snapshot.ErrOtherWorld, want)

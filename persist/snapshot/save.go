@@ -104,6 +104,7 @@ func (s *saving) parts(info *format.Info) (parts []format.Part) {
 		s.images[i] = s.v.Image(i)
 		add(format.ShardSection, i, func(dst []byte) []byte { return format.AppendShard(dst, &s.images[i]) })
 	}
+	s.count()
 	for i := range s.images {
 		parts = s.addRows(parts, i)
 	}
@@ -135,6 +136,28 @@ func (s *saving) parts(info *format.Info) (parts []format.Part) {
 		now(format.ExtraSection, i, x.Append)
 	}
 	return parts
+}
+
+// count counts the entities with each component and the messages under way, for those who plan a
+// load.
+func (s *saving) count() {
+	for _, x := range s.images {
+		for _, t := range x.Tables {
+			rows := 0
+			for _, c := range t.Chunks {
+				rows += c.Rows
+			}
+			for _, id := range t.Components {
+				s.names.Components[id].Count += rows
+			}
+		}
+	}
+	for i := range s.names.Messages {
+		for shard := range s.shards {
+			to, _ := s.v.Mailbox(i, shard)
+			s.names.Messages[i].Count += len(to)
+		}
+	}
 }
 
 // addRows adds the rows of a shard, some chunks at a time. It copies none.

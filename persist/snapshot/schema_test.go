@@ -137,7 +137,7 @@ func TestFields(t *testing.T) {
 		Regains      float64
 	}{3, 4, 0})
 	mustBecome(t, health{-3, 4}, points{-3}, snapshot.Dropped("it", "Most"))
-	mustRefuseAs[points](t, health{3, 4}, `component "it", field Most (int32): is not in this world: say Dropped("it", "Most") or RenamedField("it", "Most", …)`)
+	mustRefuseAs[points](t, health{3, 4}, `component "it", field Most (int32): is not in this world: say RenamedField("it", "Most", …), or give a Migrated; Dropped("it", "Most") loses nothing`)
 	mustBecome(t, health{3, 4}, struct{ Points, Full int32 }{3, 4}, snapshot.RenamedField("it", "Most", "Full"))
 	mustBecome(t, health{3, 4}, health{3, 4}, snapshot.RenamedField("it", "Most", "Full"), snapshot.Dropped("it", "Most"))
 	mustBecome(t, health{70000, 4}, struct{ Points, Most int16 }{}, snapshot.Dropped("it", "Points", "Most"))
@@ -148,7 +148,7 @@ func TestFields(t *testing.T) {
 	mustRefuseAs[struct {
 		Points int32
 		Most   string
-	}](t, health{1, 1}, `field Most (int32 → string): does not become that by itself: say Dropped("it", "Most"), or give a Migrated`)
+	}](t, health{1, 1}, `field Most (int32 → string): does not become that by itself: give a Migrated; Dropped("it", "Most") loses nothing`)
 	mustBecome(t, health{3, 4}, struct {
 		Points int32
 		Most   string
@@ -161,8 +161,8 @@ func TestFields(t *testing.T) {
 	mustRefuseAs[uint8](t, int32(-7), "does not hold each of its values")
 	mustBecome(t, complex64(complex(1, -2)), complex(1, -2))
 	mustBecome(t, [2]complex64{1, 2i}, [3]complex128{1, 2i})
-	mustRefuseAs[complex64](t, complex(1, 2), `does not hold each of its values: say Dropped("it", "")`)
-	mustRefuseAs[float64](t, complex(1, 2), `does not become that by itself: say Dropped("it", "")`)
+	mustRefuseAs[complex64](t, complex(1, 2), `does not hold each of its values: give a Migrated; Dropped("it", "") loses nothing`)
+	mustRefuseAs[float64](t, complex(1, 2), `does not become that by itself: give a Migrated; Dropped("it", "") loses nothing`)
 	mustBecome(t, [2]int8{1, -2}, [3]float32{1, -2, 0})
 	mustBecome(t, [2][2]int8{{1, 2}, {3, 4}}, [3][3]int16{{1, 2, 0}, {3, 4, 0}})
 	mustBecome(t, [3]int8{1, 2, 3}, [2]int8{}, snapshot.Dropped("it", ""))
@@ -204,7 +204,7 @@ func TestFieldsOfCBOR(t *testing.T) {
 		snapshot.RenamedField("it", "First.Name", "First.Label"), snapshot.Dropped("it", "Things.Old", "By.Old", "First.Old"),
 	}
 	mustBecome(t, old, now, changes...)
-	mustRefuseAs[crateNow](t, old, `field Things.Old (float32): is not in this world: say Dropped("it", "Things.Old") or`, changes[:4]...)
+	mustRefuseAs[crateNow](t, old, `field Things.Old (float32): is not in this world: say RenamedField("it", "Things.Old", …), or`, changes[:4]...)
 	mustBecome(t, old.Things, []struct {
 		Name  string
 		Count int16
@@ -230,7 +230,7 @@ func TestFieldsOfCBOR(t *testing.T) {
 	type onlyB struct {
 		B int8 `cbor:"b"`
 	}
-	mustRefuseAs[[]onlyB](t, []numbered{{1, 2}}, `field 1,keyasint (int8): is not in this world: say Dropped("it", "1,keyasint") or RenamedField(`)
+	mustRefuseAs[[]onlyB](t, []numbered{{1, 2}}, `field 1,keyasint (int8): is not in this world: say RenamedField("it", "1,keyasint", …)`)
 	mustBecome(t, []numbered{{1, 2}}, []onlyB{{2}}, snapshot.Dropped("it", "1,keyasint"))
 	type negative struct {
 		A int8 `cbor:"-300,keyasint"`

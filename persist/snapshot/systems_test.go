@@ -68,7 +68,7 @@ func TestSystems(t *testing.T) {
 	plan, err := snapshot.PlanLoad(bytes.NewReader(file), y.World, snapshot.Options{Scheduler: y.s})
 	require.NoError(t, err)
 	require.Len(t, plan.Blocking(), 3)
-	require.Equal(t, `system "falls": is not in Options.Scheduler: say Renamed("falls", …) or Dropped("falls"), or add it`, plan.Blocking()[0].String())
+	require.Equal(t, `system "falls": is not in Options.Scheduler: say Renamed("falls", …), or add it; Dropped("falls") LOSES WHETHER IT IS ON`, plan.Blocking()[0].String())
 	require.ErrorIs(t, snapshot.Load(bytes.NewReader(file), y.World, snapshot.Options{Scheduler: y.s}), snapshot.ErrOtherWorld)
 
 	now := map[string]string{"falls": "fell", "off": "idle", "on": "runs", "global": "world"}

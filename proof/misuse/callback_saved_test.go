@@ -600,6 +600,20 @@ func storeCallbacks() []callbackRow {
 			x.keep(x.t.TempDir(), func(o *durable.Options) { o.Logger = slog.New(handler{x}) })
 			return inStderr
 		}},
+		{of: "durable.FollowOptions.OnProgress", on: onCaller, do: func(x *callbackScene) string {
+			from, to := x.t.TempDir(), x.t.TempDir()
+			x.keep(from, func(*durable.Options) {})
+			follow := func(f func(durable.Followed)) error {
+				return durable.Follow(x.t.Context(), from, to, durable.FollowOptions{Once: true, OnProgress: f})
+			}
+			x.after(func() { require.NoError(x.t, follow(nil)) })
+			require.NoError(x.t, follow(func(durable.Followed) { x.fail() }))
+			return inNothing
+		}},
+		{of: "durable.FollowOptions.Logger", on: onOther, do: func(x *callbackScene) string {
+			_ = durable.Follow(x.t.Context(), x.t.TempDir(), x.t.TempDir(), durable.FollowOptions{Once: true, Logger: slog.New(handler{x})})
+			return inStderr
+		}},
 		{of: "besides: scheduler.Options.OnTick, when durable.Open plays the log", on: onOther, do: func(x *callbackScene) string {
 			onTick := func(f func()) scheduler.Options {
 				return scheduler.Options{OnTick: func(r scheduler.Report) {

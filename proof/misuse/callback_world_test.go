@@ -118,6 +118,17 @@ func worldCallbacks() []callbackRow {
 			_, err := x.pay.Run(x.w, x.paying())
 			return x.must(err)
 		}},
+		{of: "world.Output.Handle f", on: onCaller, twice: true, do: func(x *callbackScene) string {
+			require.NoError(x.t, x.said.Put(x.w, 1))
+			x.saying = func(world.Moment, int) { x.fail() }
+			x.w.Refresh()
+			return x.heard(x.w.Failure(), "World.Failure")
+		}},
+		{of: "besides: world.Output.Handle f, after a tick", on: onCaller, twice: true, do: func(x *callbackScene) string {
+			require.NoError(x.t, x.said.Put(x.w, 1))
+			x.saying = func(world.Moment, int) { x.fail() }
+			return x.heard(x.s.Step(x.t.Context()), inStep)
+		}},
 		{of: "world.World.Observe build", on: onCaller, do: func(x *callbackScene) string {
 			x.w.Observe("late", world.OnCreate, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
 				x.fail()

@@ -99,6 +99,8 @@ var misuseSections = []struct {
 		}},
 		{call: "Component.CloneBy", why: doneInLoop, do: none(func(x *misuseScene) { x.health.CloneBy(func(to, from *misuseHealth) { *to = *from }) })},
 		{call: "World.Query", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Query() })},
+		{call: "Output.Put", why: doneInLoop, do: func(x *misuseScene) error { return x.said.Put(x.w, 1) }},
+		{call: "Output.Handle", why: doneInLoop, do: none(func(x *misuseScene) { x.said.Handle(func(world.Moment, int) {}) })},
 	}},
 	{"What is made in an idle World", nil, []misuseRow{
 		{call: "Register", why: doneInLoop, do: none(func(x *misuseScene) { world.Register[misuseLate](x.w, "late") })},
@@ -109,6 +111,7 @@ var misuseSections = []struct {
 		{call: "RegisterTransaction", why: doneInLoop, do: none(func(x *misuseScene) {
 			world.RegisterTransaction(x.w, "late", func(*world.Tx, int) (int, error) { return 0, nil })
 		})},
+		{call: "RegisterOutput", why: doneInLoop, do: none(func(x *misuseScene) { world.RegisterOutput[misuseLate](x.w, "late") })},
 		{call: "RegisterQuestion", why: doneInLoop, do: none(func(x *misuseScene) {
 			world.RegisterQuestion(x.w, "late", func(*world.EntityContext, int) int { return 0 })
 		})},
@@ -201,6 +204,7 @@ var misuseSections = []struct {
 		{call: "Func.Call by a Port", why: byRequest, do: func(x *misuseScene) error { return x.heal.Call(x.port, x.hs[0], 1) }},
 		{call: "Message.Send by a Port", why: byRequest, do: func(x *misuseScene) error { return x.hit.Send(x.port, x.hs[0], misuseHit{}) }},
 		{call: "Message.Broadcast by a Port", why: byRequest, do: func(x *misuseScene) error { return x.hit.Broadcast(x.port, misuseHit{}) }},
+		{call: "Output.Put by a Port", do: func(x *misuseScene) error { return x.said.Put(x.port, 1) }},
 		{call: "Move by a Port", why: byRequest, do: func(x *misuseScene) error { return world.Move(x.port, x.hs[1], 1) }},
 		{call: "AddFlags by a Port", why: byRequest, do: func(x *misuseScene) error { return world.AddFlags(x.port, x.hs[1], 1) }},
 	}},

@@ -51,6 +51,7 @@ func foreignRows() (rows []misuseRow) {
 			"Transaction.Run":   func(x *misuseScene, by world.Actor) error { _, err := x.pay.Run(by, x.paying()); return err },
 			"Message.Send":      func(x *misuseScene, by world.Actor) error { return x.hit.Send(by, x.hs[0], misuseHit{}) },
 			"Message.SendShard": func(x *misuseScene, by world.Actor) error { return x.hit.SendShard(by, 0, misuseHit{}) },
+			"Output.Put":        func(x *misuseScene, by world.Actor) error { return x.said.Put(by, 1) },
 			"Message.Broadcast": func(x *misuseScene, by world.Actor) error { return x.hit.Broadcast(by, misuseHit{}) },
 			"Names.Bind":        func(x *misuseScene, by world.Actor) error { return x.names.Bind(by, x.hs[0], "zero") },
 			"Names.Unbind":      func(x *misuseScene, by world.Actor) error { return x.names.Unbind(by, x.hs[20]) },
@@ -150,6 +151,7 @@ func keptRows() (rows []misuseRow) {
 		"Move by Context":              func(x *misuseScene, c *world.Context) error { return world.Move(c, x.hs[0], 1) },
 		"Func.Call by Context":         func(x *misuseScene, c *world.Context) error { return x.heal.Call(c, x.hs[0], 1) },
 		"Message.Send by Context":      func(x *misuseScene, c *world.Context) error { return x.hit.Send(c, x.hs[0], misuseHit{}) },
+		"Output.Put by Context":        func(x *misuseScene, c *world.Context) error { return x.said.Put(c, 1) },
 		"Message.Broadcast by Context": func(x *misuseScene, c *world.Context) error { return x.hit.Broadcast(c, misuseHit{}) },
 		"Names.Bind by Context":        func(x *misuseScene, c *world.Context) error { return x.names.Bind(c, x.hs[0], "zero") },
 		"Timers.After by Context": func(x *misuseScene, c *world.Context) error {
@@ -197,6 +199,7 @@ func keptRows() (rows []misuseRow) {
 		"Move by EntityContext":              func(x *misuseScene, s *world.EntityContext) error { return world.Move(s, x.hs[0], 1) },
 		"Func.Call by EntityContext":         func(x *misuseScene, s *world.EntityContext) error { return x.heal.Call(s, x.hs[1], 1) },
 		"Message.Send by EntityContext":      func(x *misuseScene, s *world.EntityContext) error { return x.hit.Send(s, x.hs[1], misuseHit{}) },
+		"Output.Put by EntityContext":        func(x *misuseScene, s *world.EntityContext) error { return x.said.Put(s, 1) },
 		"Message.Broadcast by EntityContext": func(x *misuseScene, s *world.EntityContext) error { return x.hit.Broadcast(s, misuseHit{}) },
 		"Timers.After by EntityContext": func(x *misuseScene, s *world.EntityContext) error {
 			_, err := x.timers.After(s, x.hs[1], 5, misuseHit{})
@@ -217,6 +220,8 @@ func keptRows() (rows []misuseRow) {
 		"Component.Get":           func(x *misuseScene, tx *world.Tx) error { x.health.Get(tx, x.hs[0]); return nil },
 		"Component.Edit":          func(x *misuseScene, tx *world.Tx) error { x.health.Edit(tx, x.hs[0]); return nil },
 		"Resource.Edit":           func(x *misuseScene, tx *world.Tx) error { x.weather.Edit(tx); return nil },
+		"Tx.Alive":                func(x *misuseScene, tx *world.Tx) error { tx.Alive(x.hs[0]); return nil },
+		"Tx.Tick":                 func(_ *misuseScene, tx *world.Tx) error { tx.Tick(); return nil },
 		"Tx.Status":               func(x *misuseScene, tx *world.Tx) error { tx.Status(x.hs[0]); return nil },
 		"Tx.Has":                  func(x *misuseScene, tx *world.Tx) error { tx.Has(x.hs[0], x.health); return nil },
 		"Tx.Owner":                func(x *misuseScene, tx *world.Tx) error { tx.Owner(x.hs[0]); return nil },
@@ -234,6 +239,7 @@ func keptRows() (rows []misuseRow) {
 		"Flag by Tx":              func(x *misuseScene, tx *world.Tx) error { return world.AddFlags(tx, x.hs[0], 1) },
 		"Move by Tx":              func(x *misuseScene, tx *world.Tx) error { return world.Move(tx, x.hs[0], 1) },
 		"Message.Send by Tx":      func(x *misuseScene, tx *world.Tx) error { return x.hit.Send(tx, x.hs[0], misuseHit{}) },
+		"Output.Put by Tx":        func(x *misuseScene, tx *world.Tx) error { return x.said.Put(tx, 1) },
 		"Message.Broadcast by Tx": func(x *misuseScene, tx *world.Tx) error { return x.hit.Broadcast(tx, misuseHit{}) },
 		"Transaction.Run by Tx":   func(x *misuseScene, tx *world.Tx) error { _, err := x.pay.Run(tx, x.paying()); return err },
 		"Names.Bind by Tx":        func(x *misuseScene, tx *world.Tx) error { return x.names.Bind(tx, x.hs[0], "zero") },
@@ -250,12 +256,6 @@ func keptRows() (rows []misuseRow) {
 		"Relation.Read by Tx":     func(x *misuseScene, tx *world.Tx) error { x.kin.Read(tx); return nil },
 	} {
 		add(call, "", func(x *misuseScene) error { return do(x, transaction(x)) })
-	}
-	for call, do := range map[string]func(tx *world.Tx, h handle.Handle){
-		"Tx.Alive": func(tx *world.Tx, h handle.Handle) { tx.Alive(h) },
-		"Tx.Tick":  func(tx *world.Tx, _ handle.Handle) { tx.Tick() },
-	} {
-		add(call, "only reads, and does no harm", func(x *misuseScene) error { do(transaction(x), x.hs[0]); return nil })
 	}
 	for call, do := range map[string]func(s *world.EntityContext, h handle.Handle){
 		"EntityContext.Alive":  func(s *world.EntityContext, h handle.Handle) { s.Alive(h) },

@@ -71,6 +71,8 @@ type misuseScene struct {
 	points  *world.Question[int, int64]
 	pay     *world.Transaction[misusePay, int64]
 	acting  func(tx *world.Tx) error // that it runs, once
+	said    *world.Output[int]
+	saying  func(at world.Moment, v int) // its handler
 	weather *world.Resource[int]
 	hook    *world.Hook
 	names   *names.Names[string]
@@ -132,6 +134,12 @@ func freshMisuseScene(t testing.TB, o scheduler.Options) *misuseScene {
 		from.Points--
 		to.Points++
 		return from.Points, nil
+	})
+	x.said = world.RegisterOutput[int](w, "said")
+	x.said.Handle(func(at world.Moment, v int) {
+		if x.saying != nil {
+			x.saying(at, v)
+		}
 	})
 	x.weather = world.RegisterResource(w, "weather", 1)
 	x.names = names.New[string](w, "names", names.Options{})

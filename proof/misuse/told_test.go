@@ -83,7 +83,7 @@ var toldLeftOut = map[string]string{
 
 // toldInVain are the calls that are told even if they have nothing to change.
 var toldInVain = `RemoveFlags Writer.Get Scheduler.LoadState Timers.Reset Relation.MoveAt Relation.RemoveHoles Relation.Sort snapshot.Insert
-	RegisterFunc RegisterQuestion RegisterTransaction NewBundle Message.Wakes Scheduler.Add prefab.New prefab.Load`
+	RegisterFunc RegisterQuestion RegisterTransaction RegisterOutput NewBundle Message.Wakes Scheduler.Add prefab.New prefab.Load`
 
 // toldNot are the sections of the table that have no calls by the World.
 var toldNot = []string{"Ports", "Of another world", "Kept for longer than it is good", "Twice at once, or within itself"}

@@ -2,7 +2,6 @@ package pairs_test
 
 import (
 	"math/rand/v2"
-	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/world"
@@ -44,17 +43,13 @@ const (
 
 // features is the table.
 func features() []*feature {
-	all := []*feature{
+	return []*feature{
 		create(), destroy(), move(), level(), flags(), hooks(), uniqueNames(), relations(), references(),
 		batches(), many(), functions(), questions(), transactions(), messages(), coalesce(), changes(), sets(), rows(), copies(), queries(),
 		foreign(), deferred(), globals(), accumulators(), reopen(), wear(), order(), shrink(), insert(), timers(), turns(), ladder(), asks(), places(),
-		prefabs(), clones(), failing(), pauses(), guesses(), during(),
+		prefabs(), clones(), failing(), pauses(), guesses(), during(), outputs(),
 		frames(), snapshots(), inputs(), closing(), // their ends in this order
 	}
-	if *sealed { // what systems release dies a tick later, which the model does not know
-		all = slices.DeleteFunc(all, func(f *feature) bool { return f.name == "references" })
-	}
-	return all
 }
 
 // act is one thing that is done: in the world by whoever holds the actor, and in the

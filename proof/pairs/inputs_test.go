@@ -33,6 +33,7 @@ func inputs() *feature {
 			if *sealed {
 				engine.Of(s.World).Lenient() // the replay repeats what is done to the idle world
 				o.Commit = func() error { return nil }
+				s.model.sealed = true
 			}
 			x.recorder, err = inputlog.NewRecorder(s.World, x.log, o) // other features' first changes of the idle world are before it
 			s.must(err == nil, "NewRecorder: %v", err)
@@ -104,6 +105,9 @@ func (s *scene) replay() {
 		}
 		_, err := player.Verify(o.hasher)
 		s.must(err == nil, "a replay with %d workers: %v", workers, err)
+	}
+	if x, ok := o.made["spoken"].(*spoken); ok {
+		s.must(len(x.at) == 0, "a replay has handled outputs: %v", x.v)
 	}
 	s.must(!player.Next() && player.Err() == nil, "the log goes on, or ends with %v", player.Err())
 	o.Close()

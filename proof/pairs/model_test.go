@@ -28,6 +28,8 @@ type model struct {
 	names    map[int64]handle.Handle
 	policy   hierarchy.OnParentDeath
 	released []handle.Handle   // by references
+	late     []handle.Handle   // what systems of a sealed tick released: the next refresh takes it
+	sealed   bool              // ticks are
 	shifts   []scheduler.Shift // what the balancer decided for this tick
 
 	created, destroyed [][]handle.Handle // by tick
@@ -160,7 +162,7 @@ func (m *model) refresh() {
 			e.marked = true
 		}
 	}
-	m.released = m.released[:0]
+	m.released, m.late = append(m.released[:0], m.late...), m.late[:0]
 	m.apply(true)
 	m.spare()
 	m.spread()
@@ -188,6 +190,15 @@ func (m *model) apply(joint bool) {
 			r.outcome = r.model(m, m.living(r.h))
 		}
 	}
+}
+
+// release marks an entity at the refresh, or at the next one, if a system of a sealed tick releases it.
+func (m *model) release(h handle.Handle, bySystem bool) {
+	if bySystem && m.sealed {
+		m.late = append(m.late, h)
+		return
+	}
+	m.released = append(m.released, h)
 }
 
 // settle removes the dead, and moves who is to move.

@@ -90,14 +90,15 @@ func (r *held) own(s *scene, by world.Actor, h handle.Handle) {
 func (r *held) release(s *scene) {
 	s.dice.Shuffle(len(r.owners), func(i, j int) { r.owners[i], r.owners[j] = r.owners[j], r.owners[i] })
 	for _, o := range r.owners[len(r.owners)/2:] {
-		h, last := o.Handle(), o.Shares() == 1
-		a := &act{name: "release", outer: true, h: h, do: func(*objects, world.Actor) ([]handle.Handle, error) {
+		h, last, bySystem := o.Handle(), o.Shares() == 1, false
+		a := &act{name: "release", outer: true, h: h, do: func(_ *objects, by world.Actor) ([]handle.Handle, error) {
+			_, bySystem = by.(*world.Context)
 			last = o.Shares() == 1
 			o.Release()
 			return nil, nil
 		}, model: func(m *model, _ *entity) world.Outcome {
 			if last {
-				m.released = append(m.released, h)
+				m.release(h, bySystem)
 			}
 			return world.Applied
 		}}
@@ -110,12 +111,13 @@ func (r *held) release(s *scene) {
 			keep = append(keep, w)
 			continue
 		}
-		h := w.of
-		s.loose(&act{name: "destroy by a weak reference", outer: true, h: h, do: func(*objects, world.Actor) ([]handle.Handle, error) {
+		h, bySystem := w.of, false
+		s.loose(&act{name: "destroy by a weak reference", outer: true, h: h, do: func(_ *objects, by world.Actor) ([]handle.Handle, error) {
+			_, bySystem = by.(*world.Context)
 			w.Destroy()
 			return nil, nil
 		}, model: func(m *model, _ *entity) world.Outcome {
-			m.released = append(m.released, h)
+			m.release(h, bySystem)
 			return world.Applied
 		}}, true)
 	}

@@ -55,3 +55,28 @@ func TestSavedRand(t *testing.T) {
 		})
 	}
 }
+
+// TestSavedRuns saves a world between two runs while it is idle: in the loaded world the second draws
+// what it draws in the first.
+func TestSavedRuns(t *testing.T) {
+	for ticks := range 3 {
+		played, loaded := newDraws(t), newDraws(t)
+		for range ticks {
+			played.next()
+		}
+		first, err := played.draw.Run(played.World, 0)
+		require.NoError(t, err)
+		var saved bytes.Buffer
+		require.NoError(t, snapshot.Write(&saved, played.World, snapshot.Options{}))
+		require.NoError(t, snapshot.Load(&saved, loaded.World, snapshot.Options{}))
+		for range 2 {
+			want, err := played.draw.Run(played.World, 0)
+			require.NoError(t, err)
+			require.NotEqual(t, first, want)
+			got, err := loaded.draw.Run(loaded.World, 0)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+			require.Equal(t, played.next(), loaded.next())
+		}
+	}
+}

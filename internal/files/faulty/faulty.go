@@ -151,6 +151,34 @@ func (d *Disk) Create(name string) (files.File, error) {
 	return &open{d: d, x: x}, nil
 }
 
+// Append opens a file to write behind what it has. The error for a missing file is fs.ErrNotExist.
+func (d *Disk) Append(name string) (files.File, error) {
+	var x *inode
+	if err := d.locked(func() { x = d.names[name] }); err != nil {
+		return nil, err
+	}
+	if x == nil {
+		return nil, fs.ErrNotExist
+	}
+	return &open{d: d, x: x}, nil
+}
+
+// Size returns how many bytes the file has now. The error for a missing file is fs.ErrNotExist.
+func (d *Disk) Size(name string) (size int64, err error) {
+	none := false
+	err = d.locked(func() {
+		if x := d.names[name]; x != nil {
+			size = int64(len(x.data))
+		} else {
+			none = true
+		}
+	})
+	if err == nil && none {
+		err = fs.ErrNotExist
+	}
+	return size, err
+}
+
 // Open returns what the file has in it now. The error for a missing file is fs.ErrNotExist.
 func (d *Disk) Open(name string) (io.ReadCloser, error) {
 	var data []byte

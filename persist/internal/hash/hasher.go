@@ -180,7 +180,7 @@ func (h *Hasher) sections(call string, which func(section int) bool, done func(s
 // world hashes what shapes the world as a whole.
 func (h *Hasher) world(v *engine.Survey) {
 	o := h.w.Options()
-	h.sum.text("atoll state 8")
+	h.sum.text("atoll state 9")
 	h.sum.numbers(uint64(o.Shards), uint64(o.IndexMax), uint64(o.VersionMax), uint64(o.VersionsEach), uint64(h.w.Incarnation()), uint64(o.TickInterval),
 		o.Seed, uint64(o.OutboxRequests), uint64(o.OutboxBytes), h.w.Tick(), uint64(o.ChunkRowsFirst), uint64(o.ChunkRowsFactor), uint64(o.ChunkRowsMax))
 	h.sum.flag(o.KeepOrder)
@@ -196,6 +196,7 @@ func (h *Hasher) world(v *engine.Survey) {
 	cursor, run := v.Placement()
 	h.sum.numbers(uint64(cursor), uint64(run))
 	h.sum.flag(v.Misrouted())
+	h.sum.number(v.TxRuns())
 	h.ids(v.Pinned())
 	for _, hook := range v.Hooks() {
 		for i := range o.Shards {

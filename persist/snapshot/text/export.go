@@ -152,7 +152,7 @@ func (e *exporting) heads() {
 				e.fail(format.Altered("there are two of %s %q", what, n.Name))
 			}
 			known[n.Name] = true
-			line := registeredLine{Registered: what, Name: n.Name, Type: n.Type, Parts: slices.Clone(n.Parts)}
+			line := registeredLine{Registered: what, Name: n.Name, Type: n.Type, Count: n.Count, Parts: slices.Clone(n.Parts)}
 			if n.Hash != 0 {
 				line.Form = fmt.Sprintf("%016x", n.Hash)
 			}
@@ -273,7 +273,7 @@ func (e *exporting) state() {
 	if s.Tick != e.p.head.Tick {
 		e.fail(format.Altered("the world has tick %d, and the header %d", s.Tick, e.p.head.Tick))
 	}
-	e.line(stateLine{"world", s.Incarnation, s.Shard, s.Run, s.Misrouted, s.Moves, s.Gathered, e.named(s.Pinned), s.Hooks})
+	e.line(stateLine{"world", s.Incarnation, s.Shard, s.Run, s.Misrouted, s.Moves, s.Gathered, s.TxRuns, e.named(s.Pinned), s.Hooks})
 	ports := len(e.p.images)
 	e.words("slots", ports, 0, s.Ports.Slots)
 	e.words("free", ports, 0, s.Ports.Pool)

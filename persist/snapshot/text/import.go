@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 
@@ -224,7 +225,10 @@ func (b *builder) registered(l *registeredLine) (err error) {
 	if list == nil {
 		return fmt.Errorf("registered: there is no %q; there are %q", l.Registered, format.Listed)
 	}
-	n := format.Named{Name: l.Name, Type: l.Type, Parts: l.Parts}
+	n := format.Named{Name: l.Name, Type: l.Type, Count: l.Count, Parts: l.Parts}
+	if l.Count < 0 || l.Count >= math.MaxInt32 {
+		return fmt.Errorf("count: %d", l.Count)
+	}
 	if l.Form != "" {
 		if n.Hash, err = strconv.ParseUint(l.Form, 16, 64); err != nil {
 			return fmt.Errorf("form: %q has no 16 hexadecimal digits", l.Form)

@@ -48,6 +48,7 @@ type (
 		Name       string       `json:"name"`
 		Type       string       `json:"type,omitempty"`
 		Form       string       `json:"form,omitempty"` // its hash
+		Count      int          `json:"count,omitempty"`
 		Parts      []forms.Part `json:"parts,omitempty"`
 	}
 	entityLine struct {
@@ -90,6 +91,7 @@ type (
 		Misrouted   bool     `json:"misrouted"`
 		Moves       uint32   `json:"moves"`
 		Gathered    uint32   `json:"gathered"`
+		TxRuns      uint64   `json:"tx_runs"`
 		Pinned      []string `json:"pinned"`
 		Hooks       [][]bool `json:"hooks"`
 	}

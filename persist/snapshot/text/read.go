@@ -141,7 +141,7 @@ func (b *builder) bytes(l *bytesLine) error {
 // world reads the state of the world as a whole.
 func (b *builder) world(l *stateLine) error {
 	s := &b.state
-	s.Incarnation, s.Shard, s.Run, s.Misrouted, s.Moves, s.Gathered, s.Hooks = l.Incarnation, l.Shard, l.Run, l.Misrouted, l.Moves, l.Gathered, l.Hooks
+	s.Incarnation, s.Shard, s.Run, s.Misrouted, s.Moves, s.Gathered, s.TxRuns, s.Hooks = l.Incarnation, l.Shard, l.Run, l.Misrouted, l.Moves, l.Gathered, l.TxRuns, l.Hooks
 	s.Pinned = b.ids(l.Pinned)
 	if s.Shard < 0 || s.Run < 0 {
 		return fmt.Errorf("it has a number below 0: shard %d, run %d", s.Shard, s.Run)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
+	"math"
 	"math/bits"
 	"reflect"
 	"slices"
@@ -69,6 +70,7 @@ const (
 	Shapes                     // handles or memory depend on it
 	Counts                     // what happens next depends on it
 	Spreads                    // what is in which shard depends on it; a load makes it another
+	FromNow                    // only what is new depends on it
 )
 
 // Set gives the setting a value, also in the Info that it is of.
@@ -118,9 +120,9 @@ func Settings(x *Info) []Setting {
 		{"IndexMax", uint64(o.IndexMax), Shapes, func(n uint64) { o.IndexMax = uint32(n) }},
 		{"VersionMax", uint64(o.VersionMax), Shapes, func(n uint64) { o.VersionMax = uint32(n) }},
 		{"VersionsEach", uint64(o.VersionsEach), Shapes, func(n uint64) { o.VersionsEach = uint32(n) }},
-		number("ChunkRowsFirst", &o.ChunkRowsFirst, Counts),
-		number("ChunkRowsFactor", &o.ChunkRowsFactor, Counts),
-		number("ChunkRowsMax", &o.ChunkRowsMax, Counts),
+		number("ChunkRowsFirst", &o.ChunkRowsFirst, FromNow),
+		number("ChunkRowsFactor", &o.ChunkRowsFactor, FromNow),
+		number("ChunkRowsMax", &o.ChunkRowsMax, FromNow),
 		{"HugePages", is(o.HugePages), Told, func(n uint64) { o.HugePages = n != 0 }},
 		{"KeepOrder", is(o.KeepOrder), Counts, func(n uint64) { o.KeepOrder = n != 0 }},
 		{"TickInterval", uint64(o.TickInterval), Counts, func(n uint64) { o.TickInterval = time.Duration(n) }},
@@ -130,8 +132,8 @@ func Settings(x *Info) []Setting {
 		number("QueueBytes", &o.QueueBytes, Told),
 		number("FramesMax", &o.FramesMax, Told),
 		number("FramesBytes", &o.FramesBytes, Told),
-		number("OutboxRequests", &o.OutboxRequests, Counts),
-		number("OutboxBytes", &o.OutboxBytes, Counts),
+		number("OutboxRequests", &o.OutboxRequests, FromNow),
+		number("OutboxBytes", &o.OutboxBytes, FromNow),
 		number("homes", &x.Homes, Told),
 		number("home of ports", &x.PortsHome, Told),
 		{"tick", x.Tick, Told, func(n uint64) { x.Tick = n }},
@@ -232,6 +234,7 @@ type Named struct {
 	Name  string
 	Type  string // empty if there are no values; of an extension its options
 	Hash  uint64 // of the form, or of the options that must be the same
+	Count int    // how many there are, for people: entities with a component, messages, timers
 	Parts []form.Part
 
 	// What is not in the file, for package snapshot, which finds it in a world.
@@ -248,20 +251,21 @@ const (
 	Optional = 1
 )
 
-// Catalogue lists everything that a snapshot has.
+// Catalogue lists everything that a snapshot has. Payloads are the values that extensions hold, by
+// the names of the extensions.
 //
 // Ownership: the goroutine that saves, loads or reads; while parts are written, nobody writes it.
 type Catalogue struct {
-	Components, Messages, Resources, Kinds, Hooks, Extensions, Extras, Systems, Balancers []Named
-	Scheduler                                                                             bool
+	Components, Messages, Resources, Kinds, Hooks, Extensions, Payloads, Extras, Systems, Balancers []Named
+	Scheduler                                                                                       bool
 }
 
 // Listed is the order of the lists in a snapshot, by the names that errors use.
-var Listed = [...]string{"component", "message", "resource", "request", "hook", "extension", "extra", "system", "balancer"}
+var Listed = [...]string{"component", "message", "resource", "request", "hook", "extension", "payload", "extra", "system", "balancer"}
 
 // Lists returns the lists in the order of Listed.
 func (c *Catalogue) Lists() [len(Listed)]*[]Named {
-	return [...]*[]Named{&c.Components, &c.Messages, &c.Resources, &c.Kinds, &c.Hooks, &c.Extensions, &c.Extras, &c.Systems, &c.Balancers}
+	return [...]*[]Named{&c.Components, &c.Messages, &c.Resources, &c.Kinds, &c.Hooks, &c.Extensions, &c.Payloads, &c.Extras, &c.Systems, &c.Balancers}
 }
 
 // List returns a list by its name in Listed, or nil.
@@ -278,7 +282,7 @@ func (c *Catalogue) Append(dst []byte) []byte {
 		dst = extend.AppendNumber(dst, len(*list))
 		for _, n := range *list {
 			dst = extend.AppendText(extend.AppendText(dst, n.Name), n.Type)
-			dst = extend.AppendNumber(extend.AppendNumber(dst, n.Hash), len(n.Parts))
+			dst = extend.AppendNumber(extend.AppendNumber(extend.AppendNumber(dst, n.Hash), min(n.Count, math.MaxInt32-1)), len(n.Parts))
 			for _, p := range n.Parts {
 				dst = extend.AppendNumber(extend.AppendNumber(extend.AppendNumber(dst, extend.FlagsOf(p.ByCodec)), p.Offset), p.Size)
 				dst = extend.AppendNumber(dst, len(p.Fields))
@@ -304,11 +308,20 @@ func ReadCatalogue(body []byte) (x *Catalogue, err error) {
 		return form.Part{ByCodec: c.Flags(1) != 0, Offset: c.Int(), Size: c.Int(), Fields: listOf(&c, 3, field)}
 	}
 	for _, to := range x.Lists() {
-		*to = listOf(&c, 4, func() Named {
-			return Named{Name: c.Text(), Type: c.Text(), Hash: c.Number(), Parts: listOf(&c, 4, part)}
+		*to = listOf(&c, 5, func() Named {
+			return Named{Name: c.Text(), Type: c.Text(), Hash: c.Number(), Count: c.Int(), Parts: listOf(&c, 4, part)}
 		})
 	}
 	x.Scheduler = c.Flags(1) != 0
+	for _, list := range x.Lists() {
+		for i := range *list {
+			(*list)[i].At = i
+		}
+	}
+	for i := range x.Payloads {
+		n := &x.Payloads[i]
+		n.At = slices.IndexFunc(x.Extensions, func(e Named) bool { return e.Name == n.Name })
+	}
 	return x, c.End()
 }
 
@@ -325,7 +338,7 @@ func listOf[T any](c *extend.Cursor, least int, read func() T) []T {
 
 // AppendState appends the section of the world as a whole. A save calls it, or an import.
 func AppendState(dst []byte, x *extend.State) []byte {
-	for _, n := range []uint64{x.Tick, uint64(x.Incarnation), uint64(x.Shard), uint64(x.Run), uint64(extend.FlagsOf(x.Misrouted)), uint64(x.Moves), uint64(x.Gathered)} {
+	for _, n := range []uint64{x.Tick, uint64(x.Incarnation), uint64(x.Shard), uint64(x.Run), uint64(extend.FlagsOf(x.Misrouted)), uint64(x.Moves), uint64(x.Gathered), x.TxRuns} {
 		dst = extend.AppendNumber(dst, n)
 	}
 	dst = extend.AppendNumbers(dst, x.Pinned)
@@ -344,7 +357,7 @@ func AppendState(dst []byte, x *extend.State) []byte {
 // of no use.
 func ReadState(c *extend.Cursor) (x extend.State) {
 	x.Tick, x.Incarnation, x.Shard, x.Run, x.Misrouted = c.Number(), c.Word(), c.Int(), c.Int(), c.Flags(1) != 0
-	x.Moves, x.Gathered, x.Pinned = c.Word(), c.Word(), c.Numbers()
+	x.Moves, x.Gathered, x.TxRuns, x.Pinned = c.Word(), c.Word(), c.Number(), c.Numbers()
 	x.Hooks = listOf(c, 1, func() []bool { return listOf(c, 1, func() bool { return c.Flags(1) != 0 }) })
 	x.Ports = slots.PortImage{Slots: extend.WordsOf[uint32](c), Pool: extend.WordsOf[uint32](c), Recalled: extend.WordsOf[handle.Handle](c)}
 	return x

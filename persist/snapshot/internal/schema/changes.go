@@ -36,6 +36,25 @@ const (
 	Migrated
 )
 
+// Within returns a change of a component's fields for something that has the component as a field.
+func (c Change) Within(name, field string) Change {
+	c.In = name
+	switch c.Kind {
+	case RenamedField:
+		c.From, c.To = join(field, c.From), join(field, c.To)
+	case Dropped:
+		fields := make([]string, len(c.Fields))
+		for i := range fields {
+			fields[i] = join(field, c.Fields[i])
+		}
+		c.Fields = fields
+		if len(fields) == 0 {
+			c.In = "" // that the component is gone does not drop the request
+		}
+	}
+	return c
+}
+
 // Migration returns the Change that makes new values of old ones.
 func Migration[Old, New any](f func(Old) New) Change {
 	return Change{Kind: Migrated, Old: reflect.TypeFor[Old](), Now: reflect.TypeFor[New](), form: func(form form.Form) form.Form {
@@ -144,15 +163,15 @@ func Subject(what, name string) string {
 //
 // Ownership: the goroutine that plans or loads; once it is made, nobody writes it.
 type fieldRules struct {
-	subjects []string          // its names, in the snapshot and in the world
+	subjects []string          // its names, in the snapshot and in the world, and others
 	paths    map[string]string // of renamed fields, by the saved path
 	changes  Changes
 }
 
-// rulesOf returns the rules for something with these paths of fields in the snapshot, and own in
-// the world. It leaves a path as Rename leaves a name.
-func (c Changes) rulesOf(saved, now string, paths, own []string) *fieldRules {
-	r := &fieldRules{subjects: []string{saved, now}, paths: map[string]string{}, changes: c}
+// rulesOf returns the rules for something with these names, and these paths of fields in the
+// snapshot, and own in the world. It leaves a path as Rename leaves a name.
+func (c Changes) rulesOf(subjects, paths, own []string) *fieldRules {
+	r := &fieldRules{subjects: subjects, paths: map[string]string{}, changes: c}
 	names := slices.Clone(paths)
 	has := func(all []string, path string) bool {
 		return slices.ContainsFunc(all, func(n string) bool { return within(n, path) })
@@ -182,7 +201,7 @@ func (c Changes) rulesOf(saved, now string, paths, own []string) *fieldRules {
 
 // renames reports whether a change renames a field that the rules are for.
 func (f *fieldRules) renames(c Change) bool {
-	return c.Kind == RenamedField && slices.Contains(f.subjects, c.In)
+	return c.Kind == RenamedField && c.In != "" && slices.Contains(f.subjects, c.In)
 }
 
 // within reports whether a path is that of a field, or of one in it.
@@ -202,7 +221,7 @@ func (f *fieldRules) path(saved string) string {
 // drop reports whether a change says that a field, by its saved or its present path, is dropped.
 func (f *fieldRules) drop(saved, now string) bool {
 	return slices.ContainsFunc(f.changes, func(c Change) bool {
-		return c.Kind == Dropped && slices.Contains(f.subjects, c.In) && (slices.ContainsFunc(c.Fields, func(field string) bool {
+		return c.Kind == Dropped && c.In != "" && slices.Contains(f.subjects, c.In) && (slices.ContainsFunc(c.Fields, func(field string) bool {
 			return within(saved, field) || within(now, field)
 		}))
 	})

@@ -20,9 +20,55 @@ import (
 // Side is a form of a type: the saved one, or the world's.
 type Side struct {
 	Name   string // by which Changes call what has the type
+	Also   string // another such name, or empty
+	Loss   Loss   // of the saved form: what is lost with the values
 	Type   string
 	Parts  []form.Part
 	Leaves []shape.Leaf // the fields in the parts
+}
+
+// Loss says what is lost if something is dropped.
+type Loss struct {
+	Count int
+	Of    string // what is counted, in capitals and the plural; empty if nothing is
+	In    bool   // that is what has a value; otherwise it is lost itself
+	Alone string // what is lost if nothing is counted
+	Keep  string // how to lose nothing
+}
+
+// Whole describes the loss after a word, or returns none if nothing is lost.
+func (l Loss) Whole(word, none string) string {
+	switch {
+	case l.Of == "":
+		return word + l.Alone
+	case l.Count == 0:
+		return none
+	case l.In:
+		return word + "IT IN " + l.counted()
+	}
+	return word + l.counted()
+}
+
+// field is Whole for a field.
+func (l Loss) field(word, none string) string {
+	switch {
+	case l.Of == "":
+		return word + "IT"
+	case l.Count == 0:
+		return none
+	}
+	return word + "IT IN " + l.counted()
+}
+
+// counted returns the number with what is counted.
+func (l Loss) counted() string {
+	if l.Count != 1 {
+		return fmt.Sprintf("%d %s", l.Count, l.Of)
+	}
+	if one, ok := map[string]string{"ENTITIES": "ENTITY", "CHILDREN": "CHILD"}[l.Of]; ok {
+		return "1 " + one
+	}
+	return "1 " + strings.TrimSuffix(l.Of, "S")
 }
 
 // Note says what becomes of a field, or of all of them.
@@ -35,7 +81,7 @@ type Note struct {
 // is nil for the notes alone. Some of them may say that this must not be. It only compares; the
 // form that it returns converts, for each value of a load.
 func Convert(changes Changes, saved, own Side, form form.Form) (form.Form, []Note) {
-	p := &pairing{rules: changes.rulesOf(saved.Name, own.Name, paths(saved.Leaves), paths(own.Leaves))}
+	p := &pairing{rules: changes.rulesOf([]string{saved.Name, own.Name, saved.Also, own.Also}, paths(saved.Leaves), paths(own.Leaves)), loss: saved.Loss}
 	return p.convert(saved, own, form), p.notes
 }
 
@@ -45,6 +91,7 @@ func Convert(changes Changes, saved, own Side, form form.Form) (form.Form, []Not
 type pairing struct {
 	rules *fieldRules
 	notes []Note
+	loss  Loss // with a value
 }
 
 // note adds a difference.
@@ -56,6 +103,11 @@ func (p *pairing) note(field, was, is string, refused bool, text string, args ..
 func (p *pairing) say(how, path string, more ...string) string {
 	all := append([]string{strconv.Quote(p.rules.subjects[1]), strconv.Quote(path)}, more...)
 	return fmt.Sprintf("%s(%s)", how, strings.Join(all, ", "))
+}
+
+// sayDropped returns the Change that drops a field, with what that loses.
+func (p *pairing) sayDropped(path string) string {
+	return p.say("Dropped", path) + p.loss.field(" LOSES ", " loses nothing")
 }
 
 // convert returns a converter that reads values of one form as values of another, and notes what it
@@ -119,9 +171,9 @@ func (p *pairing) match(saved, own []shape.Leaf, pair func(s, o *shape.Leaf)) (g
 			continue
 		}
 		if gone = append(gone, s); p.rules.drop(s.Path, now) {
-			p.note(s.Path, s.Text, "", false, "is dropped")
+			p.note(s.Path, s.Text, "", false, "is dropped%s", p.loss.field(", WHICH LOSES ", ""))
 		} else {
-			p.note(s.Path, s.Text, "", true, "is not in this world: say %s or %s", p.say("Dropped", s.Path), p.say("RenamedField", s.Path, "…"))
+			p.note(s.Path, s.Text, "", true, "is not in this world: say %s, or give a Migrated; %s", p.say("RenamedField", s.Path, "…"), p.sayDropped(s.Path))
 		}
 	}
 	return gone
@@ -129,15 +181,15 @@ func (p *pairing) match(saved, own []shape.Leaf, pair func(s, o *shape.Leaf)) (g
 
 // refuse notes that a type cannot become another.
 func (p *pairing) refuse(s, o *shape.Leaf, codec bool) {
-	switch drop := p.say("Dropped", s.Path); {
+	switch drop := p.sayDropped(s.Path); {
 	case p.rules.drop(s.Path, o.Path):
-		p.note(s.Path, s.Text, o.Text, false, "is dropped, and begins at zero")
+		p.note(s.Path, s.Text, o.Text, false, "is dropped%s, and begins at zero", p.loss.field(", WHICH LOSES ", ""))
 	case codec && s.Kind == o.Kind:
-		p.note(s.Path, s.Text, o.Text, true, "is written by another codec: say Renamed(%q, %q) if it reads what the old one wrote, %s, or give a Migrated", s.Text, o.Text, drop)
+		p.note(s.Path, s.Text, o.Text, true, "is written by another codec: say Renamed(%q, %q) if it reads what the old one wrote, or give a Migrated; %s", s.Text, o.Text, drop)
 	case shape.IsNumber(s.Kind) && shape.IsNumber(o.Kind), isComplex(s.Kind) && isComplex(o.Kind), s.Kind == o.Kind && s.Len > o.Len:
-		p.note(s.Path, s.Text, o.Text, true, "does not hold each of its values: say %s, or give a Migrated", drop)
+		p.note(s.Path, s.Text, o.Text, true, "does not hold each of its values: give a Migrated; %s", drop)
 	default:
-		p.note(s.Path, s.Text, o.Text, true, "does not become that by itself: say %s, or give a Migrated", drop)
+		p.note(s.Path, s.Text, o.Text, true, "does not become that by itself: give a Migrated; %s", drop)
 	}
 }
 
@@ -353,7 +405,7 @@ func (c *converter) Least() int { return c.least }
 // ReadAll reads values. It reads values of numbers step by step, each step for all values. A load
 // calls it on several goroutines. After an error some values may have been read.
 func (c *converter) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
-	if !c.flat {
+	if !c.flat || values.Len == 0 {
 		for i := range values.Len {
 			if src, err = c.Read(src, values.At(i)); err != nil {
 				return nil, err

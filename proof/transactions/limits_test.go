@@ -1,0 +1,162 @@
+package transactions_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/ext/names"
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// trying registers a transaction that runs code.
+func (x *scene) trying() func(run func(tx *world.Tx) error) error {
+	try := world.RegisterTransaction(x.World, "try", func(tx *world.Tx, run func(tx *world.Tx) error) (int, error) { return 0, run(tx) })
+	return func(run func(tx *world.Tx) error) error { return try.Call(x.World, run) }
+}
+
+// TestLimits reaches each limit exactly, which succeeds, and then goes one over it, which fails and
+// leaves nothing.
+func TestLimits(t *testing.T) {
+	for name, test := range map[string]struct {
+		most int // so many calls succeed
+		call func(x *scene, tx *world.Tx, hs []handle.Handle, i int) error
+	}{
+		"entities created": {engine.TxEntitiesMax, func(x *scene, tx *world.Tx, _ []handle.Handle, _ int) error {
+			_, err := x.player.Create(tx, Player{})
+			return err
+		}},
+		"entities changed": {engine.TxEntitiesMax, func(x *scene, tx *world.Tx, hs []handle.Handle, i int) error {
+			return x.purse.Set(tx, hs[i], Purse{1})
+		}},
+		"entities named": {engine.TxEntitiesMax, func(x *scene, tx *world.Tx, hs []handle.Handle, i int) error {
+			return x.names.Bind(tx, hs[i], fmt.Sprint("name ", i))
+		}},
+		"entities with a parent": {engine.TxEntitiesMax - 1, func(x *scene, tx *world.Tx, hs []handle.Handle, i int) error {
+			return x.kin.AddChild(tx, hs[0], hs[i+1])
+		}},
+		"bytes of messages": {engine.TxBytesMax / 24, func(x *scene, tx *world.Tx, hs []handle.Handle, _ int) error {
+			return x.ring.Send(tx, hs[0], Ring{1})
+		}},
+		"bytes of broadcasts": {engine.TxBytesMax / 24 / 3, func(x *scene, tx *world.Tx, _ []handle.Handle, _ int) error {
+			return x.ring.Broadcast(tx, Ring{1})
+		}},
+		"bytes of timers": {engine.TxBytesMax / 72, func(x *scene, tx *world.Tx, hs []handle.Handle, i int) error {
+			_, err := x.timers.After(tx, hs[0], i, Ring{1})
+			return err
+		}},
+		"bytes of names": {engine.TxBytesMax / (64 + 16), func(x *scene, tx *world.Tx, hs []handle.Handle, i int) error {
+			return x.names.Bind(tx, hs[0], fmt.Sprintf("%016d", i))
+		}},
+		"calls": {engine.TxCallsMax, func(x *scene, tx *world.Tx, hs []handle.Handle, _ int) error {
+			return tx.Destroy(hs[0])
+		}},
+		"calls that read": {engine.TxCallsMax - 1, func(x *scene, tx *world.Tx, hs []handle.Handle, i int) error {
+			if i < engine.TxCallsMax-1 {
+				tx.Alive(hs[0])
+				return nil
+			}
+			tx.Tick()
+			return tx.Destroy(hs[0])
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newScene(t, 1)
+			defer x.Close()
+			hs, err := x.player.AppendN(nil, x.World, engine.TxEntitiesMax+2, nil)
+			require.NoError(t, err)
+			try := x.trying()
+			var last error
+			times := func(n int) func(tx *world.Tx) error {
+				return func(tx *world.Tx) error {
+					for i := range n {
+						if last = test.call(x, tx, hs, i); last != nil {
+							require.Equal(t, test.most, i)
+						}
+					}
+					return nil
+				}
+			}
+			before := x.hash()
+			require.ErrorIs(t, try(times(test.most+1)), world.ErrTx)
+			require.ErrorIs(t, last, world.ErrTx)
+			require.Equal(t, before, x.hash(), "nothing is left")
+			require.NoError(t, try(times(test.most)))
+			require.NoError(t, last)
+			require.NoError(t, x.s.Step(t.Context()))
+		})
+	}
+}
+
+// TestEnded uses a Tx, and a Reader of one, after the transaction, and a nil Tx.
+func TestEnded(t *testing.T) {
+	x := newScene(t, 1)
+	defer x.Close()
+	var kept *world.Tx
+	var reader *names.Reader[string]
+	require.NoError(t, x.trying()(func(tx *world.Tx) error { kept, reader = tx, x.names.Read(tx); return nil }))
+	for _, call := range []func(){
+		func() { kept.Alive(x.hs[0]) },
+		func() { kept.Tick() },
+		func() { reader.Lookup("one") },
+		func() { reader.NameOf(x.hs[0]) },
+	} {
+		require.Contains(t, panicIn(call), `after transaction "try" returned`)
+	}
+	var none *world.Tx
+	for name, call := range map[string]func(){
+		"Tx.Alive":   func() { none.Alive(x.hs[0]) },
+		"Tx.Tick":    func() { none.Tick() },
+		"Tx.Status":  func() { none.Status(x.hs[0]) },
+		"Tx.Has":     func() { none.Has(x.hs[0], x.purse) },
+		"Tx.Owner":   func() { none.Owner(x.hs[0]) },
+		"Tx.Destroy": func() { _ = none.Destroy(x.hs[0]) },
+		"Tx.Rand":    func() { none.Rand() },
+	} {
+		require.Equal(t, "world: "+name+" of a nil Tx; pass the one that the transaction is given", panicIn(call))
+	}
+}
+
+// panicIn returns what a call panics with.
+func panicIn(call func()) (v any) {
+	defer func() { v = recover() }()
+	call()
+	return nil
+}
+
+// TestCopyTakenAway has a CloneBy take away a component that Copy has still to copy.
+func TestCopyTakenAway(t *testing.T) {
+	type Coat struct{ Size int }
+	type Zip struct{ Open bool }
+	type Dressed struct {
+		Coat
+		Zip
+	}
+	w := world.MustNew(world.Options{})
+	defer w.Close()
+	var under *world.Tx
+	var h handle.Handle
+	coat, zip := world.Register[Coat](w, "coat"), world.Register[Zip](w, "zip")
+	coat.CloneBy(func(to, from *Coat) {
+		*to = *from
+		if under != nil {
+			require.NoError(t, zip.Remove(under, h))
+		}
+	})
+	zip.CloneBy(func(to, from *Zip) { *to = *from })
+	h, err := world.NewBundle[Dressed](w).Create(w, Dressed{Coat{3}, Zip{true}})
+	require.NoError(t, err)
+	dress := world.RegisterTransaction(w, "copy", func(tx *world.Tx, _ int) (handle.Handle, error) {
+		under = tx
+		defer func() { under = nil }()
+		return world.Copy(tx, h)
+	})
+	_, err = dress.Run(w, 0)
+	require.ErrorIs(t, err, world.ErrFailed)
+	require.ErrorContains(t, err, `a CloneBy has taken away component "zip"`)
+	require.True(t, w.Has(h, zip))
+	require.Equal(t, 1, w.Count())
+}
