@@ -258,9 +258,15 @@ func (c *Context) mustCreate(call string, w *World, set *store.Set, what, name s
 // such an entity, so the look-ups of all others cost a comparison or two more; see
 // store.Space.Reveal.
 
-// isElsewhere reports whether the home of h is another shard.
+// isElsewhere reports whether the home of h is not that of ports, nor the one that this shard draws
+// from, unless it has several.
 func (c *Context) isElsewhere(h handle.Handle) bool {
-	return h.Home() != c.home && h.Home() < c.ports
+	return h.Home() != c.home && h.Home() != c.ports
+}
+
+// isForeign reports whether the home of h belongs to another shard.
+func (c *Context) isForeign(h handle.Handle) bool {
+	return c.isElsewhere(h) && c.w.space.IsOfOther(h, int(c.home))
 }
 
 // seen returns the location of an entity whose home is another shard, or 0 if it is hidden: created
@@ -269,6 +275,9 @@ func (c *Context) isElsewhere(h handle.Handle) bool {
 //go:noinline
 func (c *Context) seen(l slots.Loc) slots.Loc {
 	if l == 0 || c.acting.Access != nil && c.acting.Access.Exclusive || !c.w.space.Hidden(l) {
+		return l
+	}
+	if c.shard != nil && c.shard.Owns(l) { // the home was another shard's in a world that was loaded
 		return l
 	}
 	return 0

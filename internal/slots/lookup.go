@@ -43,7 +43,7 @@ var pageType = mem.TypeOf[page]()
 //
 //	handle ──home──▶ directoryRef ──index / 1024──▶ page ──index % 1024──▶ Slot
 //
-// The homes of a world are fixed when it is made, so their entries stay where they are,
+// How many homes a world can have is fixed when it is made, so their entries stay where they are,
 // and a home that grows replaces only its own table. Of paged.Words a Lookup reads the tables alone,
 // because one comparison with end is less than Words.At needs to check home and page.
 //
@@ -84,6 +84,9 @@ func (l *Lookup) Pages(home uint32) int {
 	}
 	return int((end-1)>>pageShift + 1 - uint64(home)*pagesMax)
 }
+
+// Most returns how many homes there can be.
+func (l *Lookup) Most() int { return int(l.Mask>>refBits) + 1 }
 
 // enter publishes the table of a home's pages. The directory's lock is held.
 func (l *Lookup) enter(home uint32, table []*page) {

@@ -28,11 +28,14 @@ import (
 // docs/determinism.md. Another program may play it if it does the same; where it does something
 // else, Open returns inputlog.ErrOtherProgram and names both. After Close there is no log to play.
 //
-// It returns ErrInUse, ErrDamaged, inputlog.ErrOtherProgram, snapshot.ErrNotNew, world.ErrVersions when no incarnation is
-// left, the errors of snapshot.Load, inputlog.Log.Play, Options.New and Options.Upgrade, or that of
-// ctx. Then the world must not be used. The files are unchanged, but there may be an empty segment
-// of the log, and a snapshot of what was restored. A log whose end was never told durable is no
-// error; see Recovered.Torn.
+// The world may have another number of shards than the one in the directory, as for snapshot.Load:
+// Open saves a snapshot then. If there is a log, it returns a *ShardsError.
+//
+// It returns ErrInUse, ErrDamaged, inputlog.ErrOtherProgram, a *ShardsError, snapshot.ErrNotNew,
+// world.ErrVersions when no incarnation is left, the errors of snapshot.Load, inputlog.Log.Play,
+// Options.New and Options.Upgrade, or that of ctx. Then the world must not be used. The files are
+// unchanged, but there may be an empty segment of the log, and a snapshot of what was restored. A
+// log whose end was never told durable is no error; see Recovered.Torn.
 func Open(ctx context.Context, path string, w *world.World, s *scheduler.Scheduler, o Options) (_ *Store, err error) {
 	if w == nil || s == nil {
 		panic("durable: Open with a nil World or Scheduler; pass those of world.New and scheduler.New")

@@ -30,7 +30,8 @@ const (
 	// otherwise: Recovered.Other says how much differs. What is registered must be the same.
 	ReplayOther
 	// DiscardOther goes back to the newest snapshot. What happened since is lost, also what was
-	// told durable: Recovered.Lost says which ticks. Handles given in them stay stale.
+	// told durable: Recovered.Lost says which ticks. Handles given in them stay stale. A log of a
+	// world with another number of shards, which would be a *ShardsError, is discarded, too.
 	DiscardOther
 )
 
