@@ -93,8 +93,9 @@ func New(home, index, version uint32) Handle {
 
 // Home returns the number of the entity's home, 0 to [HomeMax]: where its slot is for good, in a new
 // world the shard that created it, or the number of shards for what ports create. It is no shard: the
-// entity may have moved to another, and a world may be loaded into another number of them. World.Owner and Context.Owner return the shard
-// that an entity is in now. Cost: it inlines to one shift. Safe from any goroutine.
+// entity may have moved to another, and a world may be loaded into another number of them. World.Owner
+// and Context.Owner return the shard that an entity is in now. Cost: it inlines to one shift. Safe
+// from any goroutine.
 func (h Handle) Home() uint32 { return uint32(h >> homeShift & HomeMax) }
 
 // Index returns the index of the entity's slot in its home, 0 to

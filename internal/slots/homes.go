@@ -169,6 +169,23 @@ func (a *Allocator) of(h handle.Handle) *home {
 func (a *Allocator) draw(i int) {
 	a.homes[a.at] = a.home
 	a.home, a.at = a.homes[i], i
+	a.Draws()
+}
+
+// Draws notes that the shard may draw from its home from now on; see Lookup.Drawn.
+func (a *Allocator) Draws() {
+	if x := &a.ref.drawn; x.Load() == 0 {
+		x.Store(1)
+	}
+}
+
+// Undrawn makes Drawn false for all homes. The coordinator calls it.
+func (d *Directory) Undrawn() {
+	for home := range d.homes.Load() {
+		if x := &d.ref(home).drawn; x.Load() != 0 {
+			x.Store(0)
+		}
+	}
 }
 
 // turn makes the shard draw from another home, if the list of this one is empty, and reports whether

@@ -225,6 +225,7 @@ func (s *Space) Drop() {
 // hidden from the others. The caller must own all shards. For the coordinator, and the idle world.
 func (s *Space) Reveal(shards []*Shard) {
 	s.reveals.Add(1)
+	s.Undrawn()
 	for _, x := range shards {
 		x.Loop++ // so that the next row of each table comes by nextRow
 	}

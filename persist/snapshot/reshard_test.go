@@ -14,6 +14,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/persist/snapshot"
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -228,4 +229,44 @@ func TestReshardHostile(t *testing.T) {
 	err := snapshot.Load(bytes.NewReader(header("\x05homes", 300)), y.World, y.options)
 	require.ErrorIs(t, err, snapshot.ErrOtherWorld)
 	require.ErrorContains(t, err, "make it with at least 256")
+}
+
+// TestReshardHides has a shard create from all of its homes: another shard does not see any of what it
+// creates in the same tick, as in a new world.
+func TestReshardHides(t *testing.T) {
+	from := crowdOf(t, 4, 20)
+	create := func(w *world.World, s *scheduler.Scheduler, then func(c *world.Context, bundle *world.Bundle[Agent])) {
+		bundle := world.NewBundle[Agent](w)
+		s.MustAdd("create", func(b *world.Build) func(*world.Context) {
+			b.Creates(bundle)
+			return func(c *world.Context) { then(c, bundle) }
+		})
+		require.NoError(t, s.Step(t.Context()))
+	}
+	create(from, scheduler.New(from, scheduler.Options{Workers: 1}), func(c *world.Context, bundle *world.Bundle[Agent]) {
+		h, err := bundle.Create(c, Agent{})
+		require.NoError(t, err)
+		require.NoError(t, c.Destroy(h))
+	})
+	w := reloaded(t, from, 2)
+	var made []handle.Handle
+	seen, homes := 0, map[uint32]bool{}
+	create(w, scheduler.New(w, scheduler.Options{Workers: 1}), func(c *world.Context, bundle *world.Bundle[Agent]) {
+		if len(made) > 0 { // the other shard was first
+			for _, h := range made {
+				if c.Alive(h) || c.Locate(h) != 0 || c.Status(h) == world.Alive {
+					seen++
+				}
+			}
+			return
+		}
+		for n := 0; n < 30; n += len(homes) / 2 { // some more from the second
+			h, err := bundle.Create(c, Agent{})
+			require.NoError(t, err)
+			require.True(t, c.Alive(h) && c.Locate(h) != 0, "its own it sees")
+			made, homes[h.Home()] = append(made, h), true
+		}
+	})
+	require.Zero(t, seen, "of %d", len(made))
+	require.True(t, w.Alive(made[0]) && w.Alive(made[len(made)-1]))
 }
