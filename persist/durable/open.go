@@ -197,6 +197,9 @@ func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snaps
 	if err != nil {
 		return snapshot.Plan{}, err
 	}
+	if is := found.Info.Options.Shards; is != w.Shards() {
+		log.shards = is
+	}
 	if log.last != nil {
 		p.Differences = append(p.Differences, snapshot.Difference{
 			Kind: "directory", Text: log.text(o.OtherProgram, len(p.Differences) > 0), Blocks: len(p.Differences) > 0 && o.OtherProgram != DiscardOther,
@@ -209,6 +212,7 @@ func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snaps
 type unplayed struct {
 	last        *segment // nil: there is none
 	first, told uint64   // from the tick of the snapshot to the one before told, all was on disk
+	shards      int      // of the world that wrote it; 0: as many as this one
 }
 
 // text says what Open does with it; with others, there are other differences.
@@ -220,6 +224,10 @@ func (x *unplayed) text(o OtherProgram, others bool) string {
 	by := x.last.by()
 	what := "is for the program that wrote it" + by + ": start that program, and stop it by Close, before another version"
 	switch {
+	case o == DiscardOther && x.shards > 0:
+		what = fmt.Sprintf("is discarded: a world with %d shards wrote it", x.shards)
+	case x.shards > 0:
+		what = "can be played only by as many shards as wrote it" + by + fmt.Sprintf(": open the directory with Shards = %d, Close the Store, and then open it with the new number", x.shards)
 	case o == DiscardOther && (others || x.last.isOther()):
 		what = "is discarded: another program wrote it" + by
 	case others: // it cannot be played

@@ -88,7 +88,11 @@ func (r *restoring) discarded(s *segment, err error) {
 	x := &r.recovered
 	x.Other = &Other{Program: s.program, Discarded: true}
 	x.Lost = append(x.Lost, err)
-	r.warn("discarded what another program has logged", "of", err)
+	what := "discarded what another program has logged"
+	if r.resharded() {
+		what = "discarded what another number of shards has logged"
+	}
+	r.warn(what, "of", err)
 }
 
 // playedOther notes what was played of another program's segments. It tells the Logger, whether

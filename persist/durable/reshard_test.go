@@ -68,6 +68,7 @@ func TestReshard(t *testing.T) {
 				plan, err = durable.Plan(path, other.World, other.s, other.options)
 				require.NoError(t, err)
 				require.NotEmpty(t, plan.Blocking())
+				require.Contains(t, plan.String(), fmt.Sprintf("open the directory with Shards = %d", n))
 				_, err = other.open(path)
 				var wrong *durable.ShardsError
 				require.ErrorAs(t, err, &wrong)
@@ -150,4 +151,40 @@ func TestReshardDiscards(t *testing.T) {
 	require.Nil(t, st.Recovered().Other)
 	require.Equal(t, was, y.observe())
 	require.NoError(t, st.Close())
+}
+
+// TestReshardCopy opens a copy that Follow has made as a world with another number of shards: of a
+// directory that was closed at once, and of one that was not after it was opened with as many.
+func TestReshardCopy(t *testing.T) {
+	path, _ := useDisk(t)
+	x := bankOf(4, 1)
+	st, err := x.open(path)
+	require.NoError(t, err)
+	accounts := x.accounts()
+	x.pay(t, 10)
+	require.NoError(t, st.Wait(t.Context()))
+	copied, again := t.TempDir(), t.TempDir()
+	require.NoError(t, durable.Follow(t.Context(), path, copied, durable.FollowOptions{Once: true}))
+	want := x.observe()
+	x.pay(t, 5)
+	require.NoError(t, st.Close())
+	require.NoError(t, durable.Follow(t.Context(), path, again, durable.FollowOptions{Once: true}))
+
+	_, err = bankOf(16, 2).open(copied)
+	var wrong *durable.ShardsError
+	require.ErrorAs(t, err, &wrong)
+	y := bankOf(wrong.Shards, 2)
+	st, err = y.open(copied)
+	require.NoError(t, err)
+	require.Equal(t, want, y.observe())
+	require.NoError(t, st.Close())
+	for dir, want := range map[string]any{copied: want, again: x.observe()} {
+		y := bankOf(16, 2)
+		st, err = y.open(dir)
+		require.NoError(t, err)
+		require.Equal(t, want, y.observe())
+		require.Equal(t, accounts, y.accounts())
+		y.pay(t, 5)
+		require.NoError(t, st.Close())
+	}
 }
