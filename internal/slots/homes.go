@@ -10,7 +10,7 @@ import (
 )
 
 // HomesSmall is how many homes a world with fewer shards can have; a world with as many shards can
-// have handle.HomeMax + 1. Each costs 16 bytes from the beginning, because look-ups keep the address
+// have handle.HomeMax + 1. Each costs 32 bytes from the beginning, because look-ups keep the address
 // of the list.
 const HomesSmall = 256
 

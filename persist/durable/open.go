@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/atoll-sim/atoll/internal/engine"
@@ -110,6 +111,9 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 		store.warn("the size of the directory is not known", "because", err)
 	}
 	what, values := found.record(store.began)
+	if idle := runtime.GOMAXPROCS(0) - w.Shards(); idle > 0 {
+		values = append(values, "shards", w.Shards(), "idle processors", idle)
+	}
 	store.info(what, values...)
 	wo := w.Options()
 	if all := wo.VersionMax / wo.VersionsEach; found.Incarnation > all-all/10 {

@@ -1,8 +1,12 @@
 package durable_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -186,5 +190,22 @@ func TestReshardCopy(t *testing.T) {
 		require.Equal(t, accounts, y.accounts())
 		y.pay(t, 5)
 		require.NoError(t, st.Close())
+	}
+}
+
+// TestIdleProcessors has the first record of a start name the processors that shards leave idle.
+func TestIdleProcessors(t *testing.T) {
+	before := runtime.GOMAXPROCS(8)
+	defer runtime.GOMAXPROCS(before)
+	for shards, want := range map[int]string{4: `shards=4 "idle processors"=4`, 8: ""} {
+		path, _ := useDisk(t)
+		var log bytes.Buffer
+		x := bankOf(shards, 1)
+		x.options.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		st, err := x.open(path)
+		require.NoError(t, err)
+		require.NoError(t, st.Close())
+		require.Contains(t, log.String(), want)
+		require.Equal(t, want != "", strings.Contains(log.String(), "idle"))
 	}
 }
