@@ -213,7 +213,7 @@ func (r *Replayer) Fail(kind int, flags queue.Flags, h handle.Handle) (mem.Cells
 // use records that a handle is no longer in a port's cache. It returns an error, and records
 // nothing, if the handle cannot have been there.
 func (r *Replayer) use(h handle.Handle) error {
-	if int(h.Home()) != len(r.w.shards) || h.Index() >= r.w.engine.PortSlots.Drawn() || r.used[h] {
+	if !r.w.space.IsPorts(h) || h.Index() >= r.w.engine.PortSlots.Drawn() || r.used[h] {
 		return fmt.Errorf("%w: handle %v is created or recalled twice, or no port has drawn it", extend.ErrForged, h)
 	}
 	if !r.w.engine.PortSlots.Pending(h) {

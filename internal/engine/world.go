@@ -69,6 +69,7 @@ type World struct {
 	capturing *capturing // makes frames; nil until the first
 
 	bundles  map[store.Set]*Bundle // of groups
+	placers  []placer              // that a load into another number of shards asks; see Rehome
 	parts    []extend.Base         // extensions, in the order in which they were added
 	framed   []extend.Framed       // those that frames can have copies of
 	measured []extend.Measurable   // what is not an extension, and has figures

@@ -29,7 +29,8 @@ const (
 	ReplayOther
 	// DiscardOther goes back to the newest snapshot, or to an older one if that is damaged. What
 	// happened since is lost, also what was told durable: Recovered.Lost says which ticks. Handles
-	// given in them stay stale.
+	// given in them stay stale. A log of a world with another number of shards, which would be a
+	// *ShardsError, is discarded, too.
 	DiscardOther
 )
 
@@ -90,7 +91,11 @@ func (r *restoring) discarded(s *segment, err error) {
 	x := &r.recovered
 	x.Other = &Other{Program: s.program, Discarded: true}
 	x.Lost = append(x.Lost, err)
-	r.warn("discarded what another program has logged", "of", err)
+	what := "discarded what another program has logged"
+	if r.resharded() {
+		what = "discarded what another number of shards has logged"
+	}
+	r.warn(what, "of", err)
 }
 
 // playedOther notes what was played of another program's segments. It tells the Logger, whether

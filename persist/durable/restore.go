@@ -477,12 +477,20 @@ func (r *restoring) cannotPlay(s *segment, err error) error {
 	case foreign && r.o.OtherProgram == DiscardOther: // which program wrote it, its head does not say
 		r.discarded(s, err)
 		return nil
+	case errors.Is(err, inputlog.ErrOtherWorld) && r.resharded():
+		from := r.recovered.Snapshot.Info
+		return fmt.Errorf("durable: %s: %w; or set OtherProgram to DiscardOther, to go back to the snapshot of tick %d: %s", s.name, &ShardsError{from.Options.Shards}, from.Tick, r.missingSince(from.Tick))
 	case foreign:
 		return r.refuseOther(s, err)
 	case errors.Is(err, inputlog.ErrDiffers): // ticks before it are missing
 		return r.lose(err)
 	}
 	return fmt.Errorf("durable: %w", err)
+}
+
+// resharded reports whether the snapshot was loaded into another number of shards.
+func (r *restoring) resharded() bool {
+	return !r.recovered.New && r.recovered.Snapshot.Info.Options.Shards != r.w.Shards()
 }
 
 // by names the program that wrote a segment, if its head could be read.
@@ -607,7 +615,7 @@ func (r *restoring) missed(x *passedOver) error {
 const segmentsMost = 8
 
 // saves returns why Open saves a snapshot, or "": so that the same ticks are not played again if the
-// process keeps dying.
+// process keeps dying, and so that a log has a snapshot with as many shards.
 func (r *restoring) saves() string {
 	switch x := &r.recovered; {
 	case x.New:
@@ -618,6 +626,8 @@ func (r *restoring) saves() string {
 		return "the log was played"
 	case r.used > segmentsMost:
 		return "processes have ended without a tick"
+	case r.resharded():
+		return "the number of shards is another"
 	}
 	return ""
 }
