@@ -55,10 +55,7 @@ var told = []error{
 // one and four times the contents.
 const roomMost = 64 << 20
 
-// policyNames are their names.
-var policyNames = []string{"OnParentDeath", "OnChildDeath", "Places", "PlacesMax", "ConflictsMax", "StepsMax"}
-
-// placesPolicy is the index of Places in them.
+// placesPolicy is the index of Options.Places in what policies returns.
 const placesPolicy = 2
 
 // SavedOptions describes the policies. None must be the same: LoadSaved handles Places, and the
@@ -193,65 +190,138 @@ func errorOf(text string) error {
 	return errors.New(text)
 }
 
-// Excerpt returns the lists of the entities in to, with the handles that it maps to. They are in
-// the order of the old handles.
-func (a adapter) Excerpt(to map[handle.Handle]handle.Handle) any {
-	t := a.tree
+// AppendExcerpt appends the lists of the entities of a piece. Children that are not in it leave a free
+// place in a list whose places stay where they are; another list closes up.
+func (a adapter) AppendExcerpt(dst []byte, of *extend.Excerpt) (excerpt []byte, children int) {
+	t, begun, lists := a.tree, len(dst), 0
 	t.Settle()
-	x := &excerpt{policies: a.policies()}
-	for h := range t.entities {
-		owner, number := to[h], t.listed(h)
-		if owner == handle.None || number == 0 {
+	var places []uint64 // 1 more than the place of a child in the piece, or 0
+	for owner, h := range of.Handles {
+		number := t.listed(h)
+		if number == 0 {
 			continue
 		}
-		places := slices.Clone(t.items(number))
-		for i, child := range places {
-			places[i] = to[child]
+		l := t.list(number)
+		stays := l.is(fixed) || l.hasHoles()
+		places = places[:0]
+		for _, child := range t.items(number) {
+			if at, ok := of.Place(child); ok {
+				places = append(places, uint64(at)+1)
+				children++
+			} else if stays {
+				places = append(places, 0)
+			}
 		}
-		x.lists = append(x.lists, listExcerpt{owner, t.list(number)[listState] & (added | fixed), places})
+		for !l.is(fixed) && len(places) > 0 && places[len(places)-1] == 0 {
+			places = places[:len(places)-1]
+		}
+		if len(places) == 0 && !l.is(added|fixed) {
+			continue
+		}
+		if lists++; lists == 1 {
+			dst = extend.AppendNumber(dst, a.options.Places)
+		}
+		dst = extend.AppendNumber(extend.AppendNumber(dst, owner), extend.FlagsOf(l.is(added), l.is(fixed)))
+		dst = extend.AppendNumber(dst, len(places))
+		for _, n := range places {
+			dst = extend.AppendNumber(dst, n)
+		}
 	}
-	if x.lists == nil {
-		return nil
+	if lists == 0 {
+		return dst[:begun], 0
 	}
-	return x
+	return dst, children
 }
 
 // PlanInsert returns a function that adds an excerpt. The tree must not have its entities. It makes
 // the room for that, even with ManualGrowth.
-func (a adapter) PlanInsert(from any) (insert func(), err error) {
-	x, ok := from.(*excerpt)
-	if !ok {
-		return nil, fmt.Errorf("hierarchy: %q is a relation in one of both worlds alone", a.name)
-	}
-	own := a.policies()
-	for i, name := range policyNames {
-		if name != "ConflictsMax" && own[i] != x.policies[i] {
-			return nil, fmt.Errorf("hierarchy: relation %q has %s %d, and that of the other world %d", a.name, name, own[i], x.policies[i])
-		}
+func (a adapter) PlanInsert(src []byte, now []handle.Handle) (insert func(), err error) {
+	lists, err := a.readExcerpt(src, now)
+	if err != nil {
+		return nil, err
 	}
 	sizes := func(yield func(int) bool) {
-		for i := range x.lists {
-			if n := len(x.lists[i].places); n > 0 && !yield(a.tree.classes.size(a.tree.classes.fit(n))) {
+		for i := range lists {
+			if n := len(lists[i].places); n > 0 && !yield(a.tree.classes.size(a.tree.classes.fit(n))) {
 				return
 			}
 		}
 	}
-	if !a.tree.mayGrow(sizes) || len(a.tree.owners)+len(x.lists) > ParentsMax {
+	if !a.tree.mayGrow(sizes) || len(a.tree.owners)+len(lists) > ParentsMax {
 		return nil, fmt.Errorf("%w: relation %q", ErrLimit, a.name)
 	}
-	return func() { a.tree.insertLists(x.lists) }, nil
+	return func() { a.tree.insertLists(lists) }, nil
+}
+
+// readExcerpt reads the lists of an excerpt, and checks that a tree can have them. Lists that were made
+// by Options.Places get as many places as it says now. It changes nothing.
+func (a adapter) readExcerpt(src []byte, now []handle.Handle) (lists []listExcerpt, err error) {
+	c := extend.Cursor{Rest: src}
+	was, up := c.Int(), make([]int, len(now)) // up: 1 more than the place of the parent in the piece
+	owns := make([]bool, len(now))
+	wrong := func(text string) ([]listExcerpt, error) {
+		return nil, fmt.Errorf("hierarchy: relation %q: %s (%w)", a.name, text, extend.ErrImage)
+	}
+	for len(c.Rest) > 0 {
+		owner, flags, n := int(c.Below(uint64(len(now)))), c.Flags(2), c.Count(1)
+		switch {
+		case c.Err != nil:
+			return nil, c.Err
+		case owns[owner] || n > placeMax || n == 0 && flags == 0:
+			return wrong("an entity has two lists, or one that no entity can have")
+		}
+		owns[owner] = true
+		x := listExcerpt{owner: now[owner], places: make([]handle.Handle, n)}
+		x.kept = added*word(flags&1) | fixed*word(flags>>1)
+		for i := range x.places {
+			at := int(c.Below(uint64(len(now)) + 1))
+			switch {
+			case c.Err != nil:
+				return nil, c.Err
+			case at == 0:
+				continue
+			case up[at-1] != 0:
+				return wrong("an entity has two parents")
+			}
+			up[at-1], x.places[i] = owner+1, now[at-1]
+		}
+		if x.kept&fixed == 0 && n > 0 && x.places[n-1] == handle.None {
+			return wrong("a list ends with a free place")
+		}
+		if x.kept&fixed != 0 && n == was && was > 0 && a.options.Places > 0 {
+			fits := min(n, a.options.Places)
+			if slices.ContainsFunc(x.places[fits:], func(h handle.Handle) bool { return h != handle.None }) {
+				return nil, fmt.Errorf("hierarchy: relation %q has Places %d where the piece comes from, and %d here: a child is at a place from %[3]d on. Move it before, or set Places %[2]d here", a.name, was, a.options.Places)
+			}
+			x.places = append(x.places[:fits], make([]handle.Handle, a.options.Places-fits)...)
+		}
+		lists = append(lists, x)
+	}
+	if cyclic(up) {
+		return wrong("an entity is its own ancestor")
+	}
+	return lists, c.End()
+}
+
+// cyclic reports whether a way up does not end. up has 1 more than the place of each one's parent, or
+// 0; it is overwritten.
+func cyclic(up []int) bool {
+	for from := range up {
+		at := from
+		for up[at] > 0 {
+			at, up[at] = up[at]-1, -1-from // the mark of this way
+		}
+		if up[at] == -1-from {
+			return true
+		}
+	}
+	return false
 }
 
 // policies are the options that decide what the relation does.
 func (r *Relation) policies() []int {
 	o := r.options
 	return []int{int(o.OnParentDeath), int(o.OnChildDeath), o.Places, o.PlacesMax, o.ConflictsMax, o.StepsMax}
-}
-
-// excerpt is a part of a relation, to be inserted into one of another world.
-type excerpt struct {
-	policies []int
-	lists    []listExcerpt
 }
 
 // listExcerpt is the list of an entity.

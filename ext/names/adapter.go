@@ -173,7 +173,7 @@ func readName[K Name](c *extend.Cursor) (name K) {
 	return name
 }
 
-// named is an entity of another world, by its handle in this one, and its name.
+// named is an entity of a piece, by its handle here, and its name.
 type named[K Name] struct {
 	handle handle.Handle
 	name   K
@@ -185,28 +185,34 @@ func (a adapter[K]) AppendFollowers(dst []handle.Handle, _ handle.Handle) []hand
 // Unique reports that a name is that of one entity.
 func (a adapter[K]) Unique() bool { return true }
 
-// Excerpt returns the names of the entities in to, by the handles that it maps to.
-func (a adapter[K]) Excerpt(to map[handle.Handle]handle.Handle) any {
-	var all []named[K]
-	for _, b := range a.byHandle.ordered(a.Len()) {
-		if h := to[b.handle]; h != handle.None {
-			all = append(all, named[K]{h, b.name})
+// AppendExcerpt appends the names of the entities of a piece.
+func (a adapter[K]) AppendExcerpt(dst []byte, of *extend.Excerpt) (excerpt []byte, n int) {
+	if a.Len() == 0 {
+		return dst, 0
+	}
+	for at, h := range of.Handles {
+		if b := a.byHandle.of(h); b != nil {
+			dst = appendName(extend.AppendNumber(dst, at), &b.name)
+			n++
 		}
 	}
-	if all == nil {
-		return nil
-	}
-	return all
+	return dst, n
 }
 
 // PlanInsert returns what adds the names of an excerpt.
-func (a adapter[K]) PlanInsert(from any) (insert func(), err error) {
-	all, ok := from.([]named[K])
-	if !ok {
-		return nil, fmt.Errorf("names: %q has names of another type in one of both worlds", a.name)
-	}
-	for i := range all {
-		name := all[i].name
+func (a adapter[K]) PlanInsert(src []byte, now []handle.Handle) (insert func(), err error) {
+	var all []named[K]
+	c, has, taken := extend.Cursor{Rest: src}, make([]bool, len(now)), map[K]bool{}
+	for len(c.Rest) > 0 {
+		at := int(c.Below(uint64(len(now))))
+		name := readName[K](&c)
+		switch {
+		case c.Err != nil:
+			return nil, c.Err
+		case has[at] || taken[name]:
+			return nil, fmt.Errorf("names: %q: an entity of the piece has two names, or %v is that of two (%w)", a.name, name, extend.ErrImage)
+		}
+		has[at], taken[name] = true, true
 		holder, found := a.Lookup(name)
 		switch {
 		case found && !a.engine.IsDying(holder):
@@ -214,10 +220,11 @@ func (a adapter[K]) PlanInsert(from any) (insert func(), err error) {
 		case length(&name) > a.options.LengthMax:
 			return nil, fmt.Errorf("%w, which is %d of %q: %v", ErrLength, a.options.LengthMax, a.name, name)
 		}
+		all = append(all, named[K]{now[at], name})
 	}
 	return func() {
 		for _, x := range all {
 			_, _ = a.bind(x.handle, x.name)
 		}
-	}, nil
+	}, c.Err
 }

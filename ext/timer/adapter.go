@@ -113,9 +113,9 @@ func (a adapter[M]) Measure(add func(extend.Measured)) {
 // Coded returns what shows the state, with the messages by codecs.
 func (a adapter[M]) Coded(codecs *form.Codecs, toRead bool) (any, error) {
 	form, err := codecs.Form(reflect.TypeFor[M](), toRead)
-	return wheel.Saved[M]{
+	return coded[M]{wheel.Saved[M]{
 		Package: "timer", Extension: a.name, Entries: "timers", Form: form,
 		Limits: fmt.Sprintf("Max %d", a.options.Max), Homes: func() int { return len(a.wheels) }, Tick: a.w.Tick,
 		Wheel: func(home int) *wheel.Of[M] { return &a.wheels[home].Of },
-	}, err
+	}, a.Timers}, err
 }

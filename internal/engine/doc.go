@@ -36,6 +36,7 @@
 //	schedule.go        for the scheduler: Tick
 //	inputs.go          for logs: to record inputs; Replayer
 //	survey.go load.go  for hashes and snapshots: Survey shows a world, Loader fills one
+//	piece.go           for pieces: an entity, to be copied
 //	tests.go           for tests of other packages
 //
 // Who may call what, when:

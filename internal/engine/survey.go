@@ -36,6 +36,9 @@ func (s *Survey) Components() []extend.Named {
 // Messages lists the messages, in the order in which they were registered.
 func (s *Survey) Messages() []extend.Named { return namedOf(s.messages) }
 
+// MessageCount returns how many there are.
+func (s *Survey) MessageCount() int { return len(s.messages) }
+
 // Resources lists the resources, by number.
 func (s *Survey) Resources() []extend.Named { return namedOf(s.resources) }
 

@@ -68,6 +68,7 @@ type World struct {
 	frames    *frames
 	capturing *capturing // makes frames; nil until the first
 
+	pieces   any                   // see Pieces
 	bundles  map[store.Set]*Bundle // of groups
 	placers  []placer              // that a load into another number of shards asks; see Rehome
 	parts    []extend.Base         // extensions, in the order in which they were added

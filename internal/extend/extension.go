@@ -1,6 +1,8 @@
 package extend
 
 import (
+	"slices"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -46,21 +48,50 @@ type Extension interface {
 // once, when all are marked.
 type Following interface{ Follows() bool }
 
-// Insertable is an Extension whose data about entities can be inserted into another world with
-// them.
+// Insertable is an Extension whose data about entities goes along with them, into a piece and from
+// that into another world, which may be that of another program.
 //
 // Ownership: the owner of the idle world calls.
 type Insertable interface {
-	// AppendFollowers appends the entities that must be inserted together with an entity.
+	// AppendFollowers appends the entities that must go along with an entity.
 	AppendFollowers(dst []handle.Handle, h handle.Handle) []handle.Handle
 	// Unique reports whether only one entity can have what an entity has here, such as a name.
 	Unique() bool
-	// Excerpt returns the extension's data about the entities that are keys of to, rewritten for
-	// the entities that they map to; nil if there is none.
-	Excerpt(to map[handle.Handle]handle.Handle) any
-	// PlanInsert returns a function that adds an excerpt of an extension of another world. It
+	// AppendExcerpt appends the extension's data about the entities of a piece, in which these have
+	// the numbers of their places in it. It appends nothing if there is none. n is how much there is,
+	// as Optioned.SavedCount counts.
+	AppendExcerpt(dst []byte, of *Excerpt) (excerpt []byte, n int)
+	// PlanInsert returns a function that adds what AppendExcerpt has appended in another world, for
+	// the entities that have these handles now; they exist when it is called. It trusts no byte. It
 	// returns an error if the excerpt cannot be added. PlanInsert itself changes nothing.
-	PlanInsert(excerpt any) (insert func(), err error)
+	PlanInsert(src []byte, now []handle.Handle) (insert func(), err error)
+}
+
+// Excerpt lists the entities of a piece, in the order of their places in it.
+//
+// Ownership: the goroutine that makes the piece.
+type Excerpt struct {
+	Handles []handle.Handle
+	places  map[handle.Handle]int // of more than a few, once it was needed
+}
+
+// fewPlaces is the number of entities up to which one is found by looking at all.
+const fewPlaces = 8
+
+// Place returns the place of an entity in the piece, and whether it is there.
+func (e *Excerpt) Place(h handle.Handle) (place int, ok bool) {
+	if len(e.Handles) <= fewPlaces {
+		place = slices.Index(e.Handles, h)
+		return place, place >= 0
+	}
+	if e.places == nil {
+		e.places = make(map[handle.Handle]int, len(e.Handles))
+		for i, h := range e.Handles {
+			e.places[h] = i
+		}
+	}
+	place, ok = e.places[h]
+	return place, ok
 }
 
 // Naming is an Extension that gives entities names.

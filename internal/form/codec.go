@@ -72,6 +72,14 @@ func (f funcs[T]) Read(src []byte, v mem.Pointer) error { return f.scan(src, mem
 // CanRead reports whether the user has given a function to read.
 func (f funcs[T]) CanRead() bool { return f.scan != nil }
 
+// Len returns how many codecs and enums there are. None is ever removed or changed.
+func (c *Codecs) Len() int {
+	if c == nil {
+		return 0
+	}
+	return len(c.byType) + len(c.enums)
+}
+
 // Of returns the codec of a type, or nil. It changes nothing.
 func (c *Codecs) Of(t reflect.Type) Codec {
 	if c == nil {

@@ -5,6 +5,7 @@ package form
 import (
 	"reflect"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 )
@@ -82,6 +83,18 @@ type Holder interface {
 	Held() reflect.Type
 	// LoadHeld is LoadSaved of extend.Saved for values that another form reads.
 	LoadHeld(src []byte, by Form) error
+}
+
+// Insertable is what Coded returns of a state whose entries go along with entities, as those of an
+// extend.Insertable do. They have values of one type of the user's, which another form may read.
+//
+// Ownership: as for extend.Insertable.
+type Insertable interface {
+	Held() reflect.Type
+	AppendExcerpt(dst []byte, of *extend.Excerpt) (excerpt []byte, n int)
+	// PlanInsert is that of extend.Insertable, for values that a form reads. It calls rewrite for each
+	// of them.
+	PlanInsert(src []byte, now []handle.Handle, by Form, rewrite func(mem.Cells) error) (insert func(), err error)
 }
 
 // StateOf returns the value that shows the state of an Extension or Late: itself, unless it is

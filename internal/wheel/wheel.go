@@ -52,6 +52,9 @@ type Entry struct {
 // Armed returns the tick in which the entry was set.
 func (x *Entry) Armed() uint64 { return x.armed }
 
+// Due returns the tick in which the entry is due.
+func (x *Entry) Due() uint64 { return x.due }
+
 // Fired is an entry that was due, or whose entity is dead.
 type Fired struct {
 	To    handle.Handle

@@ -178,6 +178,7 @@ type matching struct {
 	o          *Options
 	changes    schema.Changes
 	files      bool // a snapshot stands for the world
+	piece      bool // saved is that of a piece: what it only has the name of may be missing
 	list       *[]Difference
 	made       map[reflect.Type]*schema.Change // the components that a Migrated makes
 }
@@ -237,6 +238,12 @@ func (m *matching) find(what string, saved, own []format.Named) error {
 	for i, name := range m.changes.Rename(what, namesOf(saved), namesOf(own)) {
 		n := &saved[i]
 		all := byName[name]
+		if m.piece && n.Type == "" { // nobody in the piece has it
+			if n.At = -1; len(all) > 0 {
+				n.At, byName[name] = all[0].At, all[1:]
+			}
+			continue
+		}
 		if len(all) == 0 {
 			m.missing(what, n, name)
 			continue

@@ -206,9 +206,28 @@ func (m *Mapper) structOf(t reflect.Type) Map {
 			fields = append(fields, field{t.Field(i).Offset, f})
 		}
 	}
-	return func(at mem.Address) {
+	every := func(at mem.Address) {
 		for _, f := range fields {
 			f.of(mem.Pointer{Address: at}.At(1, f.offset).Address)
+		}
+	}
+	if len(fields) == 2 && t.NumField() == 2 && t.Field(0).Type == livenessType && t.Field(1).Type == handleType {
+		return m.weak(every, t.Field(1).Offset)
+	}
+	return every
+}
+
+// weak returns the Map of a reference, which is bound to the other world even if a codec has read it,
+// and empty if its handle is cut.
+func (m *Mapper) weak(every Map, handleAt uintptr) Map {
+	return func(at mem.Address) {
+		every(at)
+		if m.liveness == nil {
+			return
+		}
+		bound := mem.As[*extend.Liveness](mem.Pointer{Address: at})
+		if *bound = m.liveness; *mem.As[handle.Handle](mem.Pointer{Address: at}.At(1, handleAt)) == handle.None {
+			*bound = nil
 		}
 	}
 }

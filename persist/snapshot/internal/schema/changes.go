@@ -22,8 +22,19 @@ type Change struct {
 	Fields   []string
 
 	Old, Now reflect.Type
-	form     func(old form.Form) form.Form // of the saved values, by the form of Old
-	one      func(from, to mem.Pointer)    // makes a New of an Old
+	*migrating
+}
+
+// migrating is what a Migration does. Two that are not the same do not share it.
+type migrating struct {
+	form func(old form.Form) form.Form // of the saved values, by the form of Old
+	one  func(from, to mem.Pointer)    // makes a New of an Old
+}
+
+// Same reports whether two changes are certainly the same.
+func (c Change) Same(other Change) bool {
+	return c.Kind == other.Kind && c.In == other.In && c.From == other.From && c.To == other.To &&
+		slices.Equal(c.Fields, other.Fields) && c.migrating == other.migrating
 }
 
 // ChangeKind says what a Change does.
@@ -58,9 +69,10 @@ func (c Change) Within(name, field string) Change {
 
 // Migration returns the Change that makes new values of old ones.
 func Migration[Old, New any](f func(Old) New) Change {
-	return Change{Kind: Migrated, Old: reflect.TypeFor[Old](), Now: reflect.TypeFor[New](), form: func(form form.Form) form.Form {
-		return &migration[Old, New]{Form: form, f: f}
-	}, one: func(from, to mem.Pointer) { *mem.As[New](to) = f(*mem.As[Old](from)) }}
+	return Change{Kind: Migrated, Old: reflect.TypeFor[Old](), Now: reflect.TypeFor[New](), migrating: &migrating{
+		form: func(form form.Form) form.Form { return &migration[Old, New]{Form: form, f: f} },
+		one:  func(from, to mem.Pointer) { *mem.As[New](to) = f(*mem.As[Old](from)) },
+	}}
 }
 
 // migration is a form.Form that reads old values and converts them.
