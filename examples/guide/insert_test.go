@@ -3,6 +3,7 @@ package guide_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
@@ -48,9 +49,10 @@ func Example_insert() {
 	file := campFile()
 	w, in, s := newZone()
 
-	piece, _, ps := newZone() // once, when the program starts
-	err := snapshot.Load(file, piece, snapshot.Options{Scheduler: ps})
-	fmt.Println(err, piece.Query().Count())
+	zone, _, zs := newZone() // once, when the program starts
+	err := snapshot.Load(file, zone, snapshot.Options{Scheduler: zs})
+	piece, failed := snapshot.ExtractAll(zone, snapshot.ExtractOptions{})
+	fmt.Println(errors.Join(err, failed), piece.Len())
 
 	for i := range 2 {
 		made, err := snapshot.Insert(w, piece, snapshot.InsertOptions{WithoutNames: true})

@@ -149,7 +149,9 @@ func TestInsert(t *testing.T) {
 	var o outside
 	g, piece := newGame(t, 1, 1, async.Options{}, o.run), newGame(t, 1, 1, async.Options{}, o.run)
 	piece.ask(piece.create(1), Ask{})
-	x, err := snapshot.Insert(g.World, piece.World, snapshot.InsertOptions{})
+	all, err := snapshot.ExtractAll(piece.World, snapshot.ExtractOptions{})
+	require.NoError(t, err)
+	x, err := snapshot.Insert(g.World, all, snapshot.InsertOptions{})
 	require.NoError(t, err)
 	require.Equal(t, 1, x.Len())
 	require.Zero(t, g.call.Len())

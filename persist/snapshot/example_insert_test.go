@@ -18,10 +18,11 @@ func doors() (*world.World, *world.Bundle[struct{ exampleDoor }]) {
 
 // A piece is inserted twice: each door has a key of its own.
 func ExampleInsert() {
-	piece, made := doors()
-	key, _ := made.Create(piece, struct{ exampleDoor }{})
-	door, _ := made.Create(piece, struct{ exampleDoor }{exampleDoor{key}})
+	zone, made := doors()
+	key, _ := made.Create(zone, struct{ exampleDoor }{})
+	door, _ := made.Create(zone, struct{ exampleDoor }{exampleDoor{key}})
 
+	piece, _ := snapshot.ExtractAll(zone, snapshot.ExtractOptions{})
 	w, _ := doors()
 	for range 2 {
 		in, err := snapshot.Insert(w, piece, snapshot.InsertOptions{})
@@ -35,10 +36,11 @@ func ExampleInsert() {
 
 // All yields whom a piece has become, here to count them by shard.
 func ExampleInserted() {
-	piece, made := doors()
-	_ = made.CreateN(piece, 100, nil)
+	zone, made := doors()
+	_ = made.CreateN(zone, 100, nil)
 	w := world.MustNew(world.Options{Shards: 3})
 	world.Register[exampleDoor](w, "door")
+	piece, _ := snapshot.ExtractAll(zone, snapshot.ExtractOptions{})
 	in, _ := snapshot.Insert(w, piece, snapshot.InsertOptions{Shard: 2})
 	for _, h := range in.All() {
 		shard, _ := w.Owner(h)

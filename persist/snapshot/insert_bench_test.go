@@ -29,8 +29,10 @@ func BenchmarkInsert(b *testing.B) {
 		b.StartTimer()
 	}
 	b.Run("insert", func(b *testing.B) {
+		kept, err := extract(piece, nil)
+		require.NoError(b, err)
 		for b.Loop() {
-			_, err := snapshot.Insert(world1, piece, snapshot.InsertOptions{})
+			_, err := snapshot.Insert(world1, kept, snapshot.InsertOptions{})
 			require.NoError(b, err)
 			clear(b, world1)
 		}

@@ -62,7 +62,7 @@ func TestInsertKinds(t *testing.T) {
 
 	w := newKinds(t, world.Options{})
 	create(w, Links{})
-	made, err := snapshot.Insert(w, piece, snapshot.InsertOptions{})
+	made, err := insert(w, piece, snapshot.InsertOptions{Codecs: knotStash()})
 	require.NoError(t, err)
 	c, d := made.Handle(a), made.Handle(b)
 	require.Equal(t, handle.None, made.Handle(gone))
@@ -96,7 +96,7 @@ func TestInsertOtherNumbers(t *testing.T) {
 	world.Register[Link](w, "link")
 	a := create(piece, Link{})
 	b := must(world.NewBundle[both](piece).Create(piece, both{Link{a}, Links{One: a, Raw: 7}}))
-	made, err := snapshot.Insert(w, piece, snapshot.InsertOptions{})
+	made, err := insert(w, piece, snapshot.InsertOptions{})
 	require.NoError(t, err)
 	c, d := made.Handle(a), made.Handle(b)
 	require.Equal(t, Link{}, *world.Read[Link](w).Get(c))
@@ -123,7 +123,7 @@ func TestInsertRefused(t *testing.T) {
 	type other struct{ N int64 }
 	type fixture struct {
 		piece, w *world.World
-		o        snapshot.InsertOptions
+		roots    []handle.Handle
 	}
 	named := func(w *world.World, o names.Options, h handle.Handle) {
 		_ = names.New[string](w, "titles", o).Bind(w, h, "king")
@@ -137,27 +137,29 @@ func TestInsertRefused(t *testing.T) {
 		"a component that is not there": {func(f *fixture) {
 			world.Register[other](f.piece, "odd")
 			create(f.piece, other{})
-		}, `component "odd" (snapshot_test.other) of the piece is not in the world; register it`, snapshot.ErrOtherWorld},
+		}, `component "odd": is not in this world: say Renamed("odd", …), or register it beside`, snapshot.ErrOtherWorld},
 		"a component of another type": {func(f *fixture) {
 			world.Register[other](f.piece, "odd")
 			create(f.piece, other{})
 			world.Register[Link](f.w, "odd")
-		}, `component "odd" is a snapshot_test.other in the piece, and a snapshot_test.Link in the world`, snapshot.ErrOtherWorld},
+		}, `component "odd", field N (int64): is not in this world: say RenamedField("odd", "N", …)`, snapshot.ErrOtherWorld},
 		"a relation that is not there": {func(f *fixture) {
 			_ = hierarchy.New(f.piece, "kin", hierarchy.Options{}).Add(f.piece, one(f))
-		}, `"kin" of the piece, which has entities that are inserted, is not in the world`, snapshot.ErrOtherWorld},
-		"a relation of another policy": {func(f *fixture) {
-			_ = hierarchy.New(f.piece, "kin", hierarchy.Options{}).Add(f.piece, one(f))
-			hierarchy.New(f.w, "kin", hierarchy.Options{OnParentDeath: hierarchy.Orphan})
-		}, `relation "kin" has OnParentDeath 1, and that of the other world 0`, nil},
+		}, `extension "kin": is not in this world: say Renamed("kin", …)`, snapshot.ErrOtherWorld},
+		"a relation of fewer places": {func(f *fixture) {
+			kin := hierarchy.New(f.piece, "kin", hierarchy.Options{Places: 4})
+			parent, child := one(f), one(f)
+			require.NoError(t, kin.Put(f.piece, child, parent, 3))
+			hierarchy.New(f.w, "kin", hierarchy.Options{Places: 3})
+		}, `relation "kin" has Places 4 where the piece comes from, and 3 here: a child is at a place from 3 on`, nil},
 		"names that are a relation": {func(f *fixture) {
 			named(f.piece, names.Options{}, one(f))
 			hierarchy.New(f.w, "titles", hierarchy.Options{})
-		}, `"titles" is a relation in one of both worlds alone`, nil},
+		}, `extension "titles" (names of string → children): is of another kind`, snapshot.ErrOtherWorld},
 		"names of another type": {func(f *fixture) {
 			named(f.piece, names.Options{}, one(f))
 			names.New[uint64](f.w, "titles", names.Options{})
-		}, `"titles" has names of another type`, nil},
+		}, `extension "titles" (names of string → names of uint64): is of another kind`, snapshot.ErrOtherWorld},
 		"a name that is taken": {func(f *fixture) {
 			named(f.piece, names.Options{}, one(f))
 			named(f.w, names.Options{}, create(f.w, Links{}))
@@ -171,8 +173,8 @@ func TestInsertRefused(t *testing.T) {
 				one(f)
 			}
 		}, "home 0 has 64 left, of IndexMax = 63; the piece needs 65", world.ErrIndexes},
-		"marked entities":     {func(f *fixture) { f.piece.Destroy(one(f)) }, "marked to be destroyed; call its Refresh first", nil},
-		"a root that is dead": {func(f *fixture) { f.o.Roots = []handle.Handle{one(f), 9} }, "of InsertOptions.Roots", world.ErrStale},
+		"marked entities":     {func(f *fixture) { f.piece.Destroy(one(f)) }, "marked to be destroyed; call Refresh first", nil},
+		"a root that is dead": {func(f *fixture) { f.roots = []handle.Handle{one(f), 9} }, "snapshot.Extract of the root 0:0@9", world.ErrStale},
 		"a value without an end": {func(f *fixture) {
 			k := &Knot{}
 			k.next = k
@@ -211,7 +213,7 @@ func TestInsertRefused(t *testing.T) {
 			if name != "a type without a codec" && name != "a type with an owner" {
 				require.NoError(t, err)
 			}
-			made, err := snapshot.Insert(f.w, f.piece, f.o)
+			made, err := insert(f.w, f.piece, snapshot.InsertOptions{Codecs: knotStash()}, f.roots...)
 			require.Nil(t, made)
 			require.ErrorContains(t, err, c.text)
 			if c.is != nil {
@@ -221,6 +223,22 @@ func TestInsertRefused(t *testing.T) {
 			require.Equal(t, before, after)
 		})
 	}
+}
+
+// knotStash returns a codec of values that no bytes can have: it keeps them.
+func knotStash() *state.Codecs {
+	c, kept := new(state.Codecs), []Knot{}
+	state.Register(c, state.Codec[Knot]{
+		Append: func(dst []byte, v *Knot) []byte {
+			kept = append(kept, *v)
+			return append(dst, byte(len(kept)-1))
+		},
+		Read: func(src []byte, v *Knot) error {
+			*v = kept[src[0]]
+			return nil
+		},
+	})
+	return c
 }
 
 // knotCodec makes a hash possible.
@@ -238,7 +256,7 @@ func TestInsertCodecFails(t *testing.T) {
 		world.Register[unwritten](worlds[i], "unwritten")
 	}
 	create(worlds[1], unwritten{new(int)})
-	_, err := snapshot.Insert(worlds[0], worlds[1], snapshot.InsertOptions{})
+	_, err := insert(worlds[0], worlds[1], snapshot.InsertOptions{})
 	require.ErrorIs(t, err, errUnwritten)
 	require.ErrorContains(t, err, `component "unwritten"`)
 	require.Zero(t, worlds[0].Query().Count())
@@ -254,14 +272,20 @@ func (*unwritten) UnmarshalBinary([]byte) error  { return nil }
 // TestInsertPanics looks at calls that are mistakes.
 func TestInsertPanics(t *testing.T) {
 	w := newKinds(t, world.Options{Shards: 2})
-	piece := newKinds(t, world.Options{})
-	insert := func(w, piece *world.World, o snapshot.InsertOptions) func() {
+	piece, err := extract(newKinds(t, world.Options{}), nil)
+	require.NoError(t, err)
+	insert := func(w *world.World, piece *snapshot.Piece, o snapshot.InsertOptions) func() {
 		return func() { _, _ = snapshot.Insert(w, piece, o) }
 	}
 	for text, f := range map[string]func(){
-		"snapshot: Insert with a nil World; pass one of world.New":                              insert(w, nil, snapshot.InsertOptions{}),
-		"snapshot: Insert of a world into itself; Capture it, and Load that into another world": insert(w, w, snapshot.InsertOptions{}),
-		"snapshot: Insert with InsertOptions.Shard = 2; want 0 to 1":                            insert(w, piece, snapshot.InsertOptions{Shard: 2}),
+		"snapshot: Insert with a nil World; pass one of world.New":            insert(nil, piece, snapshot.InsertOptions{}),
+		"snapshot: Insert with a nil Piece; pass one of Extract or ReadPiece": insert(w, nil, snapshot.InsertOptions{}),
+		"snapshot: Insert with InsertOptions.Shard = 2; want 0 to 1":          insert(w, piece, snapshot.InsertOptions{Shard: 2}),
+		"snapshot: Insert with InsertOptions.BytesMax = -1; want 0 or more":   insert(w, piece, snapshot.InsertOptions{BytesMax: -1}),
+		"snapshot: Extract with a nil World; pass one of world.New":           func() { _, _ = snapshot.Extract(nil, snapshot.ExtractOptions{}) },
+		`snapshot: Extract with ExtractOptions.Relations that have "kin"; the world has no relation of that name`: func() {
+			_, _ = snapshot.Extract(w, snapshot.ExtractOptions{Relations: []string{"kin"}})
+		},
 	} {
 		require.PanicsWithValue(t, text, f)
 	}
@@ -289,7 +313,7 @@ func TestInsertOften(t *testing.T) {
 	read := x.kin.Read(x.World)
 	for i := range 100 {
 		before := must(view.Now())
-		made, err := snapshot.Insert(x.World, piece.World, snapshot.InsertOptions{Codecs: codecs(), Shard: i % 3, WithoutNames: i > 0})
+		made, err := insert(x.World, piece.World, snapshot.InsertOptions{Codecs: codecs(), Shard: i % 3, WithoutNames: i > 0})
 		require.NoError(t, err)
 		h := made.Handle(top)
 		after := must(view.Now())

@@ -50,10 +50,10 @@ func (x *narrow) picture() string {
 }
 
 // mustRefuse checks that the world and the piece are as they were.
-func (x *narrow) mustRefuse(piece *narrow, o snapshot.InsertOptions, is error, text string) {
+func (x *narrow) mustRefuse(piece *narrow, o snapshot.InsertOptions, is error, text string, roots ...handle.Handle) {
 	x.t.Helper()
 	before, from := x.picture(), piece.picture()
-	made, err := snapshot.Insert(x.World, piece.World, o)
+	made, err := insert(x.World, piece.World, o, roots...)
 	require.Nil(x.t, made)
 	require.ErrorIs(x.t, err, is)
 	require.ErrorContains(x.t, err, text)
@@ -62,9 +62,9 @@ func (x *narrow) mustRefuse(piece *narrow, o snapshot.InsertOptions, is error, t
 }
 
 // mustInsert inserts a family.
-func (x *narrow) mustInsert(piece *narrow, family []handle.Handle, o snapshot.InsertOptions) *snapshot.Inserted {
+func (x *narrow) mustInsert(piece *narrow, family []handle.Handle, o snapshot.InsertOptions, roots ...handle.Handle) *snapshot.Inserted {
 	x.t.Helper()
-	made, err := snapshot.Insert(x.World, piece.World, o)
+	made, err := insert(x.World, piece.World, o, roots...)
 	require.NoError(x.t, err)
 	links, read := world.Read[Link](x.World), x.kin.Read(x.World)
 	for i, old := range family {
@@ -114,12 +114,12 @@ func TestInsertFull(t *testing.T) {
 	on1 := snapshot.InsertOptions{Shard: 1}
 	x.mustInsert(piece, all, on1)
 	x.mustRefuse(piece, on1, world.ErrIndexes, "home 1 has 7 left, of IndexMax = 15; the piece needs 9")
-	x.mustInsert(piece, nil, snapshot.InsertOptions{Shard: 1, Roots: all[1:8]})
-	x.mustRefuse(piece, snapshot.InsertOptions{Shard: 1, Roots: all[1:2]}, world.ErrIndexes, "home 1 has 0 left")
+	x.mustInsert(piece, nil, snapshot.InsertOptions{Shard: 1}, all[1:8]...)
+	x.mustRefuse(piece, on1, world.ErrIndexes, "home 1 has 0 left", all[1])
 	x.mustInsert(piece, all, snapshot.InsertOptions{Shard: 2})
 	for range 2 { // each slot is used twice
 		x.Clear()
-		if _, err := snapshot.Insert(x.World, piece.World, on1); err != nil {
+		if _, err := insert(x.World, piece.World, on1); err != nil {
 			require.ErrorIs(t, err, world.ErrIndexes)
 		}
 	}
@@ -148,9 +148,9 @@ func TestInsertLimit(t *testing.T) {
 	all := piece.family(2)
 	pair := piece.family(1)
 	piece.family(2)
-	x.mustInsert(piece, pair, snapshot.InsertOptions{Roots: pair[:1]})
+	x.mustInsert(piece, pair, snapshot.InsertOptions{}, pair[0])
 	x.mustRefuse(piece, snapshot.InsertOptions{}, hierarchy.ErrLimit, `relation "kin"`)
-	x.mustInsert(piece, pair, snapshot.InsertOptions{Roots: []handle.Handle{all[1], pair[0]}})
+	x.mustInsert(piece, pair, snapshot.InsertOptions{}, all[1], pair[0])
 	require.Equal(t, 2, x.kin.Links())
 }
 
@@ -193,7 +193,7 @@ func TestInsertIncarnation(t *testing.T) {
 			require.NoError(t, x.Reincarnate(n))
 			inserts := 0
 			for ; ; inserts++ {
-				made, err := snapshot.Insert(x.World, piece.World, snapshot.InsertOptions{})
+				made, err := insert(x.World, piece.World, snapshot.InsertOptions{})
 				if err != nil {
 					require.ErrorIs(t, err, world.ErrIndexes)
 					break

@@ -13,8 +13,30 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/persist/snapshot"
+	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
+
+// insert copies entities of a world into another, or all if there are none: through bytes.
+func insert(w, from *world.World, o snapshot.InsertOptions, roots ...handle.Handle) (*snapshot.Inserted, error) {
+	piece, err := extract(from, o.Codecs, roots...)
+	if err != nil {
+		return nil, err
+	}
+	again, err := snapshot.ReadPiece(piece.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	return snapshot.Insert(w, again, o)
+}
+
+// extract extracts entities of a world, or all if there are none.
+func extract(from *world.World, codecs *state.Codecs, roots ...handle.Handle) (*snapshot.Piece, error) {
+	if len(roots) == 0 {
+		return snapshot.ExtractAll(from, snapshot.ExtractOptions{Codecs: codecs})
+	}
+	return snapshot.Extract(from, snapshot.ExtractOptions{Codecs: codecs}, roots...)
+}
 
 // pieceOf returns a world that has lived a while, with nobody marked.
 func pieceOf(t *testing.T, seed uint64, n int) *sea {
@@ -136,7 +158,7 @@ func TestInsert(t *testing.T) {
 			was[h] = x.tell(h, itself, &none)
 		}
 		for i := range 3 {
-			made, err := snapshot.Insert(x.World, piece.World, snapshot.InsertOptions{Codecs: codecs(), Shard: i, WithoutNames: i > 0})
+			made, err := insert(x.World, piece.World, snapshot.InsertOptions{Codecs: codecs(), Shard: i, WithoutNames: i > 0})
 			require.NoError(t, err)
 			require.Equal(t, len(piece.living()), made.Len())
 			x.mustBeCopied(piece, made, i == 0)
@@ -195,7 +217,7 @@ func TestInsertRoots(t *testing.T) {
 		}
 		follow(roots[0])
 		follow(roots[1])
-		made, err := snapshot.Insert(x.World, piece.World, snapshot.InsertOptions{Codecs: codecs(), Roots: roots, WithoutNames: i > 0})
+		made, err := insert(x.World, piece.World, snapshot.InsertOptions{Codecs: codecs(), WithoutNames: i > 0}, roots...)
 		require.NoError(t, err)
 		got := map[handle.Handle]bool{}
 		for old := range made.All() {
@@ -206,7 +228,9 @@ func TestInsertRoots(t *testing.T) {
 		x.known = slices.Collect(x.values(made))
 	}
 	x.step()
-	made, err := snapshot.Insert(x.World, piece.World, snapshot.InsertOptions{Codecs: codecs(), Roots: []handle.Handle{}})
+	none, err := snapshot.Extract(piece.World, snapshot.ExtractOptions{Codecs: codecs()})
+	require.NoError(t, err)
+	made, err := snapshot.Insert(x.World, none, snapshot.InsertOptions{})
 	require.NoError(t, err)
 	require.Zero(t, made.Len())
 }

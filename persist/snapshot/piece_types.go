@@ -116,6 +116,14 @@ func (t *types) addPart(number int, e extend.Base) {
 	t.parts = append(t.parts, p)
 }
 
+// find finds how values are written. The error says that a piece cannot have them.
+func (t *types) find(n *format.Named) error {
+	if remap.Holds(n.Of, ownerType) {
+		return remap.ErrOwner
+	}
+	return findForm(n, t.codecs)
+}
+
 // formsOf returns the forms of components of the world. The error names the first that a piece cannot
 // have.
 func (t *types) formsOf(set store.Set, call string) (*forms, error) {
@@ -125,11 +133,7 @@ func (t *types) formsOf(set store.Set, call string) (*forms, error) {
 	f := &forms{make([]form.Form, len(t.own.Components))}
 	for id := range set.All {
 		n := &t.own.Components[id]
-		err := findForm(n, t.codecs)
-		if err == nil && remap.Holds(n.Of, ownerType) {
-			err = remap.ErrOwner
-		}
-		if err != nil {
+		if err := t.find(n); err != nil {
 			return nil, fmt.Errorf("snapshot: %s: component %q: %w", call, n.Name, err)
 		}
 		f.of[id] = n.Form
@@ -183,11 +187,7 @@ func (t *types) catalogue(set store.Set, parts []int) ([]byte, error) {
 		c.Extensions[i].Count = extend.FlagsOf(t.parts[i].insertable != nil && t.parts[i].insertable.Unique())
 		for k := range t.own.Payloads {
 			if p := &t.own.Payloads[k]; p.At == i {
-				err := findForm(p, t.codecs)
-				if err == nil && remap.Holds(p.Of, ownerType) {
-					err = remap.ErrOwner
-				}
-				if err != nil {
+				if err := t.find(p); err != nil {
 					return nil, fmt.Errorf("snapshot: the messages of %q: %w", n.Name, err)
 				}
 				c.Payloads = append(c.Payloads, described(p))

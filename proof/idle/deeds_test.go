@@ -353,7 +353,11 @@ func init() {
 					_, _ = deed.try(piece, piece.World, x)
 				}
 			}
-			got, err := snapshot.Insert(h.World, piece.World, snapshot.InsertOptions{Shard: d.IntN(h.Shards()), WithoutNames: d.IntN(2) == 0})
+			all, err := snapshot.ExtractAll(piece.World, snapshot.ExtractOptions{})
+			if err != nil {
+				return nil, err
+			}
+			got, err := snapshot.Insert(h.World, all, snapshot.InsertOptions{Shard: d.IntN(h.Shards()), WithoutNames: d.IntN(2) == 0})
 			if err != nil {
 				return nil, err
 			}

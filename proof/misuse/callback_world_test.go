@@ -366,7 +366,7 @@ func extensionCallbacks() []callbackRow {
 			piece := world.MustNew(world.Options{Shards: 2})
 			world.Register[misuseHealth](piece, "health")
 			must(world.NewBundle[misuseUnit](piece).Create(piece, misuseUnit{}))
-			failIn2(x, must(snapshot.Insert(x.w, piece, snapshot.InsertOptions{})).All())
+			failIn2(x, must(snapshot.Insert(x.w, must(snapshot.ExtractAll(piece, snapshot.ExtractOptions{})), snapshot.InsertOptions{})).All())
 		}),
 	}
 }

@@ -353,6 +353,14 @@ var misuseSections = []struct {
 			_, err := snapshot.Insert(x.w, misusePiece, snapshot.InsertOptions{})
 			return err
 		}},
+		{call: "snapshot.Extract", why: doneInLoop, do: func(x *misuseScene) error {
+			_, err := snapshot.Extract(x.w, snapshot.ExtractOptions{Codecs: misuseCodecs()}, x.hs[0])
+			return err
+		}},
+		{call: "snapshot.ExtractAll", why: doneInLoop, do: func(x *misuseScene) error {
+			_, err := snapshot.ExtractAll(x.w, snapshot.ExtractOptions{Codecs: misuseCodecs()})
+			return err
+		}},
 		{call: "Captured.Load", do: func(x *misuseScene) error {
 			return misuseCaptured.Load(x.w, snapshot.Options{Codecs: misuseCodecs()})
 		}},
@@ -365,8 +373,8 @@ var misuseSections = []struct {
 // misuseFiles have a prefab.
 var misuseFiles = fstest.MapFS{"late.json": {Data: []byte(`{"late": {"components": {"health": {}}}}`)}}
 
-// misusePiece is a world with nobody in it.
-var misusePiece = world.MustNew(world.Options{})
+// misusePiece is a piece with nobody in it.
+var misusePiece = must(snapshot.ExtractAll(world.MustNew(world.Options{}), snapshot.ExtractOptions{}))
 
 // misuseCodecs are what the scene's world needs.
 func misuseCodecs() *state.Codecs {

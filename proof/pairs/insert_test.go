@@ -122,17 +122,19 @@ func (s *scene) forgetNames(m *model) {
 // insert inserts a piece, or some of it.
 func (s *scene) insert(x *scene) {
 	o := snapshot.InsertOptions{Codecs: s.codecs, Shard: s.n(s.Shards()), WithoutNames: s.n(3) == 0}
+	var roots []handle.Handle
 	whom := slices.Sorted(maps.Keys(x.model.entities))
 	if s.coin() && len(whom) > 0 {
-		o.Roots = []handle.Handle{whom[s.n(len(whom))], whom[s.n(len(whom))]}
-		whom = x.model.below(o.Roots)
+		roots = []handle.Handle{whom[s.n(len(whom))], whom[s.n(len(whom))]}
+		whom = x.model.below(roots)
 	}
+	piece := x.piece(roots...)
 	var in *snapshot.Inserted
 	var err error
 	s.byIdle(&act{
 		name: "insert", joint: true,
 		do: func(to *objects, _ world.Actor) ([]handle.Handle, error) {
-			in, err = snapshot.Insert(to.World, x.World, o)
+			in, err = snapshot.Insert(to.World, piece, o)
 			return nil, err
 		},
 		model: func(m *model, _ *entity) world.Outcome {
@@ -155,11 +157,25 @@ func (s *scene) insert(x *scene) {
 	})
 }
 
+// piece extracts entities of the world, or all if there are none: through bytes.
+func (s *scene) piece(roots ...handle.Handle) *snapshot.Piece {
+	o := snapshot.ExtractOptions{Codecs: s.codecs}
+	p, err := snapshot.ExtractAll(s.World, o)
+	if len(roots) > 0 {
+		p, err = snapshot.Extract(s.World, o, roots...)
+	}
+	if err == nil {
+		p, err = snapshot.ReadPiece(p.Bytes())
+	}
+	s.must(err == nil, "Extract of %v: %v", roots, err)
+	return p
+}
+
 // insertAndClear inserts a piece into a world that was cleared, which is cleared again.
 func (s *scene) insertAndClear() {
 	x := newPiece(s.plan, s.dice, s.next)
 	for range 2 {
-		in, err := snapshot.Insert(s.World, x.World, snapshot.InsertOptions{Codecs: s.codecs})
+		in, err := snapshot.Insert(s.World, x.piece(), snapshot.InsertOptions{Codecs: s.codecs})
 		s.must(err == nil && in.Len() == s.Count(), "%d in a world that was cleared, of %d: %v", s.Count(), x.Count(), err)
 		for range 20 {
 			s.Clear()
@@ -208,7 +224,7 @@ func (m *model) below(roots []handle.Handle) []handle.Handle {
 func (x *crowd) insert(t *testing.T, dice *rand.Rand) {
 	piece := newPiece(x.plan, dice, func() int64 { return x.numbers.Add(1) })
 	for i := range 2 { // the second has no name that is taken
-		in, err := snapshot.Insert(x.World, piece.World, snapshot.InsertOptions{Codecs: x.codecs, WithoutNames: i > 0})
+		in, err := snapshot.Insert(x.World, piece.piece(), snapshot.InsertOptions{Codecs: x.codecs, WithoutNames: i > 0})
 		if i == 0 && errors.Is(err, names.ErrTaken) {
 			continue
 		}
