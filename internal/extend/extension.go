@@ -49,7 +49,7 @@ type Extension interface {
 type Following interface{ Follows() bool }
 
 // Insertable is an Extension whose data about entities goes along with them, into a piece and from
-// that into another world, which may be that of another program.
+// that into another world, which may be that of another program. What is not Insertable stays behind.
 //
 // Ownership: the owner of the idle world calls.
 type Insertable interface {

@@ -126,9 +126,6 @@ func newExtraction(w *world.World, call string, o *ExtractOptions) (*extraction,
 	}
 	for i := range x.types.parts {
 		p := &x.types.parts[i]
-		if p.alien {
-			return nil, format.OtherWorld("extension %q cannot be extracted", p.name)
-		}
 		if p.insertable != nil && (o.Relations == nil || slices.Contains(o.Relations, p.name)) {
 			x.along = append(x.along, p.insertable)
 		}

@@ -341,7 +341,7 @@ func (i *insertion) planParts() (err error) {
 		}
 	}()
 	for _, x := range i.has.parts {
-		if x.extension >= len(i.by.extensions) {
+		if x.extension >= len(i.by.extensions) || i.by.extensions[x.extension] == nowhere {
 			return format.Altered("the piece does not say what its extension %d is", x.extension)
 		}
 		at := i.by.extensions[x.extension]

@@ -190,6 +190,33 @@ func TestInsert(t *testing.T) {
 	mustGoOn(t, worlds[1], fork, seed|1)
 }
 
+// TestPieceShards takes random worlds of some shards into worlds of others, and back again.
+func TestPieceShards(t *testing.T) {
+	seed := seed.Of(t)
+	var bytes []byte
+	for _, n := range []int{1, 2, 5} {
+		o := options()
+		o.Shards = n
+		from := pieceOf(t, seed, 40)
+		to := newSea(t, o, 1+n%3)
+		made, err := insert(to.World, from.World, snapshot.InsertOptions{Codecs: codecs()})
+		require.NoError(t, err)
+		to.mustBeCopied(from, made, true)
+		to.step()
+		back := newSea(t, options(), 2)
+		again, err := insert(back.World, to.World, snapshot.InsertOptions{Codecs: codecs()})
+		require.NoError(t, err)
+		back.mustBeCopied(to, again, true)
+		back.step()
+		piece, err := extract(from.World, codecs())
+		require.NoError(t, err)
+		if bytes == nil {
+			bytes = piece.Bytes()
+		}
+		require.Equal(t, bytes, piece.Bytes(), "the same entities give the same bytes")
+	}
+}
+
 // TestInsertRoots inserts some entities with all below them.
 func TestInsertRoots(t *testing.T) {
 	seed := seed.Of(t)

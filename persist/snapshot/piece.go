@@ -26,18 +26,14 @@ type Piece struct {
 }
 
 // ReadPiece returns the piece that has these bytes, which Piece.Bytes has returned, perhaps in another
-// program. It keeps them: do not write them afterwards. It trusts none of them; what it cannot see
-// without the types, Insert checks before it changes anything.
+// program. It keeps them: do not write them afterwards. It trusts none of them, and checks what can be
+// seen without a world; Insert checks the rest, before it changes anything.
 //
 // Errors are ErrNoSnapshot for bytes that do not begin as those of a piece do, ErrVersion, ErrAltered,
-// ErrTooLarge, and ErrOtherWorld for a piece from a machine with another byte order or size of int.
+// and ErrOtherWorld for a piece from a machine with another byte order or size of int.
 func ReadPiece(b []byte) (*Piece, error) {
 	p := &Piece{bytes: b[:len(b):len(b)]}
-	has, err := p.contents()
-	if err == nil {
-		err = has.describe()
-	}
-	if err != nil {
+	if _, err := p.contents(); err != nil {
 		return nil, err
 	}
 	return p, nil

@@ -39,13 +39,12 @@ type typeCounts struct {
 	messages, codecs int
 }
 
-// part is an extension, as pieces know it. All is nil of one that stays behind, such as asks.
+// part is an extension, as pieces know it. One that is neither stays behind, such as asks.
 type part struct {
 	name       string
 	insertable extend.Insertable
 	holder     form.Insertable // of one that holds values
 	err        error           // it has no form for them
-	alien      bool            // it would have to go along, and cannot
 }
 
 // usedKey is what a piece has; parts are numbers of extensions.
@@ -97,9 +96,6 @@ func (t *types) addPart(number int, e extend.Base) {
 		p.insertable = x
 	case form.Insertable:
 		p.holder = x
-	default:
-		_, late := e.(extend.Late)
-		p.alien = !late
 	}
 	n := format.Named{Name: p.name, At: number}
 	if p.insertable != nil || p.holder != nil {
@@ -206,9 +202,12 @@ func (t *types) catalogue(set store.Set, parts []int) ([]byte, error) {
 type known struct {
 	changes    []Change
 	components []format.Named // of the piece, with the world's numbers and what reads their values; -1: dropped
-	extensions []int          // of the piece: the world's numbers; -1: dropped or left out
+	extensions []int          // of the piece: the world's numbers; -1: dropped or left out; nowhere
 	payloads   []form.Form    // by extension of the piece
 }
+
+// nowhere is the number of an extension that a piece does not describe, because it has nothing of it.
+const nowhere = -2
 
 // knownKey tells pieces apart that are read in other ways, if the changes are the same.
 type knownKey struct {
@@ -262,12 +261,15 @@ func (t *types) match(x *contents, o *InsertOptions) (*known, error) {
 	for i := range names.Extensions {
 		n := &names.Extensions[i]
 		at := slices.IndexFunc(names.Payloads, func(p format.Named) bool { return p.Name == n.Name && p.Form != nil })
-		if n.Type == "" {
+		switch {
+		case n.Type == "" && o.WithoutNames && x.unique[i]:
 			n.At = -1
-		} else if at >= 0 {
+		case n.Type == "":
+			n.At = nowhere
+		case at >= 0:
 			k.payloads[i] = names.Payloads[at].Form
 		}
-		if n.At >= 0 && t.parts[n.At].holder != nil && k.payloads[i] == nil {
+		if n.Type != "" && n.At >= 0 && t.parts[n.At].holder != nil && k.payloads[i] == nil {
 			return nil, format.Altered("the piece does not say in which form the values of %q are", n.Name)
 		}
 		k.extensions = append(k.extensions, n.At)
