@@ -46,7 +46,8 @@
 //	survive the death of the machine          durable.Follow
 //	try something out, or go back in time     snapshot.Capture, Captured.Load
 //	change a world's number of shards         world.Options, snapshot.Load, durable.ShardsError
-//	load a zone into a world                  snapshot.Insert
+//	load a zone into a world                  snapshot.ExtractAll, snapshot.Insert
+//	take entities from a world to another     snapshot.Extract, snapshot.ReadPiece
 //	load what an older version has saved      snapshot.PlanLoad, Options.Changes
 //	move the constants of an enum             state.RegisterEnum
 //	compare two snapshots                     text.Compare, of package persist/snapshot/text

@@ -19,8 +19,8 @@ type Options struct {
 	OnChildDeath Gap
 	// Places makes the list of each new parent a fixed one of that many places, as
 	// SetPlaces does. Default: lists grow and shrink. If it is another number in a program that
-	// loads the relation, lists of the old number of places get the new one; a load that would lose
-	// children is refused. Lists of other sizes stay as they are.
+	// loads the relation, or that a piece of snapshot.Extract comes to, lists of the old number of places
+	// get the new one; what would lose children is refused. Lists of other sizes stay as they are.
 	Places int
 	// PlacesMax is how many places SetPlaces and Put may give a
 	// list. Adding children has no such limit. Default: 65536.

@@ -87,7 +87,8 @@ type change struct {
 // A copy of an entity has no timers: in copies by world.Copy, prefab.Copy and snapshot.Insert, and
 // in instances of a prefab, each ID in a component is None, also within structs and arrays. An ID
 // that is kept as another type, or behind a slice, map, pointer or interface, remains that of the
-// original's timer.
+// original's timer. Only snapshot.Insert sets timers that were set where the piece comes from; they
+// have other IDs.
 type ID uint64
 
 // None is the ID of no timer.

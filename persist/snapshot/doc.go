@@ -10,7 +10,8 @@
 // Capture takes the state in memory. It can be written while the world ticks on, or loaded into
 // other worlds, as often as needed.
 //
-// Insert puts the entities of a loaded world into one that has others.
+// Extract copies entities out of a world, with all below them, into a Piece: bytes that can be kept and
+// sent. Insert puts them into a world that has others, which may be that of another program version.
 //
 // A Chain writes only what has changed since the snapshot before; Merge makes whole snapshots of
 // that.
@@ -26,6 +27,9 @@ package snapshot
 //	catalogue.go      what a world has registered, and how that matches what a snapshot names
 //	save.go           Write, Capture, Chain, Merge
 //	load.go rows.go   Load, PlanLoad, Inspect; what is read of shards and their rows
+//	piece.go          Piece, ReadPiece: the bytes
+//	piece_types.go    what pieces say of types, and how that matches a world
+//	extract.go        Extract, ExtractAll
 //	insert.go         Insert
 //	dir.go            Dir
 //
