@@ -55,31 +55,40 @@ func (c coded[M]) AppendExcerpt(dst []byte, of *extend.Excerpt) (excerpt []byte,
 	return dst, len(all)
 }
 
-// PlanInsert returns a function that sets the timers of an excerpt, as if they were set now.
-func (c coded[M]) PlanInsert(src []byte, now []handle.Handle, by form.Form, rewrite func(mem.Cells) error) (insert func(), err error) {
-	t := c.t
+// ReadExcerpt reads the timers of an excerpt.
+func (c coded[M]) ReadExcerpt(src []byte, entities int, by form.Form) (read any, err error) {
 	var all []entry[M]
-	from, added := extend.Cursor{Rest: src}, make([]int, len(t.wheels))
+	from := extend.Cursor{Rest: src}
 	for len(from.Rest) > 0 {
-		x := entry[M]{place: int(from.Below(uint64(len(now)))), left: from.Number(), period: from.Number()}
+		x := entry[M]{place: int(from.Below(uint64(entities))), left: from.Number(), period: from.Number()}
 		switch {
 		case from.Err != nil:
 			return nil, from.Err
 		case x.left == 0 || x.left > math.MaxInt64 || x.period > math.MaxInt64:
-			return nil, fmt.Errorf("timer: %q: a timer is due in %d ticks, each %d (%w)", t.name, x.left, x.period, extend.ErrImage)
+			return nil, fmt.Errorf("timer: %q: a timer is due in %d ticks, each %d (%w)", c.t.name, x.left, x.period, extend.ErrImage)
+		case len(all) == c.t.options.Max*c.t.w.Shards():
+			return nil, fmt.Errorf("%w: %q has Max %d", ErrMax, c.t.name, c.t.options.Max)
 		}
-		home := t.homeOf(now[x.place])
+		if from.Rest, err = by.Read(from.Rest, mem.CellOf(&x.body)); err != nil {
+			return nil, fmt.Errorf("timer: %q: %w", c.t.name, err)
+		}
+		all = append(all, x)
+	}
+	return all, from.Err
+}
+
+// PlanInsert returns a function that sets the timers of an excerpt, as if they were set now.
+func (c coded[M]) PlanInsert(read any, now []handle.Handle, rewrite func(mem.Cells) error) (insert func(), err error) {
+	t, all := c.t, read.([]entry[M])
+	added := make([]int, len(t.wheels))
+	for i := range all {
+		home := t.homeOf(now[all[i].place])
 		if added[home]++; t.wheels[home].Count()+added[home] > t.options.Max {
 			return nil, fmt.Errorf("%w: %q has Max %d", ErrMax, t.name, t.options.Max)
 		}
-		body := mem.CellOf(&x.body)
-		if from.Rest, err = by.Read(from.Rest, body); err == nil {
-			err = rewrite(body)
-		}
-		if err != nil {
+		if err := rewrite(mem.CellOf(&all[i].body)); err != nil {
 			return nil, fmt.Errorf("timer: %q: %w", t.name, err)
 		}
-		all = append(all, x)
 	}
 	return func() {
 		tick := t.w.Tick()
@@ -87,7 +96,7 @@ func (c coded[M]) PlanInsert(src []byte, now []handle.Handle, by form.Form, rewr
 			x := &all[i]
 			_, _ = t.set(t.homeOf(now[x.place]), now[x.place], tick+x.left, x.period, x.body) // there is room
 		}
-	}, from.Err
+	}, nil
 }
 
 // homeOf returns the home in which the idle world sets timers for an entity that is new there.

@@ -92,9 +92,12 @@ type Holder interface {
 type Insertable interface {
 	Held() reflect.Type
 	AppendExcerpt(dst []byte, of *extend.Excerpt) (excerpt []byte, n int)
-	// PlanInsert is that of extend.Insertable, for values that a form reads. It calls rewrite for each
-	// of them.
-	PlanInsert(src []byte, now []handle.Handle, by Form, rewrite func(mem.Cells) error) (insert func(), err error)
+	// ReadExcerpt reads what AppendExcerpt has appended of so many entities in another world, with
+	// values that a form reads, perhaps by code of the user. It trusts no byte, and changes nothing.
+	ReadExcerpt(src []byte, entities int, by Form) (read any, err error)
+	// PlanInsert is that of extend.Insertable, of what ReadExcerpt has returned. It calls rewrite for
+	// each value.
+	PlanInsert(read any, now []handle.Handle, rewrite func(mem.Cells) error) (insert func(), err error)
 }
 
 // StateOf returns the value that shows the state of an Extension or Late: itself, unless it is

@@ -99,7 +99,7 @@ func (i *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
 func Insert(w *world.World, piece *Piece, o InsertOptions) (*Inserted, error) {
 	x, err := newInsertion(w, piece, &o)
 	if err == nil {
-		err = inOrder(x.plan, x.number, x.read, x.rewrite, x.planParts) // no user's code runs after this
+		err = inOrder(x.plan, x.read, x.readParts, x.number, x.rewrite, x.planParts) // no user's code runs after readParts
 	}
 	if err != nil {
 		return nil, err
@@ -125,6 +125,7 @@ type insertion struct {
 	has    *contents
 	by     *known
 	groups []*group
+	held   []any // by part of the piece: what an extension with values has read
 	made   *Inserted
 	puts   []func() // insert the parts of extensions
 }
@@ -325,35 +326,55 @@ func (i *insertion) rewrite() error {
 	return nil
 }
 
-// planParts plans what extensions have of the entities, and changes nothing: puts has the functions
-// that do. An error ends the Insert.
-func (i *insertion) planParts() (err error) {
+// about adds to an error the extension that it is about.
+func about(name string, err error) error {
+	if errors.Is(err, extend.ErrImage) || errors.Is(err, extend.ErrBody) {
+		err = format.Altered("%w", err)
+	}
+	return fmt.Errorf("snapshot: Insert: %q: %w", name, err)
+}
+
+// readParts reads what extensions with values have of the entities. It runs codecs and Migrated
+// functions of the user. An error ends the Insert; nothing has changed.
+func (i *insertion) readParts() (err error) {
 	name := ""
 	defer func() {
 		if e := format.CodecError(recover()); e != nil {
-			err = e
-		}
-		if err != nil && (errors.Is(err, extend.ErrImage) || errors.Is(err, extend.ErrBody)) {
-			err = format.Altered("%w", err)
-		}
-		if err != nil {
-			err = fmt.Errorf("snapshot: Insert: %q: %w", name, err)
+			err = about(name, e)
 		}
 	}()
-	for _, x := range i.has.parts {
+	i.held = make([]any, len(i.has.parts))
+	for k, x := range i.has.parts {
 		if x.extension >= len(i.by.extensions) || i.by.extensions[x.extension] == nowhere {
 			return format.Altered("the piece does not say what its extension %d is", x.extension)
 		}
+		at := i.by.extensions[x.extension]
+		if at < 0 || i.types.parts[at].holder == nil {
+			continue
+		}
+		name = i.types.parts[at].name
+		if i.held[k], err = i.types.parts[at].holder.ReadExcerpt(x.excerpt, len(i.has.entities.Handles), i.by.payloads[x.extension]); err != nil {
+			return about(name, err)
+		}
+	}
+	return nil
+}
+
+// planParts plans what extensions have of the entities, and changes nothing: puts has the functions
+// that do. An error ends the Insert.
+func (i *insertion) planParts() error {
+	for k, x := range i.has.parts {
 		at := i.by.extensions[x.extension]
 		if at < 0 {
 			continue
 		}
 		var put func()
+		var err error
 		p := &i.types.parts[at]
-		if name = p.name; p.insertable != nil {
+		if p.insertable != nil {
 			put, err = p.insertable.PlanInsert(x.excerpt, i.made.now)
 		} else {
-			put, err = p.holder.PlanInsert(x.excerpt, i.made.now, i.by.payloads[x.extension], func(value mem.Cells) error {
+			put, err = p.holder.PlanInsert(i.held[k], i.made.now, func(value mem.Cells) error {
 				return i.mapping(value.Type, func(m *remap.Mapper) {
 					if f := m.Of(value.Type); f != nil {
 						f(value.Part(0).Address)
@@ -362,7 +383,7 @@ func (i *insertion) planParts() (err error) {
 			})
 		}
 		if err != nil {
-			return err
+			return about(p.name, err)
 		}
 		i.puts = append(i.puts, put)
 	}
