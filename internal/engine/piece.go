@@ -13,7 +13,7 @@ import (
 // changes.
 type Row struct {
 	Shard  int
-	Set    store.Set // its components
+	Set    *store.Set // its components, not to be written
 	Flags  slots.Flags
 	Marked bool
 
@@ -28,7 +28,7 @@ func (w *World) Row(h handle.Handle) (r Row, ok bool) {
 		return r, false
 	}
 	c, row := w.space.At(l)
-	return Row{w.space.Owner(l), *w.space.Set(l), c.FlagsAt(row), w.space.Marked(l), c, row}, true
+	return Row{w.space.Owner(l), w.space.Set(l), c.FlagsAt(row), w.space.Marked(l), c, row}, true
 }
 
 // Value returns a component of an entity, which has it, in place. It allocates nothing.

@@ -90,6 +90,7 @@ type extraction struct {
 	along  []extend.Insertable // the relations that it follows
 	byKey  map[groupKey]*extracted
 	groups []*extracted
+	last   *extracted // the group of the last entity
 	used   store.Set
 }
 
@@ -162,13 +163,16 @@ func (x *extraction) add(h handle.Handle) error {
 	if !ok || r.Marked {
 		return fmt.Errorf("snapshot: %s of %v, which is marked to be destroyed; call Refresh first", x.call, h)
 	}
-	k := groupKey{r.Shard, r.Set}
-	g := x.byKey[k]
-	if g == nil {
-		g = &extracted{groupKey: k}
-		x.byKey[k] = g
-		x.groups = append(x.groups, g)
-		x.used = x.used.Union(k.set)
+	g := x.last
+	if g == nil || g.shard != r.Shard || g.set != *r.Set {
+		k := groupKey{r.Shard, *r.Set}
+		if g = x.byKey[k]; g == nil {
+			g = &extracted{groupKey: k}
+			x.byKey[k] = g
+			x.groups = append(x.groups, g)
+			x.used = x.used.Union(k.set)
+		}
+		x.last = g
 	}
 	g.handles, g.rows, g.flags = append(g.handles, h), append(g.rows, r), g.flags|r.Flags
 	return nil

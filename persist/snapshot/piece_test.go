@@ -306,6 +306,48 @@ func TestPieceOldName(t *testing.T) {
 	require.NotNil(t, world.Read[Link](w).Get(made.Handle(h)))
 }
 
+// TestPieceCodecMeddles has a codec that changes the world meanwhile, in a component and in the message
+// of a timer.
+func TestPieceCodecMeddles(t *testing.T) {
+	x, y := newKeep(t, 2, 0), newKeep(t, 2, 0)
+	h := create(x.World, Link{})
+	for range 4 {
+		create(x.World, Link{h})
+	}
+	must(x.timers.After(x.World, h, 3, Fuse{h, "boom"}))
+	meddle := func() {
+		create(y.World, Link{})
+		create(y.World, Body{})
+	}
+	c := new(state.Codecs)
+	state.Register(c, state.Codec[Link]{
+		Append: func(dst []byte, v *Link) []byte { return binary.LittleEndian.AppendUint64(dst, uint64(v.To)) },
+		Read: func(src []byte, v *Link) error {
+			meddle()
+			v.To = handle.Handle(binary.LittleEndian.Uint64(src))
+			return nil
+		},
+	})
+	state.Register(c, state.Codec[string]{
+		Append: func(dst []byte, v *string) []byte { return append(dst, *v...) },
+		Read: func(src []byte, v *string) error {
+			meddle()
+			*v = string(src)
+			return nil
+		},
+	})
+	made, err := insert(y.World, x.World, snapshot.InsertOptions{Codecs: c})
+	require.NoError(t, err)
+	require.Equal(t, 5, made.Len())
+	require.Equal(t, 5+2*6, y.Count())
+	for old := range made.All() {
+		if old != h {
+			require.Equal(t, made.Handle(h), world.Read[Link](y.World).Get(made.Handle(old)).To)
+		}
+	}
+	require.Len(t, y.ticks(4), 1)
+}
+
 // TestPieceAtOnce inserts a piece into several worlds at once.
 func TestPieceAtOnce(t *testing.T) {
 	x := newKeep(t, 2, 0)
