@@ -267,11 +267,6 @@ func (c *Column) wipe(number, from, to int) {
 	}
 }
 
-// copyValues copies rows of a chunk into some values, from index at on.
-func (c *Column) copyValues(to mem.Cells, at, number, row, n int) {
-	c.copyRows(to.Slice(at, n).First(), c.row(number, row), n)
-}
-
 // putValues stores some of the values, from index at on, in rows of a chunk.
 func (c *Column) putValues(number, row int, from mem.Cells, at, n int) {
 	c.of.Copy(c.row(number, row), from.Slice(at, n).First(), n)
@@ -450,13 +445,6 @@ func (c *Chunk) CellsFrom(i, row, n int) mem.Cells {
 func (c *Chunk) Bytes(i int) []byte {
 	col := c.table.columns[i]
 	return col.of.Bytes(col.row(c.number(), 0), c.n)
-}
-
-// CopyValues copies n rows of the i-th component, from a row on, to values from index at on. It
-// uses the function of CloneBy if there is one, else assignment. Any goroutine that may read the
-// rows calls it.
-func (c *Chunk) CopyValues(i int, to mem.Cells, at, row, n int) {
-	c.table.columns[i].copyValues(to, at, c.number(), row, n)
 }
 
 // PutValues stores values, from index at on, in the i-th component of the rows. The owner of the
