@@ -1,0 +1,2 @@
+// Package transit lets worlds exchange messages, each delivered once.
+package transit
