@@ -75,7 +75,7 @@ type Roads struct {
 
 	turning   *world.Transaction[answers, packet]
 	arriving  *world.Transaction[packet, answers]
-	resolving *world.Transaction[resolve, int]
+	resolving *world.Transaction[resolve, part]
 	closes    *world.Transaction[struct{}, struct{}]
 
 	// waiting has the carriers that wait for something to carry.
@@ -214,11 +214,11 @@ func (r *Roads) Resolve(ctx context.Context, by world.Actor, peer World, how Res
 	x := resolve{peer, how, uint64(time.Now().UnixNano())} // later than that of a world that was restored
 	for {
 		var part part
-		switch engine.Is(by).(type) {
+		switch self := engine.Is(by).(type) {
 		case *engine.World:
 			part, err = r.resolving.Run(by, x)
 		case *engine.Port:
-			part, err = r.resolving.Ask(ctx, by.(*world.Port), x)
+			part, err = r.resolving.Ask(ctx, (*world.Port)(self), x)
 		default:
 			panic(fmt.Sprintf("transit: Roads.Resolve of %q within a tick; an operator calls it, by a *world.Port or the idle *world.World", r.name))
 		}

@@ -1,0 +1,53 @@
+package transit
+
+import (
+	"context"
+
+	"github.com/atoll-sim/atoll/world"
+)
+
+// What a carrier takes, for tests that are carriers.
+type (
+	Packet  = packet
+	Answers = answers
+)
+
+// Turning and Arriving are what a carrier asks for.
+func (r *Roads) Turning() *world.Transaction[Answers, Packet]  { return r.turning }
+func (r *Roads) Arriving() *world.Transaction[Packet, Answers] { return r.arriving }
+
+// Wait waits until what has been applied is on disk.
+func (r *Roads) Wait(ctx context.Context) error { return r.engine.Wait(ctx) }
+
+// Mistakes are those that can be planted, by name.
+var Mistakes = map[string]mistake{
+	"32 in is not in the snapshot":     withoutInbox,
+	"33 answers are pruned too early":  earlyPrune,
+	"34 an item is removed when sent":  earlyForget,
+	"35 n <= last is decided again":    decideAgain,
+	"37 the chain is not compared":     chainNotCompared,
+	"38 Carry sends beyond Durable":    sendEarly,
+	"39 acknowledged before B has it":  answerEarly,
+	"40 Tell to the dead acknowledged": deadAccepted,
+}
+
+// Plant plants a mistake until the function that it returns is called. SendsEarly and AnswersEarly say
+// which a carrier makes.
+func Plant(m mistake) (over func()) {
+	planted = m
+	return func() { planted = none }
+}
+
+func SendsEarly() bool   { return planted == sendEarly }
+func AnswersEarly() bool { return planted == answerEarly }
+
+// AppendItem appends an item to the items of a packet.
+func AppendItem(dst, item string) string { return string(appendText([]byte(dst), item)) }
+
+// ItemOf returns the item of a message.
+func ItemOf(mail string, shape, from, to uint64, body string) string {
+	return string((&heading{mail, shape, from, to}).append(nil)) + body
+}
+
+// Shape returns the number of the form of a Mail.
+func (m *Mail[M]) Shape() uint64 { return m.shape }
