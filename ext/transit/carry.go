@@ -83,18 +83,26 @@ type carrier struct {
 
 // arrive brings a packet, and returns the answers when they are on disk.
 func (x *carrier) arrive(ctx context.Context, p packet) (answers, error) {
-	a, err := x.to.arriving.Ask(ctx, x.there, p)
-	if err == nil && planted != answerEarly {
-		err = x.to.engine.Wait(ctx)
+	var a world.Answer[answers]
+	if err := x.to.arriving.Send(x.there.Within(ctx), p, &a); err != nil {
+		return answers{}, err
 	}
-	return a, err
+	return await(ctx, x.to, &a, answerEarly)
 }
 
 // turn brings answers, and returns the next packet when its items are on disk.
 func (x *carrier) turn(ctx context.Context, a answers) (packet, error) {
-	p, err := x.from.turning.Ask(ctx, x.here, a)
-	if err == nil && planted != sendEarly {
-		err = x.from.engine.Wait(ctx)
+	var p world.Answer[packet]
+	if err := x.from.turning.Send(x.here.Within(ctx), a, &p); err != nil {
+		return packet{}, err
 	}
-	return p, err
+	return await(ctx, x.from, &p, sendEarly)
+}
+
+// await waits for an answer of a world, and until what it tells is on disk.
+func await[R any](ctx context.Context, r *Roads, a *world.Answer[R], early mistake) (v R, err error) {
+	if v, err = a.Get(ctx); err == nil && planted != early {
+		err = r.engine.Wait(ctx)
+	}
+	return v, err
 }

@@ -16,8 +16,21 @@ type (
 func (r *Roads) Turning() *world.Transaction[Answers, Packet]  { return r.turning }
 func (r *Roads) Arriving() *world.Transaction[Packet, Answers] { return r.arriving }
 
-// Wait waits until what has been applied is on disk.
-func (r *Roads) Wait(ctx context.Context) error { return r.engine.Wait(ctx) }
+// Arrived and Turned are what a carrier waits for.
+func Arrived(r *Roads, a *world.Answer[Answers]) (Answers, error) {
+	return await(context.Background(), r, a, answerEarly)
+}
+func Turned(r *Roads, a *world.Answer[Packet]) (Packet, error) {
+	return await(context.Background(), r, a, sendEarly)
+}
+
+// Refused returns the numbers of the items that were refused and are not known to be.
+func (r *Roads) Refused(peer World) (all []uint64) {
+	for _, x := range r.look(peer).in.refused {
+		all = append(all, x.n)
+	}
+	return all
+}
 
 // Mistakes are those that can be planted, by name.
 var Mistakes = map[string]mistake{
@@ -31,15 +44,11 @@ var Mistakes = map[string]mistake{
 	"40 Tell to the dead acknowledged": deadAccepted,
 }
 
-// Plant plants a mistake until the function that it returns is called. SendsEarly and AnswersEarly say
-// which a carrier makes.
+// Plant plants a mistake until the function that it returns is called.
 func Plant(m mistake) (over func()) {
 	planted = m
 	return func() { planted = none }
 }
-
-func SendsEarly() bool   { return planted == sendEarly }
-func AnswersEarly() bool { return planted == answerEarly }
 
 // AppendItem appends an item to the items of a packet.
 func AppendItem(dst, item string) string { return string(appendText([]byte(dst), item)) }

@@ -47,8 +47,9 @@ type town struct {
 	pays  *world.Transaction[order, struct{}]
 	calls *world.Func[order]
 	asks  *world.Message[order]
-	chest *world.Resource[int64]              // of gold whose receiver has died meanwhile
-	saves *world.Transaction[int64, struct{}] // puts it there
+	chest *world.Resource[int64]                      // of gold whose receiver has died meanwhile
+	saves *world.Transaction[int64, struct{}]         // puts it there
+	dies  *world.Transaction[handle.Handle, struct{}] // a person, who leaves the gold
 	store *durable.Store
 	port  *world.Port
 }
@@ -85,6 +86,14 @@ func newTownOf(number transit.World, shards, workers int, o transit.Options) *to
 	x.saves = world.RegisterTransaction(w, "save", func(tx *world.Tx, gold int64) (struct{}, error) {
 		*x.chest.Edit(tx) += gold
 		return struct{}{}, nil
+	})
+	x.dies = world.RegisterTransaction(w, "die", func(tx *world.Tx, h handle.Handle) (struct{}, error) {
+		p, ok := x.purse.Get(tx, h)
+		if !ok {
+			return struct{}{}, world.ErrStale
+		}
+		*x.chest.Edit(tx) += p.Gold
+		return struct{}{}, tx.Destroy(h)
 	})
 	x.calls = world.RegisterFunc(w, "call", func(self *world.EntityContext, d order) {
 		if p := x.purse.Write(self); p.Gold >= d.Gold && x.coins.Tell(self, d.From, d.To, Coins{d.Gold, d.N}) == nil {
