@@ -13,7 +13,7 @@ const (
 	earlyPrune               // answers are forgotten when they are told
 	earlyForget              // an item is forgotten when it is sent
 	decideAgain              // an item that was decided is decided again
-	chainNotCompared         // and neither are the numbers of both ends
+	chainNotCompared         // of two ends
 	sendEarly                // what is not on disk is sent
 	answerEarly              // what is not on disk is answered
 	deadAccepted             // a message to a dead entity is accepted

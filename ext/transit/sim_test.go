@@ -61,6 +61,7 @@ type node struct {
 	lives   int
 
 	image   []byte   // on the disk of the model
+	synced  uint64   // the tick that it is of
 	backups [][]byte // older ones
 
 	path string // of a real store
@@ -179,7 +180,12 @@ func (x *node) begin() {
 		x.sim.must(snapshot.Load(bytes.NewReader(x.image), x.World, o))
 	}
 	if x.disk == nil {
-		engine.Of(x.World).KeepBy(func(context.Context) error { x.sync(); return nil })
+		engine.Of(x.World).KeepBy(func(context.Context) error {
+			if !x.sealed && x.synced != x.Tick() {
+				x.sync()
+			}
+			return nil
+		})
 	}
 }
 
@@ -187,7 +193,7 @@ func (x *node) begin() {
 func (x *node) sync() {
 	var b bytes.Buffer
 	x.sim.must(snapshot.Write(&b, x.World, snapshot.Options{Scheduler: x.s, Compression: snapshot.None}))
-	x.image = b.Bytes()
+	x.image, x.synced = b.Bytes(), x.Tick()
 	if x.sim.restores && x.sim.dice.IntN(4) == 0 {
 		x.backups = append(x.backups, x.image)
 	}
@@ -210,6 +216,9 @@ func (x *node) end() {
 
 func (x *node) crash() {
 	x.sim.log("world %d crashes at tick %d", x.number, x.Tick())
+	if x.disk == nil && x.sealed { // all of it is on disk
+		x.sync()
+	}
 	x.end()
 	x.World.Close()
 	x.begin()
@@ -223,7 +232,7 @@ func (x *node) step() bool {
 		return false
 	}
 	x.sim.must(err)
-	if x.disk == nil && (x.sealed || x.sim.dice.IntN(10) == 0) {
+	if x.disk == nil && x.sim.dice.IntN(10) == 0 && (!x.sealed || x.sim.restores) {
 		x.sync()
 	}
 	for _, c := range x.roads.Peers() {

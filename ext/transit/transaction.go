@@ -143,8 +143,6 @@ func (r *Roads) turn(tx *world.Tx, a answers) (packet, error) {
 	o := &r.look(a.To).out
 	known := o.acked // what the peer has decided, as far as is certain
 	switch {
-	case planted == chainNotCompared && a.Era == o.era:
-		known = min(max(o.acked, a.Last), o.next-1)
 	case a.Era < o.era: // it does not know of a Resolve yet
 	case a.Era > o.era:
 		return packet{}, older(r.world, a.To, "world %d has a channel that was resolved later", a.To)
@@ -153,7 +151,7 @@ func (r *Roads) turn(tx *world.Tx, a answers) (packet, error) {
 	case a.Acked > o.acked:
 		return packet{}, older(r.world, a.To, "world %d was told that all up to item %d was settled, and here it is %d", a.To, a.Acked, o.acked)
 	case a.Last < o.acked: // these answers are late, or it is older, which it finds by our packet
-	case o.at(a.Last) != a.Chain:
+	case o.at(a.Last) != a.Chain && planted != chainNotCompared:
 		return packet{}, fmt.Errorf("%w: worlds %d and %d have different items up to %d on the way to world %d; see Roads.Resolve", ErrOlder, r.world, a.To, a.Last, a.To)
 	default:
 		known = a.Last
@@ -236,7 +234,6 @@ func (r *Roads) arrive(tx *world.Tx, p packet) (answers, error) {
 		x.kept, x.changed = nil, true
 	}
 	switch {
-	case planted == chainNotCompared:
 	case p.Era > in.era || p.Acked > in.last:
 		return answers{}, older(r.world, p.From, "world %d was told of items up to %d, and the last here is %d", p.From, p.Acked, in.last)
 	case p.First == 0 && p.Items == "": // it only asks
