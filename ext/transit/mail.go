@@ -61,6 +61,7 @@ type Mail[M any] struct {
 	name    string
 	message *world.Message[M]
 	form    form.Form
+	unsure  bool // methods of the user's may write it
 	shape   uint64
 	size    int
 	telling *world.Transaction[told[M], struct{}]
@@ -94,6 +95,9 @@ func RegisterMail[M any](r *Roads, m *world.Message[M]) *Mail[M] {
 	var err error
 	if x.form, err = (*form.Codecs)(nil).Form(reflect.TypeFor[M](), true); err != nil {
 		panic(fmt.Sprintf("transit: RegisterMail of message %q, which cannot be written (%v); give the type MarshalBinary and UnmarshalBinary", x.name, err))
+	}
+	for _, part := range x.form.Parts() {
+		x.unsure = x.unsure || part.Size == 0 && part.Fields[0].Type != "string"
 	}
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(x.form.Shape()))
@@ -224,7 +228,7 @@ func (r *Roads) peersWith(to World) int {
 // write returns the item of a message.
 func (m *Mail[M]) write(from, to handle.Handle, body *M) (text string, err error) {
 	buf := (&heading{m.name, m.shape, uint64(from), uint64(to)}).append(m.roads.building[:0])
-	if m.form.ByCodec() {
+	if m.unsure {
 		err = aside.Do("the message's type", func() error {
 			from := len(buf)
 			buf = m.form.Append(buf, mem.CellOf(body))
@@ -247,14 +251,19 @@ func (m *Mail[M]) write(from, to handle.Handle, body *M) (text string, err error
 // read reads the body of an item.
 func (m *Mail[M]) read(body []byte) (v *M, ok bool) {
 	v = new(M)
-	err := aside.Do("the message's type", func() error {
-		rest, err := m.form.Read(body, mem.CellOf(v))
-		if err == nil && len(rest) > 0 {
-			err = errBody
-		}
-		return err
-	})
+	if !m.unsure {
+		return v, m.readTo(v, body) == nil
+	}
+	err := aside.Do("the message's type", func() error { return m.readTo(v, body) })
 	return v, err == nil
+}
+
+func (m *Mail[M]) readTo(v *M, body []byte) error {
+	rest, err := m.form.Read(body, mem.CellOf(v))
+	if err == nil && len(rest) > 0 {
+		err = errBody
+	}
+	return err
 }
 
 func (m *Mail[M]) shaped() uint64 { return m.shape }

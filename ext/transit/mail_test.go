@@ -10,6 +10,7 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/transit"
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/persist/durable"
 	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/world"
@@ -404,15 +405,42 @@ func TestSaved(t *testing.T) {
 	}
 }
 
-// TestCarry carries between worlds that tick on their own.
+// TestCarry carries between worlds that tick on their own: plain ones, and durable ones with and without
+// Sync.
 func TestCarry(t *testing.T) {
-	a, b := newTown(1, 1, transit.Options{}), newTown(2, 2, transit.Options{})
-	anna, bert := a.born(t, 1000), b.born(t, 1000)
-	const payments = 200
-	for n := range payments {
-		require.NoError(t, a.asks.Send(a.World, anna, order{anna, transit.RefOf(2, bert), 2, uint64(n)}))
-		require.NoError(t, b.asks.Send(b.World, bert, order{bert, transit.RefOf(1, anna), 1, uint64(n)}))
+	for name, open := range map[string]func(t *testing.T, x *town, born func(*world.World) error){
+		"plain":   func(t *testing.T, x *town, born func(*world.World) error) { require.NoError(t, born(x.World)) },
+		"durable": func(t *testing.T, x *town, born func(*world.World) error) { keep(t, x, false, born) },
+		"sync":    func(t *testing.T, x *town, born func(*world.World) error) { keep(t, x, true, born) },
+	} {
+		t.Run(name, func(t *testing.T) { testCarry(t, open) })
 	}
+}
+
+// keep keeps a world in a directory.
+func keep(t *testing.T, x *town, sync bool, born func(*world.World) error) {
+	store, err := durable.Open(context.Background(), t.TempDir(), x.World, x.s, durable.Options{Interval: -1, Sync: sync, New: born})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+}
+
+func testCarry(t *testing.T, open func(t *testing.T, x *town, born func(*world.World) error)) {
+	a, b := newTown(1, 1, transit.Options{}), newTown(2, 2, transit.Options{})
+	var anna, bert handle.Handle
+	const payments = 200
+	open(t, a, func(*world.World) error { anna = a.born(t, 1000); return nil })
+	open(t, b, func(*world.World) error { bert = b.born(t, 1000); return nil })
+	begin := func(x *town, d order) {
+		port, err := x.OpenPort()
+		require.NoError(t, err)
+		for n := range payments {
+			d.N = uint64(n)
+			require.NoError(t, x.asks.Send(port, d.From, d))
+		}
+		port.Close()
+	}
+	begin(a, order{anna, transit.RefOf(2, bert), 2, 0})
+	begin(b, order{bert, transit.RefOf(1, anna), 1, 0})
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	ticks, stop := context.WithCancel(ctx)
