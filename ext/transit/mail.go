@@ -65,6 +65,7 @@ type Mail[M any] struct {
 	shape   uint64
 	size    int
 	telling *world.Transaction[told[M], struct{}]
+	body    *M // that is written or read, so that only this one is on the heap. Owned as Roads are.
 }
 
 // told is the argument of a Tell.
@@ -84,7 +85,7 @@ func RegisterMail[M any](r *Roads, m *world.Message[M]) *Mail[M] {
 		panic("transit: RegisterMail with nil Roads or a nil Message; pass what New and world.RegisterMessage returned")
 	}
 	r.engine.Delivers(m) // panics for another world's
-	x := &Mail[M]{roads: r, name: engine.NameOf(m), message: m, size: int(reflect.TypeFor[Returned[M]]().Size())}
+	x := &Mail[M]{roads: r, name: engine.NameOf(m), message: m, size: int(reflect.TypeFor[Returned[M]]().Size()), body: new(M)}
 	r.engine.MustBeNamed("transit.RegisterMail", x.name)
 	if r.mails[x.name] != nil {
 		panic(fmt.Sprintf("transit: RegisterMail of message %q twice; once is enough", x.name))
@@ -184,7 +185,7 @@ func (m *Mail[M]) tell(tx *world.Tx, from handle.Handle, to Ref, body M) error {
 		}
 		return err
 	}
-	text, err := m.write(from, to.Handle(), &body)
+	text, err := m.write(from, to.Handle(), body)
 	if err == nil {
 		err = r.room(to.world, len(text))
 	}
@@ -226,37 +227,42 @@ func (r *Roads) peersWith(to World) int {
 }
 
 // write returns the item of a message.
-func (m *Mail[M]) write(from, to handle.Handle, body *M) (text string, err error) {
+func (m *Mail[M]) write(from, to handle.Handle, body M) (text string, err error) {
+	*m.body = body
+	defer m.forget()
 	buf := (&heading{m.name, m.shape, uint64(from), uint64(to)}).append(m.roads.building[:0])
-	if m.unsure {
-		err = aside.Do("the message's type", func() error {
-			from := len(buf)
-			buf = m.form.Append(buf, mem.CellOf(body))
-			_, ok := m.read(buf[from:])
-			if !ok {
-				return errBody
-			}
-			return nil
-		})
-		if err != nil {
-			return "", errBody
-		}
-	} else {
-		buf = m.form.Append(buf, mem.CellOf(body))
+	if !m.unsure {
+		buf = m.form.Append(buf, mem.CellOf(m.body))
+	} else if buf, err = m.tryWrite(buf); err != nil {
+		return "", errBody
 	}
 	m.roads.building = buf
 	return string(buf), nil
 }
 
-// read reads the body of an item.
-func (m *Mail[M]) read(body []byte) (v *M, ok bool) {
-	v = new(M)
-	if !m.unsure {
-		return v, m.readTo(v, body) == nil
-	}
-	err := aside.Do("the message's type", func() error { return m.readTo(v, body) })
-	return v, err == nil
+// tryWrite writes the body, and reads it again, because it may have to come back.
+func (m *Mail[M]) tryWrite(buf []byte) (_ []byte, err error) {
+	err = aside.Do("the message's type", func() error {
+		from := len(buf)
+		buf = m.form.Append(buf, mem.CellOf(m.body))
+		m.forget()
+		return m.readTo(m.body, buf[from:])
+	})
+	return buf, err
 }
+
+// read reads the body of an item.
+func (m *Mail[M]) read(body []byte) (v M, ok bool) {
+	defer m.forget()
+	if !m.unsure {
+		ok = m.readTo(m.body, body) == nil
+	} else {
+		ok = aside.Do("the message's type", func() error { return m.readTo(m.body, body) }) == nil
+	}
+	return *m.body, ok
+}
+
+func (m *Mail[M]) forget() { *m.body = *new(M) }
 
 func (m *Mail[M]) readTo(v *M, body []byte) error {
 	rest, err := m.form.Read(body, mem.CellOf(v))
@@ -275,7 +281,7 @@ func (m *Mail[M]) deliver(tx *world.Tx, x *opened) (Reason, error) {
 	if !ok {
 		return Malformed, nil
 	}
-	err := m.message.Send(tx, handle.Handle(x.to), *v)
+	err := m.message.Send(tx, handle.Handle(x.to), v)
 	if errors.Is(err, world.ErrStale) {
 		return Gone, nil
 	}
@@ -288,7 +294,7 @@ func (m *Mail[M]) giveBack(tx *world.Tx, peer World, x *opened, why Reason) erro
 	if !ok { // write has tried it
 		return fmt.Errorf("transit: message %q of an outbox cannot be read any more", m.name)
 	}
-	return m.back(tx, Returned[M]{handle.Handle(x.from), Ref{peer, x.to}, why, *v})
+	return m.back(tx, Returned[M]{handle.Handle(x.from), Ref{peer, x.to}, why, v})
 }
 
 // back delivers what comes back.
@@ -315,7 +321,7 @@ func (m *Mail[M]) Waiting(to World) iter.Seq2[uint64, Returned[M]] {
 				continue
 			}
 			v, ok := m.read(x.body)
-			if ok && !yield(o.acked+uint64(i)+1, Returned[M]{handle.Handle(x.from), Ref{to, x.to}, 0, *v}) {
+			if ok && !yield(o.acked+uint64(i)+1, Returned[M]{handle.Handle(x.from), Ref{to, x.to}, 0, v}) {
 				return
 			}
 		}

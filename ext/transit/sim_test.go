@@ -362,11 +362,11 @@ func (s *sim) pay() {
 		_, _ = request(x, x.pays, d)
 		return
 	case 1:
-		if x.openPort() {
+		if x.openPorts() {
 			_ = x.calls.Call(x.port, d.From, d)
 		}
 	case 2:
-		if x.openPort() {
+		if x.openPorts() {
 			_ = x.asks.Send(x.port, d.From, d)
 		}
 	}
@@ -375,7 +375,7 @@ func (s *sim) pay() {
 	}
 }
 
-func (x *node) openPort() bool {
+func (x *node) openPorts() bool {
 	if x.port == nil {
 		port, err := x.OpenPort()
 		if err != nil {

@@ -223,7 +223,7 @@ func (r *Roads) arrive(tx *world.Tx, p packet) (answers, error) {
 	if known == nil && len(r.channels) >= PeersMax {
 		return answers{}, ErrPeers
 	}
-	x := arrival{r: r, p: &p, in: r.look(p.From).in}
+	x := &arrival{r: r, p: &p, in: r.look(p.From).in}
 	x.kept, x.in.refused = x.in.refused, nil
 	in := &x.in
 	if p.Era < in.era { // it is late, or of a world that was restored, which finds that by our answers
@@ -267,6 +267,7 @@ type arrival struct {
 	refused []refusal // new
 	some    bool      // an item was decided
 	changed bool
+	item    opened // the one that is decided
 }
 
 // decide decides the items.
@@ -289,7 +290,8 @@ func (x *arrival) decide(tx *world.Tx) error {
 			}
 			continue
 		}
-		item, why := r.open(bytes)
+		item, why := &x.item, Reason(0)
+		*item, why = r.open(bytes)
 		if work += item.work(); x.some && work > workMost || len(x.kept)+len(x.refused) >= refusedMost {
 			return nil
 		}
@@ -299,7 +301,7 @@ func (x *arrival) decide(tx *world.Tx) error {
 		}
 		if why == 0 {
 			var err error
-			if why, err = item.mail.deliver(tx, &item); err != nil {
+			if why, err = item.mail.deliver(tx, item); err != nil {
 				return err
 			}
 		}
