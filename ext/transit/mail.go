@@ -134,11 +134,12 @@ func (m *Mail[M]) Tell(by world.Actor, from handle.Handle, to Ref, body M) error
 	case *engine.Tx:
 		return m.tell((*world.Tx)(self), from, to, body)
 	case *engine.World:
-		if err := self.Err(); err != nil {
-			return err
-		}
+		return r.now(self, "Mail.Tell", func(tx *world.Tx) error { return m.tell(tx, from, to, body) })
 	case *engine.Port:
 	default: // the state is the same until the refresh
+		if _, err := r.engine.Acts(by, r.name, "Mail.Tell"); err != nil {
+			return err
+		}
 		if err := r.room(to.world, 0); err != nil && to.world != r.world {
 			return err
 		}
@@ -149,7 +150,7 @@ func (m *Mail[M]) Tell(by world.Actor, from handle.Handle, to Ref, body M) error
 // request is what a Tell by request does at the refresh: what cannot be sent comes back.
 func (m *Mail[M]) request(tx *world.Tx, x told[M]) (struct{}, error) {
 	err := m.tell(tx, x.From, x.To, x.Body)
-	if why := reasonOf(err); why != 0 && !(*engine.Tx)(tx).Idle() {
+	if why := reasonOf(err); why != 0 {
 		err = m.back(tx, Returned[M]{x.From, x.To, why, x.Body})
 	}
 	return struct{}{}, err

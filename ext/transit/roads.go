@@ -116,7 +116,7 @@ func New(w *world.World, name string, o Options) *Roads {
 	r.arriving = world.RegisterTransaction(w, name+" arrive", r.arrive)
 	r.resolving = world.RegisterTransaction(w, name+" resolve", r.resolve)
 	r.closes = world.RegisterTransaction(w, name+" close", func(tx *world.Tx, _ struct{}) (struct{}, error) {
-		return struct{}{}, r.write(tx, "Roads.Close", draft{kind: closed})
+		return struct{}{}, r.shut(tx)
 	})
 	d.ExtendLate(adapter{r})
 	return r
@@ -168,7 +168,33 @@ func (r *Roads) Channel(peer World) Channel {
 // Close closes the roads: from the refresh on nothing new is sent, and what comes is refused with
 // the reason Closed. What is under way still goes, and what other worlds refuse still comes back.
 // When Done, the world may be given up: nothing is lost by it.
-func (r *Roads) Close(by world.Actor) error { return r.closes.Call(by, struct{}{}) }
+func (r *Roads) Close(by world.Actor) error {
+	r.engine.MustOwn(by, r.name)
+	switch self := engine.Is(by).(type) {
+	case *engine.World:
+		return r.now(self, "Roads.Close", r.shut)
+	case *engine.Tx:
+		return r.shut((*world.Tx)(self))
+	case *engine.Port:
+	default:
+		if _, err := r.engine.Acts(by, r.name, "Roads.Close"); err != nil {
+			return err
+		}
+	}
+	return r.closes.Call(by, struct{}{})
+}
+
+func (r *Roads) shut(tx *world.Tx) error { return r.write(tx, "Roads.Close", draft{kind: closed}) }
+
+// now runs a transaction on the idle world.
+func (r *Roads) now(w *engine.World, call string, f func(tx *world.Tx) error) error {
+	t, err := engine.BeginRun(w, call, r.name)
+	if err != nil {
+		return err
+	}
+	defer t.EndIdle()
+	return t.Returned(f((*world.Tx)(t)))
+}
 
 // Done reports whether the roads are closed, nothing is under way to other worlds, and all of these
 // know what this one has decided. The world must be idle.
@@ -216,7 +242,10 @@ func (r *Roads) Resolve(ctx context.Context, by world.Actor, peer World, how Res
 		var part part
 		switch self := engine.Is(by).(type) {
 		case *engine.World:
-			part, err = r.resolving.Run(by, x)
+			err = r.now(self, "Roads.Resolve", func(tx *world.Tx) (err error) {
+				part, err = r.resolve(tx, x)
+				return err
+			})
 		case *engine.Port:
 			part, err = r.resolving.Ask(ctx, (*world.Port)(self), x)
 		default:

@@ -320,6 +320,10 @@ func extensionCallbacks() []callbackRow {
 	}
 	return []callbackRow{
 		loop("names.Names.All loop", func(x *callbackScene) { failIn2(x, x.names.All()) }),
+		loop("transit.Mail.Waiting loop", func(x *callbackScene) {
+			_ = x.mail.Tell(x.w, x.hs[0], misuseFar, misuseHit{})
+			failIn2(x, x.mail.Waiting(2))
+		}),
 		loop("names.Reader.All loop", func(x *callbackScene) { failIn2(x, x.called.All()) }),
 		loop("hierarchy.Reader.Ancestors loop", kin(func(x *callbackScene, r *hierarchy.Reader) { failIn(x, r.Ancestors(x.hs[11])) })),
 		loop("hierarchy.Reader.BreadthFirst loop", kin(func(x *callbackScene, r *hierarchy.Reader) { failIn(x, r.BreadthFirst(x.hs[10])) })),
