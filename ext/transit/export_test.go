@@ -64,3 +64,6 @@ func (m *Mail[M]) Shape() uint64 { return m.shape }
 // Save and Load are what a snapshot calls.
 func (r *Roads) Save() []byte          { return adapter{r}.AppendSaved(nil) }
 func (r *Roads) Load(src []byte) error { return adapter{r}.LoadSaved(src) }
+
+// Refuses is what a plan calls.
+func (r *Roads) Refuses(src []byte) error { return adapter{r}.Refuses(src) }

@@ -214,6 +214,23 @@ func TestLoadRefuses(t *testing.T) {
 	require.NoError(t, snapshot.Load(save(x), less.World, snapshot.Options{Scheduler: less.s}), "limits are for what is new")
 	require.ErrorIs(t, less.coins.Tell(less.World, anna, transit.RefOf(2, anna), Coins{1, 1}), transit.ErrFull)
 	require.Equal(t, 1, less.roads.Channel(2).Items)
+	without, differs := world.MustNew(world.Options{Shards: 1}), world.MustNew(world.Options{Shards: 1})
+	for _, test := range []struct {
+		roads *transit.Roads
+		want  string
+	}{
+		{transit.New(without, "roads", transit.Options{World: 1}), "that this program cannot give back: Unknown"},
+		{func() *transit.Roads {
+			r := transit.New(differs, "roads", transit.Options{World: 1})
+			transit.RegisterMail(r, world.RegisterMessage[struct{ Gold int32 }](differs, "coins"))
+			return r
+		}(), "that this program cannot give back: Differs"},
+	} {
+		require.ErrorContains(t, test.roads.Refuses(x.roads.Save()), test.want)
+		require.Empty(t, test.roads.Peers())
+		require.ErrorContains(t, test.roads.Load(x.roads.Save()), test.want)
+	}
+	require.NoError(t, less.roads.Refuses(x.roads.Save()))
 	require.ErrorContains(t, x.roads.Load(append(bytes.Clone(x.roads.Save()), 1)), "more data")
 }
 

@@ -66,6 +66,17 @@ var ways = map[string]func(t testing.TB, x *town, d order){
 	},
 	"a function": func(t testing.TB, x *town, d order) { require.NoError(t, x.calls.Call(x.World, d.From, d)); x.step(t) },
 	"a system":   func(t testing.TB, x *town, d order) { require.NoError(t, x.asks.Send(x.World, d.From, d)); x.step(t) },
+	"a hook": func(t testing.TB, x *town, d order) {
+		port, err := x.OpenPort()
+		require.NoError(t, err)
+		x.step(t) // the hook is not for those that are new
+		require.NoError(t, x.wishes.Add(port, d.From, wish{d}))
+		x.step(t)
+		x.step(t)
+		require.NoError(t, x.wishes.Remove(port, d.From))
+		port.Close()
+		x.step(t)
+	},
 	"a port": func(t testing.TB, x *town, d order) {
 		x.purse.Set(x.World, d.From, Purse{Gold: x.gold(d.From) - d.Gold})
 		port, err := x.OpenPort()

@@ -229,7 +229,8 @@ type resolve struct {
 // operator who knows what became of it: the other world does not exist any more, or one of both was
 // restored to an older day, so that Carry has returned ErrOlder. What the other world has accepted,
 // and this one does not know of, is there twice after Return; what it has not accepted is lost after
-// Drop. Channels in the other direction are the other world's to resolve. Resolve returns how many
+// Drop. Channels in the other direction are the other world's to resolve. No Carry may run between both
+// worlds meanwhile: what it has in hand would still arrive. Resolve returns how many
 // items there were. By a *World, which must be idle, it acts at once; by a *Port it waits for
 // refreshes, until ctx ends. It panics for other actors.
 func (r *Roads) Resolve(ctx context.Context, by world.Actor, peer World, how Resolution) (n int, err error) {

@@ -3,6 +3,7 @@ package transit
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/atoll-sim/atoll/internal/extend"
@@ -151,10 +152,19 @@ func (a adapter) Measure(add func(extend.Measured)) {
 	add(extend.Measured{Name: "atoll_transit_refused", Help: "Items that this world has refused, and whose sender does not know it yet.", Of: a.name, Value: float64(refused)})
 }
 
-// SavedOptions describes the options, and that the world must have the same number.
+// SavedOptions describes the options, and what mail there is. The world must have the same number.
 func (a adapter) SavedOptions() (all, same string) {
 	same = fmt.Sprintf("items of world %d", a.world)
-	return fmt.Sprintf("%s, Max %d, MaxBytes %d", same, a.options.Max, a.options.MaxBytes), same
+	all = fmt.Sprintf("%s, Max %d, MaxBytes %d", same, a.options.Max, a.options.MaxBytes)
+	for _, name := range slices.Sorted(maps.Keys(a.mails)) {
+		all += fmt.Sprintf(", mail %q of form %08x", name, uint32(a.mails[name].shaped()))
+	}
+	return all, same
+}
+
+// Refuses returns why LoadSaved would refuse a state that another program has saved, for a plan.
+func (a adapter) Refuses(src []byte) error {
+	return adapter{&Roads{name: a.name, world: a.world, mails: a.mails}}.LoadSaved(src)
 }
 
 // SavedCount returns how many items are under way.

@@ -26,6 +26,7 @@ type (
 		N    uint64 // which payment it is
 	}
 	person struct{ Purse }
+	wish   struct{ order } // a hook sends what it says
 	order  struct {
 		From handle.Handle
 		To   transit.Ref
@@ -41,6 +42,7 @@ type town struct {
 	roads  *transit.Roads
 	coins  *transit.Mail[Coins]
 	purse  *world.Component[Purse]
+	wishes *world.Component[wish]
 	people *world.Bundle[person]
 	// The ways in which a payment is sent: by a transaction, by a function, and by a system that finds a
 	// message. A person without enough gold sends nothing.
@@ -100,6 +102,18 @@ func newTownOf(number transit.World, shards, workers int, o transit.Options) *to
 			p.Gold -= d.Gold
 		}
 	})
+	x.wishes = world.Register[wish](w, "wish")
+	w.Observe("wishes", world.OnAdd, func(b *world.Build) func(*world.Context, world.Event, []handle.Handle) {
+		wishes, purses := world.Read[wish](b), world.Write[Purse](b)
+		return func(c *world.Context, _ world.Event, hs []handle.Handle) {
+			for _, h := range hs {
+				d := wishes.Get(h)
+				if p := purses.Get(h); p.Gold >= d.Gold && x.coins.Tell(c, h, d.To, Coins{d.Gold, d.N}) == nil {
+					p.Gold -= d.Gold
+				}
+			}
+		}
+	}, x.wishes)
 	x.s = scheduler.New(w, scheduler.Options{Workers: workers})
 	x.s.MustAdd("people", func(b *world.Build) func(*world.Context) {
 		purses := world.Write[Purse](b)
