@@ -621,8 +621,11 @@ func TestSim(t *testing.T) {
 	} else if count == 200 {
 		count = 1
 	}
-	if check.Enabled || testing.Short() {
+	switch {
+	case check.Enabled:
 		count = min(count, 30)
+	case testing.Short():
+		count = min(count, 150)
 	}
 	began := time.Now()
 	for i := range uint64(count) {
@@ -681,6 +684,9 @@ func TestSimDisk(t *testing.T) {
 
 // TestPlanted plants each mistake, and finds it within 2,000 seeds.
 func TestPlanted(t *testing.T) {
+	if check.Enabled {
+		t.Skip("too slow, and it shows no races")
+	}
 	from := seed.Of(t) >> 16
 	for name, m := range transit.Mistakes {
 		t.Run(name, func(t *testing.T) {
