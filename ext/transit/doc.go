@@ -28,8 +28,8 @@
 // and what the sender's death makes undeliverable comes to shard 0: nothing vanishes. Messages from
 // one world to another keep their order.
 //
-// A sum over worlds, of money say, is exact at any moment: what entities have, and [Mail.Waiting] of
-// each world as far as the receiving world's [Channel] has not accepted it.
+// A sum over worlds, of money say, is exact at any moment at which they are idle: what entities have,
+// and what is in [Mail.Unaccepted] of each world for each other.
 //
 // If one world is restored from a backup, and the other is not, its channels stop with [ErrOlder],
 // because it has forgotten what it has told. [Roads.Resolve] is for the operator then. [Roads.Close] is

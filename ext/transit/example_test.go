@@ -89,7 +89,7 @@ func ExampleRegisterMail() {
 		fmt.Println(n, m.To, m.Body.Text, roads.Options().Max)
 	}
 	// Output:
-	// <nil> transit: the Ref names no world; use Roads.Ref or RefOf
+	// <nil> transit: that is no other world; use a Ref of Roads.Ref or RefOf, and Resolve with another world's number
 	// 1 2/0:7@1 Anybody? 10000
 }
 

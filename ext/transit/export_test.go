@@ -24,24 +24,24 @@ func Turned(r *Roads, a *world.Answer[Packet]) (Packet, error) {
 	return await(context.Background(), r, a, sendEarly)
 }
 
-// Refused returns the numbers of the items that were refused and are not known to be.
-func (r *Roads) Refused(peer World) (all []uint64) {
-	for _, x := range r.look(peer).in.refused {
-		all = append(all, x.n)
-	}
-	return all
+// SamePast reports whether the items up to the last that a world has decided are those that another
+// has sent.
+func SamePast(from, to *Roads) bool {
+	out, in := &from.look(to.world).out, &to.look(from.world).in
+	return in.last >= out.acked && in.last < out.next && out.at(in.last) == in.chain
 }
 
 // Mistakes are those that can be planted, by name.
 var Mistakes = map[string]mistake{
-	"32 in is not in the snapshot":     withoutInbox,
-	"33 answers are pruned too early":  earlyPrune,
-	"34 an item is removed when sent":  earlyForget,
-	"35 n <= last is decided again":    decideAgain,
-	"37 the chain is not compared":     chainNotCompared,
-	"38 Carry sends beyond Durable":    sendEarly,
-	"39 acknowledged before B has it":  answerEarly,
-	"40 Tell to the dead acknowledged": deadAccepted,
+	"32 in is not in the snapshot":                              withoutInbox,
+	"33 answers are pruned too early":                           earlyPrune,
+	"34 an item is removed when sent":                           earlyForget,
+	"35 n <= last is decided again":                             decideAgain,
+	"37 the chain is not compared":                              chainNotCompared,
+	"a sender that was restored before it settled is not found": settledNotCompared,
+	"38 Carry sends beyond Durable":                             sendEarly,
+	"39 acknowledged before B has it":                           answerEarly,
+	"40 Tell to the dead acknowledged":                          deadAccepted,
 }
 
 // Plant plants a mistake until the function that it returns is called.

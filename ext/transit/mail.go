@@ -1,12 +1,14 @@
 package transit
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"iter"
 	"reflect"
+	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/aside"
@@ -308,21 +310,41 @@ func (m *Mail[M]) back(tx *world.Tx, x Returned[M]) error {
 }
 
 // Waiting yields the messages that are under way to a world, with the numbers of their items: those
-// after Channel.Acked. The other world may have decided them already, up to its Channel.Last. The
-// world must be idle.
+// after Channel.Acked. The other world may have decided them already; see Unaccepted. The world must be
+// idle.
 func (m *Mail[M]) Waiting(to World) iter.Seq2[uint64, Returned[M]] {
+	return m.waiting("Mail.Waiting", to, func(uint64) bool { return false })
+}
+
+// Unaccepted yields the messages that are under way to another world of this process, and that it has
+// not accepted: those that it has refused are among them, until they are back. So what entities of both
+// worlds have, and what is in these messages, is all that there is. Both worlds must be idle.
+func (m *Mail[M]) Unaccepted(to *Roads) iter.Seq2[uint64, Returned[M]] {
+	to.engine.MustIdle("Mail.Unaccepted")
+	in := &to.look(m.roads.world).in
+	era := m.roads.look(to.world).out.era
+	return m.waiting("Mail.Unaccepted", to.world, func(n uint64) bool {
+		_, refused := slices.BinarySearchFunc(in.refused, n, func(x refusal, n uint64) int { return cmp.Compare(x.n, n) })
+		return in.era == era && n <= in.last && !refused
+	})
+}
+
+// waiting yields the messages that are under way to a world but those that skip says; call is the name
+// for messages.
+func (m *Mail[M]) waiting(call string, to World, skip func(n uint64) bool) iter.Seq2[uint64, Returned[M]] {
 	r := m.roads
-	r.engine.MustIdle("Mail.Waiting")
+	r.engine.MustIdle(call)
 	return func(yield func(uint64, Returned[M]) bool) {
-		r.engine.MustIdle("Mail.Waiting")
+		r.engine.MustIdle(call)
 		o := &r.look(to).out
 		for i, it := range o.items() {
+			n := o.acked + uint64(i) + 1
 			x, why := r.open([]byte(it.bytes))
-			if why != 0 || x.mail != letters(m) {
+			if why != 0 || x.mail != letters(m) || skip(n) {
 				continue
 			}
 			v, ok := m.read(x.body)
-			if ok && !yield(o.acked+uint64(i)+1, Returned[M]{handle.Handle(x.from), Ref{to, x.to}, 0, v}) {
+			if ok && !yield(n, Returned[M]{handle.Handle(x.from), Ref{to, x.to}, 0, v}) {
 				return
 			}
 		}

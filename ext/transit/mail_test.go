@@ -329,6 +329,18 @@ func TestOlder(t *testing.T) {
 		require.NoError(t, err)
 		require.ErrorContains(t, stopped(p.a, p.b), "different items up to 1 on the way to world 2")
 	})
+	t.Run("the sender, before it knew the other", func(t *testing.T) {
+		p := begin()
+		image := save(p.a)
+		pay(p.a)
+		round(t, p.a, p.b)
+		p.a = restore(image, 1)
+		_, err := p.a.roads.Resolve(context.Background(), p.a.World, 2, transit.Drop)
+		require.NoError(t, err)
+		pay(p.a)
+		round(t, p.a, p.b)
+		require.EqualValues(t, 120, p.b.gold(bert))
+	})
 	t.Run("the sender, before it settled", func(t *testing.T) {
 		p := begin()
 		pay(p.a)

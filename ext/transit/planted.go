@@ -8,13 +8,14 @@ var planted mistake
 type mistake uint8
 
 const (
-	none             mistake = iota
-	withoutInbox             // a snapshot lacks what has come
-	earlyPrune               // answers are forgotten when they are told
-	earlyForget              // an item is forgotten when it is sent
-	decideAgain              // an item that was decided is decided again
-	chainNotCompared         // of two ends
-	sendEarly                // what is not on disk is sent
-	answerEarly              // what is not on disk is answered
-	deadAccepted             // a message to a dead entity is accepted
+	none               mistake = iota
+	withoutInbox               // a snapshot lacks what has come
+	earlyPrune                 // answers are forgotten when they are told
+	earlyForget                // an item is forgotten when it is sent
+	decideAgain                // an item that was decided is decided again
+	chainNotCompared           // of two ends
+	settledNotCompared         // what a world was told to be settled, with what is
+	sendEarly                  // what is not on disk is sent
+	answerEarly                // what is not on disk is answered
+	deadAccepted               // a message to a dead entity is accepted
 )

@@ -46,8 +46,8 @@ var (
 	ErrFull = errors.New("transit: outboxes are full; call again when other worlds have taken something")
 	// ErrClosed is returned after Roads.Close.
 	ErrClosed = errors.New("transit: the roads of this world are closed")
-	// ErrNowhere is returned for a Ref that names no world.
-	ErrNowhere = errors.New("transit: the Ref names no world; use Roads.Ref or RefOf")
+	// ErrNowhere is returned for a Ref that names no world, and by Resolve for no other world.
+	ErrNowhere = errors.New("transit: that is no other world; use a Ref of Roads.Ref or RefOf, and Resolve with another world's number")
 	// ErrTooLarge is returned for a message of more than ItemBytesMax.
 	ErrTooLarge = errors.New("transit: the message is too large; send less, or in parts")
 	// ErrPeers is returned for a message to one world more than PeersMax.
@@ -232,7 +232,7 @@ type resolve struct {
 // Drop. Channels in the other direction are the other world's to resolve. No Carry may run between both
 // worlds meanwhile: what it has in hand would still arrive. Resolve returns how many
 // items there were. By a *World, which must be idle, it acts at once; by a *Port it waits for
-// refreshes, until ctx ends. It panics for other actors.
+// refreshes, and until that is on disk, or ctx ends. It panics for other actors.
 func (r *Roads) Resolve(ctx context.Context, by world.Actor, peer World, how Resolution) (n int, err error) {
 	r.engine.MustOwn(by, r.name)
 	if how != Return && how != Drop {
@@ -248,7 +248,9 @@ func (r *Roads) Resolve(ctx context.Context, by world.Actor, peer World, how Res
 				return err
 			})
 		case *engine.Port:
-			part, err = r.resolving.Ask(ctx, (*world.Port)(self), x)
+			if part, err = r.resolving.Ask(ctx, (*world.Port)(self), x); err == nil {
+				err = r.engine.Wait(ctx)
+			}
 		default:
 			panic(fmt.Sprintf("transit: Roads.Resolve of %q within a tick; an operator calls it, by a *world.Port or the idle *world.World", r.name))
 		}
@@ -263,9 +265,12 @@ type part struct{ Done, Left int }
 
 // resolve does a part of the work. While an operator resolves, nothing is sent.
 func (r *Roads) resolve(tx *world.Tx, x resolve) (part, error) {
-	c := r.find(x.Peer)
-	if c == nil || x.How == 0 || x.How >= resolutions {
-		return part{}, nil
+	c := r.look(x.Peer) // a world that was restored may not know the other at all
+	switch {
+	case x.Peer == 0 || x.Peer == r.world || x.How == 0 || x.How >= resolutions:
+		return part{}, ErrNowhere
+	case r.find(x.Peer) == nil && r.peersWith(x.Peer) > PeersMax:
+		return part{}, ErrPeers
 	}
 	o, n, work := &c.out, 0, 0
 	for _, it := range o.items() {

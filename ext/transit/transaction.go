@@ -148,7 +148,7 @@ func (r *Roads) turn(tx *world.Tx, a answers) (packet, error) {
 		return packet{}, older(r.world, a.To, "world %d has a channel that was resolved later", a.To)
 	case a.Last >= o.next:
 		return packet{}, older(r.world, a.To, "world %d has item %d, and the next here is %d", a.To, a.Last, o.next)
-	case a.Acked > o.acked:
+	case a.Acked > o.acked && planted != settledNotCompared:
 		return packet{}, older(r.world, a.To, "world %d was told that all up to item %d was settled, and here it is %d", a.To, a.Acked, o.acked)
 	case a.Last < o.acked: // these answers are late, or it is older, which it finds by our packet
 	case o.at(a.Last) != a.Chain && planted != chainNotCompared:

@@ -283,6 +283,7 @@ var misuseSections = []struct {
 		{call: "Mail.Tell", why: doneInLoop, do: func(x *misuseScene) error { return x.mail.Tell(x.w, x.hs[0], misuseFar, misuseHit{}) }},
 		{call: "Mail.Tell by a Port", why: byRequest, do: func(x *misuseScene) error { return x.mail.Tell(x.port, x.hs[0], misuseFar, misuseHit{}) }},
 		{call: "Mail.Waiting", why: doneInLoop, do: none(func(x *misuseScene) { walk2(x.mail.Waiting(2)) })},
+		{call: "Mail.Unaccepted", why: doneInLoop, do: none(func(x *misuseScene) { walk2(x.mail.Unaccepted(x.roads)) })},
 		{call: "Roads.Peers", why: doneInLoop, do: none(func(x *misuseScene) { x.roads.Peers() })},
 		{call: "Roads.Channel", why: doneInLoop, do: none(func(x *misuseScene) { x.roads.Channel(2) })},
 		{call: "Roads.Done", why: doneInLoop, do: none(func(x *misuseScene) { x.roads.Done() })},
