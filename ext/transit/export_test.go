@@ -2,6 +2,7 @@ package transit
 
 import (
 	"context"
+	"time"
 
 	"github.com/atoll-sim/atoll/world"
 )
@@ -42,6 +43,12 @@ var Mistakes = map[string]mistake{
 	"38 Carry sends beyond Durable":                             sendEarly,
 	"39 acknowledged before B has it":                           answerEarly,
 	"40 Tell to the dead acknowledged":                          deadAccepted,
+}
+
+// StopClock makes the time stand still until the function that it returns is called.
+func StopClock() (over func()) {
+	clock = func() time.Time { return time.Unix(1, 0) }
+	return func() { clock = time.Now }
 }
 
 // Plant plants a mistake until the function that it returns is called.

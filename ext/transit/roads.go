@@ -218,6 +218,9 @@ const (
 	resolutions                       // how many there are, and one
 )
 
+// clock tells the time. Tests set it.
+var clock = time.Now
+
 // resolve is the argument of Resolve.
 type resolve struct {
 	Peer World
@@ -238,7 +241,7 @@ func (r *Roads) Resolve(ctx context.Context, by world.Actor, peer World, how Res
 	if how != Return && how != Drop {
 		panic(fmt.Sprintf("transit: Roads.Resolve of %q with the resolution %d; use Return or Drop", r.name, how))
 	}
-	x := resolve{peer, how, uint64(time.Now().UnixNano())} // later than that of a world that was restored
+	x := resolve{peer, how, uint64(clock().UnixNano())} // later than that of a world that was restored
 	for {
 		var part part
 		switch self := engine.Is(by).(type) {
