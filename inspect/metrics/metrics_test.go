@@ -31,6 +31,7 @@ import (
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/ext/names"
 	"github.com/atoll-sim/atoll/ext/timer"
+	"github.com/atoll-sim/atoll/ext/transit"
 	"github.com/atoll-sim/atoll/inspect/metrics"
 	"github.com/atoll-sim/atoll/internal/figures"
 	"github.com/atoll-sim/atoll/persist/durable"
@@ -53,6 +54,7 @@ func newWorld(t testing.TB, shards int, systems ...string) (*world.World, *sched
 	units := world.NewBundle[Unit](w)
 	wake := world.RegisterMessage[Wake](w, "wake")
 	timers := timer.New(w, "waking", wake, timer.Options{})
+	transit.New(w, "roads", transit.Options{World: 1})
 	hierarchy.New(w, "crew", hierarchy.Options{})
 	called := names.New[string](w, "players", names.Options{})
 	scores := world.RegisterMessage[async.Result[int]](w, "scores")
@@ -127,7 +129,7 @@ func TestCollect(t *testing.T) {
 	text := scrape(t, s)
 	for _, line := range []string{
 		`atoll_up 1`, `atoll_shards 3`, `atoll_indexes_used{home="2"} 2000`, `atoll_indexes_used{home="ports"} 0`, `atoll_component_set_entities{components="health"} 6001`,
-		`atoll_timers{of="waking"} 1`, `atoll_names{of="players"} 1`, `atoll_relation_children{of="crew"} 0`, `atoll_async_pending{of="scoring"} 0`, `atoll_store_failed 0`, `atoll_system_enabled{system="we say \"hurt\"\\"} 1`,
+		`atoll_timers{of="waking"} 1`, `atoll_transit_items{of="roads"} 0`, `atoll_names{of="players"} 1`, `atoll_relation_children{of="crew"} 0`, `atoll_async_pending{of="scoring"} 0`, `atoll_store_failed 0`, `atoll_system_enabled{system="we say \"hurt\"\\"} 1`,
 		`atoll_system_duration_seconds_count{system="we say \"hurt\"\\"} `, `atoll_refresh_step_duration_seconds_bucket{step="gather",le="+Inf"} `,
 	} {
 		require.Contains(t, text, line)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -375,6 +376,19 @@ func (w *World) Seal(by string) { w.sealed = by }
 // KeepIncarnation makes World.Reincarnate call a function before it takes a number, which keeps
 // that number, and to return its error; nil ends that. The world must be idle.
 func (w *World) KeepIncarnation(keep func(n uint32) error) { w.keepNumber = keep }
+
+// KeepBy says that the world is kept on disk: wait returns when all that is applied by now is there.
+// The world must be idle.
+func (w *World) KeepBy(wait func(ctx context.Context) error) { w.kept.Store(&wait) }
+
+// Wait waits until all that is applied by now is on disk, if the world is kept there. Safe from any
+// goroutine outside of ticks.
+func (w *World) Wait(ctx context.Context) error {
+	if wait := w.kept.Load(); wait != nil {
+		return (*wait)(ctx)
+	}
+	return ctx.Err()
+}
 
 // MayInsert returns an error if the world is closed, and prepares its shards to get entities. It
 // panics unless the world is idle and outside of query loops; call is the name for messages.

@@ -183,6 +183,7 @@ func (r *Requested) requested() *Requested { return r }
 type Delivering interface {
 	Refusable
 	delivers(w *World) extend.Deliver
+	registered() string
 }
 
 // Delivered makes what it is embedded in a Delivering.
@@ -198,6 +199,12 @@ func (d *Delivered) delivers(w *World) extend.Deliver {
 	}
 	return d.deliver
 }
+
+// registered returns the name of the message.
+func (d *Delivered) registered() string { return d.name }
+
+// NameOf returns the name of a message.
+func NameOf(m Delivering) string { return m.registered() }
 
 // Delivers returns the function that delivers a message, for a Late. It panics if the message is of
 // another world.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -39,8 +40,9 @@ type World struct {
 	functions   map[string]bool // names that are taken
 	messages    []Messages
 	resources   []Resource
-	sealed      string               // the call after which nothing more is registered; empty: not sealed. The owner of the idle world writes it.
-	keepNumber  func(n uint32) error // keeps the number of the next incarnation, or nil. Owned as sealed is.
+	sealed      string                                          // the call after which nothing more is registered; empty: not sealed. The owner of the idle world writes it.
+	keepNumber  func(n uint32) error                            // keeps the number of the next incarnation, or nil. Owned as sealed is.
+	kept        atomic.Pointer[func(ctx context.Context) error] // of KeepBy
 
 	contexts []*Context // by shard; the global systems have the last
 	cursor   int        // shard of the next new entity

@@ -123,6 +123,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	}
 	store.ends, store.stop = context.WithCancel(context.WithoutCancel(ctx))
 	engine.Of(w).AddMeasured(measured{store})
+	engine.Of(w).KeepBy(store.Wait)
 	store.stopped.Go(store.keep)
 	opened = true
 	return store, nil

@@ -14,6 +14,7 @@ import (
 	"github.com/atoll-sim/atoll/ext/near"
 	"github.com/atoll-sim/atoll/ext/prefab"
 	"github.com/atoll-sim/atoll/ext/region"
+	"github.com/atoll-sim/atoll/ext/transit"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/scheduler"
@@ -320,6 +321,15 @@ func extensionCallbacks() []callbackRow {
 	}
 	return []callbackRow{
 		loop("names.Names.All loop", func(x *callbackScene) { failIn2(x, x.names.All()) }),
+		loop("transit.Mail.Waiting loop", func(x *callbackScene) {
+			_ = x.mail.Tell(x.w, x.hs[0], misuseFar, misuseHit{})
+			failIn2(x, x.mail.Waiting(2))
+		}),
+		loop("transit.Mail.Unaccepted loop", func(x *callbackScene) {
+			there := transit.New(world.MustNew(world.Options{}), "roads", transit.Options{World: 2})
+			_ = x.mail.Tell(x.w, x.hs[0], misuseFar, misuseHit{})
+			failIn2(x, x.mail.Unaccepted(there))
+		}),
 		loop("names.Reader.All loop", func(x *callbackScene) { failIn2(x, x.called.All()) }),
 		loop("hierarchy.Reader.Ancestors loop", kin(func(x *callbackScene, r *hierarchy.Reader) { failIn(x, r.Ancestors(x.hs[11])) })),
 		loop("hierarchy.Reader.BreadthFirst loop", kin(func(x *callbackScene, r *hierarchy.Reader) { failIn(x, r.BreadthFirst(x.hs[10])) })),

@@ -18,6 +18,7 @@ import (
 	"github.com/atoll-sim/atoll/ext/reference"
 	"github.com/atoll-sim/atoll/ext/region"
 	"github.com/atoll-sim/atoll/ext/timer"
+	"github.com/atoll-sim/atoll/ext/transit"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/snapshot"
@@ -279,6 +280,21 @@ var misuseSections = []struct {
 		{call: "Timers.Cancel", why: doneInLoop, do: func(x *misuseScene) error { return x.timers.Cancel(x.w, x.timer) }},
 		{call: "Timers.Len", why: doneInLoop, do: none(func(x *misuseScene) { x.timers.Len() })},
 		{call: "Timers.After by a Port", why: byRequest, do: func(x *misuseScene) error { _, err := x.timers.After(x.port, x.hs[0], 5, misuseHit{}); return err }},
+		{call: "Mail.Tell", why: doneInLoop, do: func(x *misuseScene) error { return x.mail.Tell(x.w, x.hs[0], misuseFar, misuseHit{}) }},
+		{call: "Mail.Tell by a Port", why: byRequest, do: func(x *misuseScene) error { return x.mail.Tell(x.port, x.hs[0], misuseFar, misuseHit{}) }},
+		{call: "Mail.Waiting", why: doneInLoop, do: none(func(x *misuseScene) { walk2(x.mail.Waiting(2)) })},
+		{call: "Mail.Unaccepted", why: doneInLoop, do: none(func(x *misuseScene) { walk2(x.mail.Unaccepted(x.roads)) })},
+		{call: "Roads.Peers", why: doneInLoop, do: none(func(x *misuseScene) { x.roads.Peers() })},
+		{call: "Roads.Channel", why: doneInLoop, do: none(func(x *misuseScene) { x.roads.Channel(2) })},
+		{call: "Roads.Done", why: doneInLoop, do: none(func(x *misuseScene) { x.roads.Done() })},
+		{call: "Roads.Close", why: doneInLoop, do: func(x *misuseScene) error { return x.roads.Close(x.w) }},
+		{call: "Roads.Close by a Port", why: byRequest, do: func(x *misuseScene) error { return x.roads.Close(x.port) }},
+		{call: "Roads.Resolve", why: doneInLoop, do: func(x *misuseScene) error {
+			_, err := x.roads.Resolve(context.Background(), x.w, 2, transit.Drop)
+			return err
+		}},
+		{call: "transit.New", why: doneInLoop, do: none(func(x *misuseScene) { transit.New(x.w, "late", transit.Options{World: 3}) })},
+		{call: "transit.RegisterMail", why: doneInLoop, do: none(func(x *misuseScene) { transit.RegisterMail(x.roads, x.mail.Returned) })},
 		{call: "Index.Read", why: doneInLoop, do: none(func(x *misuseScene) { x.near.Read(x.w) })},
 		{call: "Reader.AppendWithin", why: doneInLoop, do: none(func(x *misuseScene) { x.nearby.AppendWithin(nil, near.Point{}, 1) })},
 		{call: "Reader.AppendBox", why: doneInLoop, do: none(func(x *misuseScene) { x.nearby.AppendBox(nil, near.Point{}, near.Point{}) })},
@@ -500,3 +516,6 @@ func relationRows() (rows []misuseRow) {
 
 // misuseImage is that of an empty relation.
 var misuseImage = hierarchy.New(world.MustNew(world.Options{}), "empty", hierarchy.Options{}).Save(nil)
+
+// misuseFar is an entity of another world.
+var misuseFar = transit.RefOf(2, 1)

@@ -158,6 +158,7 @@ func keptRows() (rows []misuseRow) {
 			_, err := x.timers.After(c, x.hs[0], 5, misuseHit{})
 			return err
 		},
+		"Mail.Tell by Context":         func(x *misuseScene, c *world.Context) error { return x.mail.Tell(c, x.hs[0], misuseFar, misuseHit{}) },
 		"Timers.Cancel by Context":     func(x *misuseScene, c *world.Context) error { return x.timers.Cancel(c, x.timer) },
 		"Prefab.Create by Context":     func(x *misuseScene, c *world.Context) error { _, err := x.pair.Create(c); return err },
 		"prefab.Copy by Context":       func(x *misuseScene, c *world.Context) error { _, err := prefab.Copy(c, x.hs[10], x.kin); return err },
@@ -205,6 +206,9 @@ func keptRows() (rows []misuseRow) {
 			_, err := x.timers.After(s, x.hs[1], 5, misuseHit{})
 			return err
 		},
+		"Mail.Tell by EntityContext": func(x *misuseScene, s *world.EntityContext) error {
+			return x.mail.Tell(s, x.hs[0], misuseFar, misuseHit{})
+		},
 		"Prefab.Create by EntityContext": func(x *misuseScene, s *world.EntityContext) error { _, err := x.pair.Create(s); return err },
 		"Call.Go by EntityContext":       func(x *misuseScene, s *world.EntityContext) error { _, err := x.calls.Go(s, x.hs[1], 1); return err },
 		"Names.Bind by EntityContext":    func(x *misuseScene, s *world.EntityContext) error { return x.names.Bind(s, x.hs[0], "zero") },
@@ -248,6 +252,7 @@ func keptRows() (rows []misuseRow) {
 			_, err := x.timers.After(tx, x.hs[0], 5, misuseHit{})
 			return err
 		},
+		"Mail.Tell by Tx":         func(x *misuseScene, tx *world.Tx) error { return x.mail.Tell(tx, x.hs[0], misuseFar, misuseHit{}) },
 		"Timers.Cancel by Tx":     func(x *misuseScene, tx *world.Tx) error { return x.timers.Cancel(tx, x.timer) },
 		"Prefab.Create by Tx":     func(x *misuseScene, tx *world.Tx) error { _, err := x.pair.Create(tx); return err },
 		"prefab.Copy by Tx":       func(x *misuseScene, tx *world.Tx) error { _, err := prefab.Copy(tx, x.hs[10], x.kin); return err },

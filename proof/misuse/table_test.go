@@ -21,6 +21,7 @@ import (
 	"github.com/atoll-sim/atoll/ext/near"
 	"github.com/atoll-sim/atoll/ext/prefab"
 	"github.com/atoll-sim/atoll/ext/timer"
+	"github.com/atoll-sim/atoll/ext/transit"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/engine"
@@ -78,6 +79,8 @@ type misuseScene struct {
 	names   *names.Names[string]
 	timers  *timer.Timers[misuseHit]
 	timer   timer.ID
+	roads   *transit.Roads
+	mail    *transit.Mail[misuseHit]
 	done    *world.Message[async.Result[int]]
 	calls   *async.Call[int, int]
 	pair    *prefab.Prefab
@@ -145,6 +148,8 @@ func freshMisuseScene(t testing.TB, o scheduler.Options) *misuseScene {
 	x.names = names.New[string](w, "names", names.Options{})
 	x.called = x.names.Read(w)
 	x.timers = timer.New(w, "timers", x.hit, timer.Options{})
+	x.roads = transit.New(w, "roads", transit.Options{World: 1})
+	x.mail = transit.RegisterMail(x.roads, x.hit)
 	x.done = world.RegisterMessage[async.Result[int]](w, "done")
 	x.calls = async.New(w, "calls", x.done, misuseRun, async.Options{})
 	x.near = near.New(w, func(h misuseHealth) near.Point { return near.Point{X: float64(h.Points)} }, misuseSpace)
@@ -237,7 +242,7 @@ var named = []struct {
 
 // misusePanics is what a panic says: the package, the culprit, and behind a semicolon the
 // remedy.
-var misusePanics = regexp.MustCompile(`(?s)^(world|scheduler|reference|names|hierarchy|timer|async|near|prefab|interest|region|state|inputlog|snapshot|durable|check): .+; .+`)
+var misusePanics = regexp.MustCompile(`(?s)^(world|scheduler|reference|names|hierarchy|timer|async|near|prefab|interest|region|transit|state|inputlog|snapshot|durable|check): .+; .+`)
 
 // did makes a call and returns what it did, and what a panic said.
 func did(call func() error) (a answer, said string) {

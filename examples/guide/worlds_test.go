@@ -1,0 +1,97 @@
+package guide_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/atoll-sim/atoll/ext/transit"
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/world"
+)
+
+type (
+	// Vault is what somebody has in a town.
+	Vault struct{ Gold int }
+	// Payment goes from one town to another.
+	Payment struct{ Gold int }
+	// Transfer says whom to pay, and how much.
+	Transfer struct {
+		From handle.Handle
+		To   transit.Ref
+		Gold int
+	}
+	citizen struct{ Vault }
+)
+
+// banking is a world of citizens who pay others in other worlds.
+type banking struct {
+	w        *world.World
+	s        *scheduler.Scheduler
+	roads    *transit.Roads
+	pay      *world.Transaction[Transfer, struct{}]
+	citizens *world.Bundle[citizen]
+}
+
+func newBanking(number transit.World) banking {
+	w := world.MustNew(world.Options{Shards: 2})
+	vaults := world.Register[Vault](w, "vault")
+	s := scheduler.New(w, scheduler.Options{Workers: 1})
+
+	roads := transit.New(w, "roads", transit.Options{World: number})
+	payments := transit.RegisterMail(roads, world.RegisterMessage[Payment](w, "payment"))
+	pay := world.RegisterTransaction(w, "pay", func(tx *world.Tx, o Transfer) (struct{}, error) {
+		from := vaults.Edit(tx, o.From)
+		if from == nil || from.Gold < o.Gold {
+			return struct{}{}, world.ErrRefused
+		}
+		from.Gold -= o.Gold
+		return struct{}{}, payments.Tell(tx, o.From, o.To, Payment{o.Gold})
+	})
+	s.MustAdd("payments", func(b *world.Build) func(*world.Context) {
+		in, back := world.Receive[Payment](b), world.Receive[transit.Returned[Payment]](b)
+		vaults := world.Write[Vault](b)
+		return func(c *world.Context) {
+			for _, m := range in.All() {
+				if x := vaults.Get(m.To); x != nil {
+					x.Gold += m.Body.Gold
+					fmt.Println("world", number, "has got", m.Body.Gold)
+				}
+			}
+			for _, m := range back.All() {
+				if x := vaults.Get(m.To); x != nil {
+					x.Gold += m.Body.Body.Gold
+					fmt.Println("world", number, "has got back", m.Body.Body.Gold, m.Body.Why)
+				}
+			}
+		}
+	})
+
+	return banking{w, s, roads, pay, world.NewBundle[citizen](w)}
+}
+
+func Example_worlds() {
+	paris, rome := newBanking(1), newBanking(2)
+	anna, _ := paris.citizens.Create(paris.w, citizen{Vault{100}})
+	bruno, _ := rome.citizens.Create(rome.w, citizen{})
+	nobody := transit.RefOf(2, handle.New(0, 99, 1))
+	_, _ = paris.pay.Run(paris.w, Transfer{anna, rome.roads.Ref(bruno), 30})
+	_, _ = paris.pay.Run(paris.w, Transfer{anna, nobody, 20})
+
+	ctx, cancel := context.WithCancel(context.Background())
+	carried := make(chan error)
+	go func() { carried <- transit.Carry(ctx, paris.roads, rome.roads) }()
+
+	for paris.roads.Channel(2).Items > 0 {
+		_ = paris.s.Step(ctx)
+		_ = rome.s.Step(ctx)
+	}
+	_ = paris.s.Step(ctx)
+	cancel()
+	paris.w.Close() // whatever Carry waits for ends
+	rome.w.Close()
+	<-carried
+	// Output:
+	// world 2 has got 30
+	// world 1 has got back 20 Gone
+}

@@ -1,0 +1,76 @@
+package transit
+
+import (
+	"context"
+	"time"
+
+	"github.com/atoll-sim/atoll/world"
+)
+
+// What a carrier takes, for tests that are carriers.
+type (
+	Packet  = packet
+	Answers = answers
+)
+
+// Turning and Arriving are what a carrier asks for.
+func (r *Roads) Turning() *world.Transaction[Answers, Packet]  { return r.turning }
+func (r *Roads) Arriving() *world.Transaction[Packet, Answers] { return r.arriving }
+
+// Arrived and Turned are what a carrier waits for.
+func Arrived(r *Roads, a *world.Answer[Answers]) (Answers, error) {
+	return await(context.Background(), r, a, answerEarly)
+}
+func Turned(r *Roads, a *world.Answer[Packet]) (Packet, error) {
+	return await(context.Background(), r, a, sendEarly)
+}
+
+// SamePast reports whether the items up to the last that a world has decided are those that another
+// has sent.
+func SamePast(from, to *Roads) bool {
+	out, in := &from.look(to.world).out, &to.look(from.world).in
+	return in.last >= out.acked && in.last < out.next && out.at(in.last) == in.chain
+}
+
+// Mistakes are those that can be planted, by name.
+var Mistakes = map[string]mistake{
+	"32 in is not in the snapshot":                              withoutInbox,
+	"33 answers are pruned too early":                           earlyPrune,
+	"34 an item is removed when sent":                           earlyForget,
+	"35 n <= last is decided again":                             decideAgain,
+	"37 the chain is not compared":                              chainNotCompared,
+	"a sender that was restored before it settled is not found": settledNotCompared,
+	"38 Carry sends beyond Durable":                             sendEarly,
+	"39 acknowledged before B has it":                           answerEarly,
+	"40 Tell to the dead acknowledged":                          deadAccepted,
+}
+
+// StopClock makes the time stand still until the function that it returns is called.
+func StopClock() (over func()) {
+	clock = func() time.Time { return time.Unix(1, 0) }
+	return func() { clock = time.Now }
+}
+
+// Plant plants a mistake until the function that it returns is called.
+func Plant(m mistake) (over func()) {
+	planted = m
+	return func() { planted = none }
+}
+
+// AppendItem appends an item to the items of a packet.
+func AppendItem(dst, item string) string { return string(appendText([]byte(dst), item)) }
+
+// ItemOf returns the item of a message.
+func ItemOf(mail string, shape, from, to uint64, body string) string {
+	return string((&heading{mail, shape, from, to}).append(nil)) + body
+}
+
+// Shape returns the number of the form of a Mail.
+func (m *Mail[M]) Shape() uint64 { return m.shape }
+
+// Save and Load are what a snapshot calls.
+func (r *Roads) Save() []byte          { return adapter{r}.AppendSaved(nil) }
+func (r *Roads) Load(src []byte) error { return adapter{r}.LoadSaved(src) }
+
+// Refuses is what a plan calls.
+func (r *Roads) Refuses(src []byte) error { return adapter{r}.Refuses(src) }

@@ -1,0 +1,431 @@
+package transit
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"reflect"
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/aside"
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/form"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Reason says why a message has come back.
+type Reason uint8
+
+// Why a message comes back.
+const (
+	Gone      Reason = iota + 1 // the entity that it was for is not alive
+	Unknown                     // the other world has no mail of that name
+	Differs                     // the other world's mail of that name has another type
+	Malformed                   // the message cannot be written, or not be read in the other world
+	TooLarge                    // it has more than ItemBytesMax
+	Full                        // outboxes were full
+	Closed                      // the roads of this world, or of the other, are closed
+	Peers                       // one of both worlds knows PeersMax others
+	Resolved                    // an operator has called Roads.Resolve
+	reasons
+)
+
+// String returns the name.
+func (r Reason) String() string {
+	if r > 0 && r < reasons {
+		return [...]string{"Gone", "Unknown", "Differs", "Malformed", "TooLarge", "Full", "Closed", "Peers", "Resolved"}[r-1]
+	}
+	return fmt.Sprintf("Reason(%d)", uint8(r))
+}
+
+// Returned is the message with a message that has come back. It is delivered to the sender; to
+// shard 0, as by Message.SendShard, if the sender is dead by then, or was None.
+type Returned[M any] struct {
+	From handle.Handle // the sender
+	To   Ref           // whom it was for
+	Why  Reason
+	Body M
+}
+
+// Mail is a message that can be sent to entities of other worlds. Safe for concurrent use, as a
+// Message is.
+type Mail[M any] struct {
+	// Returned is the message of what comes back. It is registered under the name of the message,
+	// and " returned".
+	Returned *world.Message[Returned[M]]
+
+	roads   *Roads
+	name    string
+	message *world.Message[M]
+	form    form.Form
+	unsure  bool // methods of the user's may write it
+	shape   uint64
+	size    int
+	telling *world.Transaction[told[M], struct{}]
+	body    *M // that is written or read, so that only this one is on the heap. Owned as Roads are.
+}
+
+// told is the argument of a Tell.
+type told[M any] struct {
+	From handle.Handle
+	To   Ref
+	Body M
+}
+
+// RegisterMail lets a message travel between worlds. Both must have it under the same name, with a
+// type of the same form. The body is written as package state writes it without a codec; a type that
+// needs one has to have the methods MarshalBinary and UnmarshalBinary. RegisterMail panics for a
+// message that is nil, of another world, registered before, too large or cannot be written. When to
+// call it: see world.Register.
+func RegisterMail[M any](r *Roads, m *world.Message[M]) *Mail[M] {
+	if r == nil || m == nil {
+		panic("transit: RegisterMail with nil Roads or a nil Message; pass what New and world.RegisterMessage returned")
+	}
+	r.engine.Delivers(m) // panics for another world's
+	x := &Mail[M]{roads: r, name: engine.NameOf(m), message: m, size: int(reflect.TypeFor[Returned[M]]().Size()), body: new(M)}
+	r.engine.MustBeNamed("transit.RegisterMail", x.name)
+	if r.mails[x.name] != nil {
+		panic(fmt.Sprintf("transit: RegisterMail of message %q twice; once is enough", x.name))
+	}
+	if x.size > workMost {
+		panic(fmt.Sprintf("transit: RegisterMail of message %q, whose values have %d bytes; make them smaller than %d", x.name, x.size, workMost))
+	}
+	var err error
+	if x.form, err = (*form.Codecs)(nil).Form(reflect.TypeFor[M](), true); err != nil {
+		panic(fmt.Sprintf("transit: RegisterMail of message %q, which cannot be written (%v); give the type MarshalBinary and UnmarshalBinary", x.name, err))
+	}
+	for _, part := range x.form.Parts() {
+		x.unsure = x.unsure || part.Size == 0 && part.Fields[0].Type != "string"
+	}
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(x.form.Shape()))
+	x.shape = hash.Sum64()
+	x.Returned = world.RegisterMessage[Returned[M]](r.w, x.name+" returned")
+	x.telling = world.RegisterTransaction(r.w, r.name+" tell "+x.name, x.request)
+	r.mails[x.name] = x
+	return x
+}
+
+// Ref returns the Ref of an entity of this world.
+func (r *Roads) Ref(h handle.Handle) Ref { return RefOf(r.world, h) }
+
+// Tell sends a message to an entity, usually of another world, from an entity of this one. It is
+// delivered there once, whatever happens meanwhile, or comes back to the sender by Returned, once. In
+// the order of the calls, as for Message.Send; messages to different worlds have no order. To an entity
+// of this world it is delivered in the next tick, or comes back.
+//
+// Given a *Tx it is a part of the transaction. Given a *World, which must be idle, it is done at once. By
+// other actors it is a request: what the refresh finds then, such as that outboxes have become full,
+// makes the message come back.
+//
+// Tell returns ErrNowhere for a Ref of no world; ErrFull, ErrClosed, ErrTooLarge or ErrPeers if that
+// is known at once, as it is to all but ports; and world.ErrFull if the request was not accepted. Then
+// nothing was sent.
+func (m *Mail[M]) Tell(by world.Actor, from handle.Handle, to Ref, body M) error {
+	r := m.roads
+	r.engine.MustOwn(by, r.name)
+	if to.world == 0 {
+		return r.engine.Refuse(by, ErrNowhere)
+	}
+	switch self := engine.Is(by).(type) {
+	case *engine.Tx:
+		return m.tell((*world.Tx)(self), from, to, body)
+	case *engine.World:
+		return r.now(self, "Mail.Tell", func(tx *world.Tx) error { return m.tell(tx, from, to, body) })
+	case *engine.Port:
+	default: // the state is the same until the refresh
+		if _, err := r.engine.Acts(by, r.name, "Mail.Tell"); err != nil {
+			return err
+		}
+		if err := r.room(to.world, 0); err != nil && to.world != r.world {
+			return err
+		}
+	}
+	return m.telling.Call(by, told[M]{from, to, body})
+}
+
+// request is what a Tell by request does at the refresh: what cannot be sent comes back.
+func (m *Mail[M]) request(tx *world.Tx, x told[M]) (struct{}, error) {
+	err := m.tell(tx, x.From, x.To, x.Body)
+	if why := reasonOf(err); why != 0 {
+		err = m.back(tx, Returned[M]{x.From, x.To, why, x.Body})
+	}
+	return struct{}{}, err
+}
+
+// reasonOf returns why what was refused with an error comes back, or 0.
+func reasonOf(err error) Reason {
+	switch err {
+	case ErrFull:
+		return Full
+	case ErrClosed:
+		return Closed
+	case ErrTooLarge:
+		return TooLarge
+	case ErrPeers:
+		return Peers
+	case errBody:
+		return Malformed
+	}
+	return 0
+}
+
+// errBody is the error for a body that a method of the user's does not write, or not read again.
+var errBody = errors.New("transit: a method of the message's type does not write it, or does not read what it has written")
+
+// tell is Tell by a transaction.
+func (m *Mail[M]) tell(tx *world.Tx, from handle.Handle, to Ref, body M) error {
+	r := m.roads
+	if to.world == r.world {
+		err := m.message.Send(tx, to.Handle(), body)
+		if errors.Is(err, world.ErrStale) {
+			err = m.back(tx, Returned[M]{from, to, Gone, body})
+		}
+		return err
+	}
+	text, err := m.write(from, to.Handle(), body)
+	if err == nil {
+		err = r.room(to.world, len(text))
+	}
+	if err != nil {
+		return err
+	}
+	return r.write(tx, "Mail.Tell", draft{kind: boarded, peer: to.world, item: text})
+}
+
+// room returns why a message of so many bytes cannot be sent to a world, or nil.
+func (r *Roads) room(to World, bytes int) error {
+	x := &r.drafts
+	switch {
+	case r.closing || x.closing:
+		return ErrClosed
+	case bytes > ItemBytesMax:
+		return ErrTooLarge
+	case r.items+x.items >= r.options.Max || r.bytes+x.bytes+bytes > r.options.MaxBytes:
+		return ErrFull
+	case r.find(to) == nil && r.peersWith(to) > PeersMax:
+		return ErrPeers
+	}
+	return nil
+}
+
+// peersWith returns how many other worlds there are with one that is new.
+func (r *Roads) peersWith(to World) int {
+	n := len(r.channels) + 1
+	if n+len(r.drafts.all) <= PeersMax {
+		return n
+	}
+	more := map[World]bool{to: true}
+	for i := range r.drafts.all {
+		if d := &r.drafts.all[i]; d.kind == boarded && r.find(d.peer) == nil {
+			more[d.peer] = true
+		}
+	}
+	return len(r.channels) + len(more)
+}
+
+// write returns the item of a message.
+func (m *Mail[M]) write(from, to handle.Handle, body M) (text string, err error) {
+	*m.body = body
+	defer m.forget()
+	buf := (&heading{m.name, m.shape, uint64(from), uint64(to)}).append(m.roads.building[:0])
+	if !m.unsure {
+		buf = m.form.Append(buf, mem.CellOf(m.body))
+	} else if buf, err = m.tryWrite(buf); err != nil {
+		return "", errBody
+	}
+	m.roads.building = buf
+	return string(buf), nil
+}
+
+// tryWrite writes the body, and reads it again, because it may have to come back.
+func (m *Mail[M]) tryWrite(buf []byte) (_ []byte, err error) {
+	err = aside.Do("the message's type", func() error {
+		from := len(buf)
+		buf = m.form.Append(buf, mem.CellOf(m.body))
+		m.forget()
+		return m.readTo(m.body, buf[from:])
+	})
+	return buf, err
+}
+
+// read reads the body of an item.
+func (m *Mail[M]) read(body []byte) (v M, ok bool) {
+	defer m.forget()
+	if !m.unsure {
+		ok = m.readTo(m.body, body) == nil
+	} else {
+		ok = aside.Do("the message's type", func() error { return m.readTo(m.body, body) }) == nil
+	}
+	return *m.body, ok
+}
+
+func (m *Mail[M]) forget() { *m.body = *new(M) }
+
+func (m *Mail[M]) readTo(v *M, body []byte) error {
+	rest, err := m.form.Read(body, mem.CellOf(v))
+	if err == nil && len(rest) > 0 {
+		err = errBody
+	}
+	return err
+}
+
+func (m *Mail[M]) shaped() uint64 { return m.shape }
+func (m *Mail[M]) work() int      { return m.size + envelopeSize }
+
+// deliver delivers the body of an item that has come.
+func (m *Mail[M]) deliver(tx *world.Tx, x *opened) (Reason, error) {
+	v, ok := m.read(x.body)
+	if !ok {
+		return Malformed, nil
+	}
+	err := m.message.Send(tx, handle.Handle(x.to), v)
+	if errors.Is(err, world.ErrStale) {
+		return Gone, nil
+	}
+	return 0, err
+}
+
+// giveBack delivers the body of an item to its sender.
+func (m *Mail[M]) giveBack(tx *world.Tx, peer World, x *opened, why Reason) error {
+	v, ok := m.read(x.body)
+	if !ok { // write has tried it
+		return fmt.Errorf("transit: message %q of an outbox cannot be read any more", m.name)
+	}
+	return m.back(tx, Returned[M]{handle.Handle(x.from), Ref{peer, x.to}, why, v})
+}
+
+// back delivers what comes back.
+func (m *Mail[M]) back(tx *world.Tx, x Returned[M]) error {
+	err := m.Returned.Send(tx, x.From, x)
+	if errors.Is(err, world.ErrStale) {
+		err = m.Returned.SendShard(tx, 0, x)
+	}
+	return err
+}
+
+// Waiting yields the messages that are under way to a world, with the numbers of their items: those
+// after Channel.Acked. The other world may have decided them already; see Unaccepted. The world must be
+// idle.
+func (m *Mail[M]) Waiting(to World) iter.Seq2[uint64, Returned[M]] {
+	return m.waiting("Mail.Waiting", to, func(uint64) bool { return false })
+}
+
+// Unaccepted yields the messages that are under way to another world of this process, and that it has
+// not accepted: those that it has refused are among them, until they are back. So what entities of both
+// worlds have, and what is in these messages, is all that there is. Both worlds must be idle.
+func (m *Mail[M]) Unaccepted(to *Roads) iter.Seq2[uint64, Returned[M]] {
+	to.engine.MustIdle("Mail.Unaccepted")
+	in := &to.look(m.roads.world).in
+	era := m.roads.look(to.world).out.era
+	return m.waiting("Mail.Unaccepted", to.world, func(n uint64) bool {
+		_, refused := slices.BinarySearchFunc(in.refused, n, func(x refusal, n uint64) int { return cmp.Compare(x.n, n) })
+		return in.era == era && n <= in.last && !refused
+	})
+}
+
+// waiting yields the messages that are under way to a world but those that skip says; call is the name
+// for messages.
+func (m *Mail[M]) waiting(call string, to World, skip func(n uint64) bool) iter.Seq2[uint64, Returned[M]] {
+	r := m.roads
+	r.engine.MustIdle(call)
+	return func(yield func(uint64, Returned[M]) bool) {
+		r.engine.MustIdle(call)
+		o := &r.look(to).out
+		for i, it := range o.items() {
+			n := o.acked + uint64(i) + 1
+			x, why := r.open([]byte(it.bytes))
+			if why != 0 || x.mail != letters(m) || skip(n) {
+				continue
+			}
+			v, ok := m.read(x.body)
+			if ok && !yield(n, Returned[M]{handle.Handle(x.from), Ref{to, x.to}, 0, v}) {
+				return
+			}
+		}
+	}
+}
+
+// opened is an item that was read.
+type opened struct {
+	heading
+	mail letters
+	body []byte
+}
+
+// open reads an item. It returns why that cannot be.
+func (r *Roads) open(b []byte) (x opened, why Reason) {
+	if len(b) == 0 || b[0] != mailItem {
+		return x, Unknown
+	}
+	name, rest, ok := cutText(b[1:])
+	if !ok || len(rest) < 8 || len(b) > ItemBytesMax {
+		return x, Malformed
+	}
+	x.shape, rest = binary.LittleEndian.Uint64(rest), rest[8:]
+	for _, to := range []*uint64{&x.from, &x.to} {
+		v, size := binary.Uvarint(rest)
+		if size <= 0 {
+			return x, Malformed
+		}
+		*to, rest = v, rest[size:]
+	}
+	x.body = rest
+	switch x.mail = r.mails[string(name)]; {
+	case x.mail == nil:
+		return x, Unknown
+	case x.mail.shaped() != x.shape:
+		return x, Differs
+	}
+	return x, 0
+}
+
+// known returns an error for an item of an outbox that this program could not give back.
+func (r *Roads) known(item string) error {
+	if _, why := r.open([]byte(item)); why != 0 {
+		return fmt.Errorf("transit: %q has a message under way that this program cannot give back: %v; carry it with the program that sent it, or resolve the channel there", r.name, why)
+	}
+	return nil
+}
+
+// work returns about how many bytes of a transaction an item takes.
+func (x *opened) work() int {
+	if x.mail == nil {
+		return envelopeSize
+	}
+	return x.mail.work()
+}
+
+// workOf is opened.work for an item that was not read yet.
+func (r *Roads) workOf(item string) int {
+	x, _ := r.open([]byte(item))
+	return x.work()
+}
+
+// giveBack gives an item back to its sender.
+func (r *Roads) giveBack(tx *world.Tx, peer World, item string, why Reason) error {
+	x, wrong := r.open([]byte(item))
+	if wrong != 0 {
+		return fmt.Errorf("transit: an item to world %d cannot be given back: %v", peer, wrong)
+	}
+	return x.mail.giveBack(tx, peer, &x, why)
+}
+
+// appendText appends a text after its length.
+func appendText(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
+
+// cutText reads what appendText wrote.
+func cutText(b []byte) (text, rest []byte, ok bool) {
+	n, size := binary.Uvarint(b)
+	if size <= 0 || n > uint64(len(b)-size) {
+		return nil, nil, false
+	}
+	return b[size : size+int(n)], b[size+int(n):], true
+}
