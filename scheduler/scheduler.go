@@ -57,8 +57,8 @@ type Options struct {
 	Balancer Balancer
 
 	// Logger, if not nil, gets records of panics, of overruns, of systems that do not return
-	// or are disabled, of shifts by the Balancer, and of what Run does. A panic of its handler is
-	// written to standard error.
+	// or are disabled, of transactions that a system had called and that returned an error, of shifts
+	// by the Balancer, and of what Run does. A panic of its handler is written to standard error.
 	Logger *slog.Logger
 	// Watchdog reports systems that do not return.
 	Watchdog Watchdog

@@ -95,8 +95,10 @@ func (t *Transaction[A, R]) Send(p *Port, arg A, answer *Answer[R]) error {
 
 // Call has the transaction run, without its result. By a *Tx and an idle *World it is Run. By other
 // actors it is a request that the refresh applies, and that a port can await with Port.Notify:
-// Applied, Refused if the transaction returned an error, Failed if it panicked. It returns ErrFull if
-// the request was not accepted.
+// Applied, Refused if the transaction returned an error, Failed if it panicked. A system, function or
+// hook is not told: Call has returned nil before the transaction runs. An error of the transaction
+// then goes to the Logger of the scheduler, up to 16 for each tick; if the world is to react, let the
+// transaction send a message, and return nil. Call returns ErrFull if the request was not accepted.
 func (t *Transaction[A, R]) Call(by Actor, arg A) error {
 	self := selfOf(by)
 	t.w.Check(self, "Transaction.Call", "transaction", t.name)

@@ -56,9 +56,11 @@ type Tx struct {
 	moves    []moving // of the transactions of this refresh
 	random   random
 	seeded   bool
-	ordered  uint64 // by Order
-	applied  uint64 // how many transactions of this tick's refresh were applied
-	runs     uint64 // and how many on the idle world before it
+	ordered  uint64    // by Order
+	refused  []Refusal // in the last refresh, by systems; see refuse
+	omitted  int       // how many more there were
+	applied  uint64    // how many transactions of this tick's refresh were applied
+	runs     uint64    // and how many on the idle world before it
 	tick     uint64
 }
 
