@@ -138,8 +138,9 @@ func (r *Recovered) record(began []any) (what string, values []any) {
 var syncAlways bool
 
 // upgrade calls Options.Upgrade, which may create entities of this incarnation, and saves the
-// result. Open calls it, on its goroutine, when the log was played. No log has the changes: if the
-// process dies during the call, or it returns an error, the next start calls it again.
+// result, unless nothing was changed. Open calls it, on its goroutine, when the log was played. No log
+// has the changes: if the process dies during the call, or it returns an error, the next start calls
+// it again.
 func (s *Store) upgrade() (err error) {
 	done := false
 	defer func() {
@@ -147,11 +148,18 @@ func (s *Store) upgrade() (err error) {
 			_ = s.log.close()
 		}
 	}()
+	before, errBefore := s.besideNow()
+	changed, err := engine.Of(s.w).Unrecorded(func() error { return s.o.Upgrade(s.w) })
+	if err != nil {
+		_ = s.recorder.Close() // the error of Upgrade counts
+		return fmt.Errorf("durable: Options.Upgrade: %w", err)
+	}
+	if beside, err := s.besideNow(); !changed && errBefore == nil && err == nil && beside == before {
+		done = true
+		return nil
+	}
 	if err = s.recorder.Close(); err != nil {
 		return fmt.Errorf("durable: %w", err)
-	}
-	if err = s.o.Upgrade(s.w); err != nil {
-		return fmt.Errorf("durable: Options.Upgrade: %w", err)
 	}
 	x := &capture{store: s, why: "Options.Upgrade", hash: true}
 	s.log.changed(s.w.Tick())
