@@ -84,12 +84,20 @@ func (r *restoring) other(used []*segment) ([]*segment, error) {
 	return used[:i], nil
 }
 
-// discarded notes a segment that DiscardOther leaves out.
+// discarded notes a segment that DiscardOther leaves out. When the rest is restored, tellDiscarded
+// tells the Logger.
 func (r *restoring) discarded(s *segment, err error) {
 	x := &r.recovered
 	x.Other = &Other{Program: s.program, Discarded: true}
 	x.Lost = append(x.Lost, err)
-	r.warn("discarded what another program has logged", "of", err)
+	r.left = err
+}
+
+// tellDiscarded tells the Logger what DiscardOther has left out, and which ticks are lost.
+func (r *restoring) tellDiscarded() {
+	if r.left != nil {
+		r.warn("discarded what another program has logged", "of", r.left, "lost", r.missing())
+	}
 }
 
 // playedOther notes what was played of another program's segments. It tells the Logger, whether

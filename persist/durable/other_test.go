@@ -3,6 +3,7 @@ package durable_test
 import (
 	"flag"
 	"io"
+	"log/slog"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,11 +80,14 @@ func died(t *testing.T) (path string, disk *faulty.Disk, sum uint64, given map[h
 // TestHotfix starts builds with other rules after a crash: the trial of an operator.
 func TestHotfix(t *testing.T) {
 	path, disk, sum, given := died(t)
+	var told tale
 	start := func(t *testing.T, build string, culls, bonus uint64, o durable.OtherProgram) (*bank, *durable.Store, error) {
 		copied := disk.Clone()
 		useAs(t, path, func() files.Files { return copied })
 		x := newRuled(build, culls, bonus)
 		x.options.OtherProgram = o
+		told.lines()
+		x.options.Logger = slog.New(slog.NewTextHandler(&told, nil))
 		st, err := x.open(path)
 		return x, st, err
 	}
@@ -146,6 +150,7 @@ func TestHotfix(t *testing.T) {
 		r := st.Recovered()
 		require.True(t, r.Other.Discarded)
 		require.Len(t, r.Lost, 1)
+		require.Regexp(t, `"durable: discarded what another program has logged" of=.* lost="ticks \d+ to \d+ were on disk, \d+ of them`, told.String())
 		require.Regexp(t, `discarded, because another program wrote it.*ticks \d+ to \d+ were on disk`, r.Lost[0].Error())
 		require.Zero(t, r.Ticks)
 		require.Equal(t, r.Snapshot.Info.Tick, x.Tick())
