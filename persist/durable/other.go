@@ -119,7 +119,7 @@ func (r *restoring) playedOther(all []*segment, p *inputlog.Player) {
 	x.Other.Differences.Ticks += d.Ticks
 	x.Other.Differences.Requests += d.Requests
 	r.warn("played ticks that another program has logged", "program", all[i].program, "ticks", r.w.Tick()-all[i].tick,
-		"differ", d.Ticks, "first", d.First, "requests failed", d.Requests)
+		"ticks that differ", d.Ticks, "first tick that differs", d.First, "requests that failed", d.Requests)
 }
 
 // refuseOther returns the error of Open for ticks that are for another program to play. Nothing is damaged, and the error says what there is to do.

@@ -129,6 +129,7 @@ func TestHotfix(t *testing.T) {
 		require.Positive(t, o.Differences.Requests, "ships that did not die keep their slots")
 		require.GreaterOrEqual(t, o.Differences.First, st.Recovered().Snapshot.Info.Tick)
 		require.Empty(t, st.Recovered().Lost)
+		require.Regexp(t, `"ticks that differ"=\d+ "first tick that differs"=\d+ "requests that failed"=\d+`, told.String())
 		played := st.Recovered().Ticks
 		require.Equal(t, sum+played, x.account.Get(x.accounts()[0]).Sum, "the new rule pays one more in each of the ticks")
 		port, err := x.OpenPort()
