@@ -222,13 +222,23 @@ type unplayed struct {
 func (x *unplayed) plan(o OtherProgram, others bool) (text string, blocks bool) {
 	ticks := "its log, of which no tick is known to have been on disk,"
 	if x.told > x.first {
-		ticks = fmt.Sprintf("its log, with %d ticks from tick %d on,", x.told-x.first, x.first)
+		// the mark of the last sync may be missing, and what was never synced may be whole
+		ticks = fmt.Sprintf("its log, with at least %d ticks from tick %d on,", x.told-x.first, x.first)
 	}
 	by := x.last.by()
 	if x.other != nil {
 		by = x.other.by()
 	}
 	what := "is for the program that wrote it" + by + ": start that program, and stop it by Close, before another version"
+	switch {
+	case others:
+		what += "; it cannot be played here, because of the other differences"
+	case x.other != nil && x.other.wrong != nil:
+		what += "; it cannot be played here: " + x.other.wrong.Error()
+	default:
+		what += "; or set OtherProgram to ReplayOther, to play it by the rules of this program"
+	}
+	what += fmt.Sprintf("; or set OtherProgram to DiscardOther, to go back to the snapshot of tick %d", x.first)
 	switch {
 	case o == DiscardOther && (others || x.other != nil):
 		what = "is discarded: another program wrote it" + by

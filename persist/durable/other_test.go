@@ -235,6 +235,10 @@ func TestHotfix(t *testing.T) {
 			plan, err := durable.Plan(path, x.World, x.s, x.options)
 			require.NoError(t, err)
 			require.Equal(t, o != durable.DiscardOther, len(plan.Blocking()) > 0, "%v", plan)
+			if o != durable.DiscardOther {
+				require.NotContains(t, plan.String(), "ReplayOther")
+				require.Contains(t, plan.String(), "it cannot be played here, because of the other differences; or set OtherProgram to DiscardOther")
+			}
 			st, err := x.open(path)
 			return x, st, err
 		}
@@ -267,7 +271,10 @@ func TestHotfix(t *testing.T) {
 			plan, err := durable.Plan(path, x.World, x.s, x.options)
 			require.NoError(t, err)
 			require.Equal(t, o == durable.RefuseOther, len(plan.Blocking()) > 0, "%v", plan)
-			require.Regexp(t, `was not closed: its log, with \d+ ticks from tick \d+ on, `+says, plan.String())
+			if o == durable.RefuseOther {
+				require.Regexp(t, `; or set OtherProgram to ReplayOther, .*; or set OtherProgram to DiscardOther, to go back to the snapshot of tick \d+`, plan.String())
+			}
+			require.Regexp(t, `was not closed: its log, with at least \d+ ticks from tick \d+ on, `+says, plan.String())
 		}
 	})
 }
