@@ -45,6 +45,7 @@
 //	survive the death of the process          package persist/durable
 //	survive the death of the machine          durable.Follow
 //	try something out, or go back in time     snapshot.Capture, Captured.Load
+//	change a world's number of shards         world.Options, snapshot.Load, durable.ShardsError
 //	load a zone into a world                  snapshot.Insert
 //	load what an older version has saved      snapshot.PlanLoad, Options.Changes
 //	move the constants of an enum             state.RegisterEnum

@@ -1,8 +1,9 @@
 // Package handle defines the value that names an entity.
 //
 // A [Handle] is 64 bits: the entity's home, its slot's index in that
-// home, and the version of the slot it was given for. The home is the shard in which the entity was
-// created; the entities that ports create have a home of their own, after the shards.
+// home, and the version of the slot it was given for. In a new world the home is the shard in
+// which the entity was created, and the entities that ports create have a home of their own, after the
+// shards. A world that was loaded into another number of shards has the homes that it had.
 //
 //	63        52 51                    28 27                          0
 //	┌───────────┬────────────────────────┬─────────────────────────────┐
@@ -90,11 +91,11 @@ func New(home, index, version uint32) Handle {
 	return Handle(home)<<homeShift | Handle(index)<<indexShift | Handle(version)
 }
 
-// Home returns the number of the entity's home, 0 to [HomeMax]: the shard that its slot is in for
-// good. The entity itself may have moved to another shard. Do not use the number as an index of a
-// list with an element for each shard: the home of entities that ports create comes after the
-// shards, and its number is the number of shards. World.Owner and Context.Owner return the shard
-// that an entity is in now. Cost: it inlines to one shift. Safe from any goroutine.
+// Home returns the number of the entity's home, 0 to [HomeMax]: where its slot is for good, in a new
+// world the shard that created it, or the number of shards for what ports create. It is no shard: the
+// entity may have moved to another, and a world may be loaded into another number of them. World.Owner
+// and Context.Owner return the shard that an entity is in now. Cost: it inlines to one shift. Safe
+// from any goroutine.
 func (h Handle) Home() uint32 { return uint32(h >> homeShift & HomeMax) }
 
 // Index returns the index of the entity's slot in its home, 0 to

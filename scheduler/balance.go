@@ -72,7 +72,7 @@ func (b *balancing) load(src []byte) error {
 	if !loads && keeps {
 		return fmt.Errorf("scheduler: the Balancer, a %T, has a state and no LoadState", b.by)
 	}
-	if loads {
+	if loads && len(src) > 1 { // a world that is loaded into another number of shards leaves the rest out
 		if err := by.LoadState(src[1:]); err != nil {
 			return err
 		}

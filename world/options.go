@@ -10,9 +10,12 @@ import (
 // means its default.
 type Options struct {
 	// Shards is the number of shards, 1 to handle.HomeMax, by default 4. Each is run by
-	// one goroutine at a time, so it bounds the parallelism of a tick: with more
-	// than 4 cores to use, take two to four times their number. Each shard costs a
-	// query about 20 ns.
+	// one goroutine at a time, so it bounds the parallelism of a tick: the default leaves
+	// all cores idle but four. With more, take two to four times their number. Each shard
+	// costs a query about 20 ns: on one core a tick of 20,000 entities takes a tenth longer
+	// in 16 shards than in 4, and twice as long in 256. The default does not depend on the
+	// machine, so that the same program makes the same world everywhere. A saved world can
+	// be loaded into another number of shards.
 	Shards int
 	// IndexMax is the highest index a home gives. A shard, and all ports together, give handles of
 	// IndexMax+1 entities at a time; see Stats. Default and limit: handle.IndexMax.

@@ -193,13 +193,22 @@ func (r *resource[T]) Keep() (restore func()) {
 	}
 }
 
-// Load returns where a load stores the value and the parts; put sets them, and nothing before.
-func (r *resource[T]) Load() (value, parts mem.Cells, put func()) {
-	v, all := make([]T, 1), make([]T, len(r.parts))
+// Load returns where a load stores the value and the parts, of so many shards; put sets them, and
+// nothing before. If this world has fewer shards, put merges the parts of those whose numbers are the
+// same modulo their number.
+func (r *resource[T]) Load(shards int) (value, parts mem.Cells, put func()) {
+	if r.merge == nil {
+		shards = 0
+	}
+	v, all := make([]T, 1), make([]T, shards)
 	return mem.CellsOf(v), mem.CellsOf(all), func() {
 		r.value = v[0]
-		for i, p := range r.parts {
-			p.value = all[i]
+		for i := range all {
+			if p := r.parts[i%len(r.parts)]; i < len(r.parts) {
+				p.value = all[i]
+			} else {
+				r.merge(&p.value, &all[i])
+			}
 		}
 	}
 }

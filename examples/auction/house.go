@@ -15,7 +15,7 @@ type (
 	Trader  struct{ Account }
 
 	// Lot holds the goods, and the gold of the highest bid. So all gold and goods are
-	// in an account, in a lot, or on their way to an account.
+	// in an account or in a lot.
 	Lot struct {
 		Seller, Bidder handle.Handle
 		Goods, Gold    int
@@ -30,8 +30,8 @@ type (
 	}
 )
 
-// House is a world with the functions for trading in it. A function acts on one
-// entity, and sends requests to others, which the next refresh applies.
+// House is a world with the transactions for trading in it. Each happens as a whole or
+// not at all.
 type House struct {
 	World          *world.World
 	traders        *world.Bundle[Trader]
@@ -42,10 +42,9 @@ type House struct {
 
 	made, accepted, refused atomic.Int64 // lots, and bids
 
-	give *world.Func[Account]                // on a trader: add this
-	take *world.Question[Account, bool]      // on a trader: take this away, if it is there
-	sell *world.Question[int, handle.Handle] // on a trader: make goods a lot, if they are there
-	bid  *world.Question[Offer, bool]        // on a lot: be the highest bidder
+	sell  *world.Transaction[Lot, handle.Handle]      // make goods a lot, if the seller has them
+	bid   *world.Transaction[Offer, bool]             // be the highest bidder
+	close *world.Transaction[handle.Handle, struct{}] // give away what is in a lot
 }
 
 // NewHouse makes a house without traders.
@@ -60,72 +59,49 @@ func NewHouse(tick time.Duration) (*House, error) {
 	h.accounts, h.lots = w.Query(h.account), w.Query(h.lot)
 	h.publish()
 
-	h.give = world.RegisterFunc(w, "give", func(self *world.EntityContext, more Account) {
-		a := account.Write(self)
-		a.Gold += more.Gold
-		a.Goods += more.Goods
+	h.sell = world.RegisterTransaction(w, "sell", func(tx *world.Tx, l Lot) (handle.Handle, error) {
+		a := account.Edit(tx, l.Seller)
+		if l.Goods <= 0 || l.Goods > a.Goods {
+			return handle.None, nil
+		}
+		a.Goods -= l.Goods
+		l.Closes = tx.Tick() + openTicks
+		return sales.Create(tx, Sale{l})
 	})
-	h.take = world.RegisterQuestion(w, "take", func(self *world.EntityContext, less Account) bool {
-		a := account.Write(self)
-		if a.Gold < less.Gold || a.Goods < less.Goods {
-			return false
+	h.bid = world.RegisterTransaction(w, "bid", func(tx *world.Tx, o Offer) (bool, error) {
+		l, from := lot.Edit(tx, o.Lot), account.Edit(tx, o.From)
+		if l == nil || tx.Tick() >= l.Closes || o.From == l.Seller || o.Gold <= l.Gold || o.Gold > from.Gold {
+			return false, nil // it is closed, for one
 		}
-		a.Gold -= less.Gold
-		a.Goods -= less.Goods
-		return true
-	})
-	h.sell = world.RegisterQuestion(w, "sell", func(self *world.EntityContext, goods int) handle.Handle {
-		a := account.Write(self)
-		if goods <= 0 || goods > a.Goods {
-			return handle.None
-		}
-		// Created in this shard, at once, so the goods are always in the account or in the lot.
-		l, err := sales.Create(self, Sale{Lot{Seller: self.Handle(), Goods: goods, Closes: self.Tick() + openTicks}})
-		if err != nil {
-			return handle.None
-		}
-		a.Goods -= goods
-		return l
-	})
-	h.bid = world.RegisterQuestion(w, "bid", func(self *world.EntityContext, o Offer) bool {
-		l := lot.Write(self)
-		if self.Tick() >= l.Closes || o.Gold <= l.Gold || o.From == l.Seller {
-			return false
-		}
-		if l.Gold > 0 && h.give.Call(self, l.Bidder, Account{Gold: l.Gold}) != nil {
-			return false // too many requests in this tick
+		from.Gold -= o.Gold
+		if l.Gold > 0 {
+			account.Edit(tx, l.Bidder).Gold += l.Gold // who may be the same
 		}
 		l.Bidder, l.Gold = o.From, o.Gold
-		return true
+		return true, nil
+	})
+	h.close = world.RegisterTransaction(w, "close", func(tx *world.Tx, of handle.Handle) (none struct{}, err error) {
+		l := lot.Edit(tx, of)
+		buyer := l.Bidder
+		if l.Gold == 0 {
+			buyer = l.Seller // there were no bids
+		}
+		account.Edit(tx, buyer).Goods += l.Goods
+		account.Edit(tx, l.Seller).Gold += l.Gold
+		return none, tx.Destroy(of)
 	})
 	return h, nil
 }
 
-// Close is the system that ends lots. It gives away what is in them and destroys them
-// when they are empty: if a request is refused, the next tick tries again.
+// Close is the system that ends lots. If a request is refused, the next tick tries again.
 func (h *House) Close(b *world.Build) func(*world.Context) {
-	lot := world.Write[Lot](b)
+	lot := world.Read[Lot](b)
 	open := b.Query(lot)
 	return func(c *world.Context) {
 		for ch := range open.Chunks() {
-			lots := lot.Slice(ch)
-			for i := range lots {
-				l := &lots[i]
-				if c.Tick() < l.Closes {
-					continue
-				}
-				buyer := l.Bidder
-				if l.Gold == 0 {
-					buyer = l.Seller // there were no bids
-				}
-				if l.Goods > 0 && h.give.Call(c, buyer, Account{Goods: l.Goods}) == nil {
-					l.Goods = 0
-				}
-				if l.Goods == 0 && l.Gold > 0 && h.give.Call(c, l.Seller, Account{Gold: l.Gold}) == nil {
-					l.Gold = 0
-				}
-				if l.Goods == 0 && l.Gold == 0 {
-					_ = c.Destroy(ch.Handle(i)) // bids of this tick find it gone
+			for i, l := range lot.Slice(ch) {
+				if c.Tick() >= l.Closes {
+					_ = h.close.Call(c, ch.Handle(i))
 				}
 			}
 		}

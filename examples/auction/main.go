@@ -90,7 +90,7 @@ func (h *House) trade(ctx context.Context, me handle.Handle) error {
 	for ctx.Err() == nil && err == nil {
 		if offers := *h.offers.Load(); len(offers) == 0 || rand.IntN(3) == 0 {
 			var lot handle.Handle
-			if lot, err = ask(h.sell, port, me, 1+rand.IntN(5)); lot != handle.None {
+			if lot, err = h.sell.Ask(context.Background(), port, Lot{Seller: me, Goods: 1 + rand.IntN(5)}); lot != handle.None {
 				h.made.Add(1)
 			}
 		} else {
@@ -101,34 +101,15 @@ func (h *House) trade(ctx context.Context, me handle.Handle) error {
 	return err
 }
 
-// Bid bids on a lot and reports whether that is the highest bid now. The gold is taken
-// first, since the bidder's account and the lot may be in different shards.
+// Bid bids on a lot and reports whether that is the highest bid now.
 func (h *House) Bid(port *world.Port, me, lot handle.Handle, gold int) (accepted bool, err error) {
-	if paid, err := ask(h.take, port, me, Account{Gold: gold}); err != nil || !paid {
-		return false, err
-	}
-	accepted, err = ask(h.bid, port, lot, Offer{lot, me, gold})
-	if errors.Is(err, world.ErrStale) {
-		err = nil // too late: the lot is closed
-	}
+	accepted, err = h.bid.Ask(context.Background(), port, Offer{lot, me, gold})
 	if accepted {
 		h.accepted.Add(1)
 	} else if err == nil {
 		h.refused.Add(1)
-		err = h.give.Call(port, me, Account{Gold: gold})
 	}
 	return accepted, err
-}
-
-// ask asks an entity and waits for the answer. A caller with one question at a time under way
-// never finds the port full.
-func ask[A, R any](q *world.Question[A, R], port *world.Port, of handle.Handle, arg A) (R, error) {
-	var answer world.Answer[R]
-	if err := q.Ask(port, of, arg, &answer); err != nil {
-		var none R
-		return none, err
-	}
-	return answer.Get(context.Background())
 }
 
 // publish shows the traders which lots are open. The world must be idle.

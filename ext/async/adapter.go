@@ -108,6 +108,14 @@ func (a adapter[A, R]) attach(p *Pool) {
 	}
 }
 
+// Arrange makes a home for each of the world.
+func (a adapter[A, R]) Arrange() {
+	a.homes = nil
+	for range a.engine.Space().Homes() {
+		a.homes = append(a.homes, home[A, R]{Of: wheel.New[A]()})
+	}
+}
+
 // Due returns how much work there is at a tick.
 func (a adapter[A, R]) Due(tick uint64) (n int) {
 	for i := range a.homes {
@@ -138,9 +146,10 @@ func (a adapter[A, R]) Collect(at int) {
 	}
 	h.fresh, h.ended = h.fresh[:0], h.ended[:0]
 	h.away = false
+	own := int32(a.engine.Space().OwnerOfHome(at))
 	for i := range h.results {
 		x := &h.results[i]
-		if h.away = h.away || x.owner != int32(at); x.owner == wheel.Gone {
+		if h.away = h.away || x.owner != own; x.owner == wheel.Gone {
 			x.Result = Result[R]{}
 		}
 	}
@@ -153,7 +162,7 @@ func (a adapter[A, R]) Collect(at int) {
 func (a adapter[A, R]) Deliver(shard int) {
 	for i := range a.homes {
 		h := &a.homes[i]
-		if i != shard && !h.away {
+		if !h.away && a.engine.Space().OwnerOfHome(i) != shard {
 			continue
 		}
 		// Other shards take out their Results at the same time, so only owners are read.
@@ -182,7 +191,7 @@ func (a adapter[A, R]) Coded(codecs *form.Codecs, toRead bool) (any, error) {
 	form, err := codecs.Form(reflect.TypeFor[A](), toRead)
 	return coded[A, R]{wheel.Saved[A]{
 		Package: "async", Extension: a.name, Entries: "asks", Form: form,
-		Limits: fmt.Sprintf("Pending %d, Ticks %d", a.options.Pending, a.options.Ticks), Homes: len(a.homes), Tick: a.w.Tick,
+		Limits: fmt.Sprintf("Pending %d, Ticks %d", a.options.Pending, a.options.Ticks), Homes: func() int { return len(a.homes) }, Tick: a.w.Tick,
 		Wheel: func(home int) *wheel.Of[A] { return &a.homes[home].Of },
 	}, a.Call}, err
 }

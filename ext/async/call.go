@@ -137,15 +137,13 @@ func New[A, R any](w *world.World, name string, m *world.Message[Result[R]], run
 	case run == nil:
 		panic(fmt.Sprintf("async: New of %q with a nil function; pass one to call", name))
 	}
-	c := &Call[A, R]{w: w, engine: d, name: name, options: o.validate(name), run: run, homes: make([]home[A, R], w.Shards()+1), of: mem.TypeOf[A]()}
+	c := &Call[A, R]{w: w, engine: d, name: name, options: o.validate(name), run: run, of: mem.TypeOf[A]()}
 	for _, x := range d.Survey().Extensions() {
 		if other, ok := x.(attachable); ok {
 			c.pool = other.attached()
 		}
 	}
-	for i := range c.homes {
-		c.homes[i].Of = wheel.New[A]()
-	}
+	adapter[A, R]{c}.Arrange()
 	c.deliver = d.Delivers(m)
 	c.owner = wheel.Owner(d.Space())
 	c.answers = engine.NewDirect(d, name, c.answer)
@@ -178,7 +176,7 @@ func (c *Call[A, R]) Go(by world.Actor, to handle.Handle, args A) (ID, error) {
 	}
 	idle := at == engine.ByWorld
 	if idle {
-		at = int(c.owner(to))
+		at = wheel.Home(c.engine.Space(), c.owner(to))
 	}
 	if at < 0 || !by.Alive(to) {
 		return None, world.ErrStale
@@ -265,7 +263,9 @@ func (c *Call[A, R]) Len() (n int) {
 }
 
 // shardOf returns the shard that gets answers to an ask. Answers to global systems go to shard 0.
-func (c *Call[A, R]) shardOf(id wheel.ID) int { return id.Home() % c.w.Shards() }
+func (c *Call[A, R]) shardOf(id wheel.ID) int {
+	return c.engine.Space().OwnerOfHome(id.Home()) % c.w.Shards()
+}
 
 // answer applies an answer at the refresh, in the shard that it was sent to.
 func (c *Call[A, R]) answer(shard int, x *answer[R]) engine.Outcome {

@@ -76,8 +76,8 @@ func TestNotTheSame(t *testing.T) {
 		g.ask(h, Ask{})
 	}
 	body := g.saved().AppendSaved(nil)
-	other := newGame(t, 3, 1, async.Options{}, o.run)
-	require.ErrorContains(t, other.saved().LoadSaved(body), `"calls" has 4 wheels, and was saved with 3`)
+	other := newGame(t, 1, 1, async.Options{}, o.run)
+	require.ErrorContains(t, other.saved().LoadSaved(body), `"calls" has 2 wheels, and was saved with 3`)
 	less := newGame(t, 2, 1, async.Options{Pending: 2}, o.run)
 	h = less.create(1)
 	require.NoError(t, less.saved().LoadSaved(body))

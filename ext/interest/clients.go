@@ -106,7 +106,7 @@ func New(w *world.World, x *near.Index, o Options, columns ...Column) *Clients {
 		panic(fmt.Sprintf("interest: New with %d columns; want %d at most", len(columns), ColumnsMax))
 	}
 	c := &Clients{index: x, engine: d, options: o, rest: w.Options().TickInterval, columns: slices.Clone(columns), now: 1}
-	c.marks = marks{paged.NewShared[atomic.Uint64](w.Shards() + 1)}
+	c.marks = marks{paged.NewShared[atomic.Uint64](d.Space().Homes())}
 	for i, k := range columns {
 		if k.of == nil {
 			panic(fmt.Sprintf("interest: New with an empty Column %d; make it with Encode", i))
@@ -163,7 +163,7 @@ func (c *Clients) Update(f *world.Frame, workers int, sink func(*Client, *Packet
 	c.grow(workers)
 	c.places = sized(c.places, c.near.Places())
 	clear(c.places)
-	c.rows().fit(c.marks.fit(c.found) + workers*chunkRows)
+	c.rows().fit(c.marks.fit(c.found, c.engine.Space().Homes()) + workers*chunkRows)
 	c.parallel()
 }
 

@@ -85,9 +85,12 @@ func hash(h handle.Handle, shift int) uint64 { return uint64(h) * 0x9e3779b97f4a
 // Ownership: any worker; between Updates the goroutine that calls the next one.
 type marks struct{ paged.Shared[atomic.Uint64] }
 
-// fit makes room for the slots of all homes, and returns how many there are.
-func (m *marks) fit(of *slots.Lookup) (n int) {
-	for home := range uint32(m.Homes()) {
+// fit makes room for the slots of all homes, so many, and returns how many slots there are.
+func (m *marks) fit(of *slots.Lookup, homes int) (n int) {
+	if m.Homes() < homes { // the world was loaded since
+		m.Shared = paged.NewShared[atomic.Uint64](homes)
+	}
+	for home := range uint32(min(homes, of.Most())) {
 		pages := of.Pages(home)
 		m.Reach(home, pages)
 		n += pages * paged.Size

@@ -192,7 +192,7 @@ func (d *draft) finish(name string) (*Prefab, error) {
 		}
 		p.nodes = append(p.nodes, to)
 	}
-	p.kept = make([]kept, d.engine.Space().Homes())
+	p.kept = make([]kept, d.engine.Space().Shards()+1)
 	return p, nil
 }
 

@@ -25,7 +25,7 @@ type Prefab struct {
 	nodes  []node
 	names  map[string]int
 	group  *engine.Group
-	kept   []kept    // by home
+	kept   []kept    // by shard; global systems have the last
 	free   sync.Pool // of *Instance, for ports
 }
 

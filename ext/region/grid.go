@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 
+	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -113,6 +116,7 @@ func New[P any](w *world.World, at func(P) (x, y float64), o Options) (*Grid[P],
 	for i := range g.home {
 		g.home[i] = g.bounds(i)
 	}
+	engine.Of(w).PlaceComponent(reflect.TypeFor[P](), "region.Grid", func(v mem.Address) int { return g.Shard(*(*P)(v)) })
 	return g, nil
 }
 

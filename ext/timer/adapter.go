@@ -20,6 +20,14 @@ type adapter[M any] struct{ *Timers[M] }
 // Name returns the name.
 func (a adapter[M]) Name() string { return a.name }
 
+// Arrange makes a wheel for each home.
+func (a adapter[M]) Arrange() {
+	a.wheels, a.away = nil, nil
+	for range a.engine.Space().Homes() {
+		a.wheels, a.away = append(a.wheels, home[M]{Of: wheel.New[M]()}), append(a.away, false)
+	}
+}
+
 // merged are a shard's timers that are due, of several wheels.
 //
 // Ownership: the shard's owner, in a refresh.
@@ -53,9 +61,9 @@ func (a adapter[M]) Collect(home int) {
 	}
 	w.asked = w.asked[:0]
 	w.Collect(home, a.w.Tick(), a.owner)
-	away := false
+	away, own := false, int32(a.engine.Space().OwnerOfHome(home))
 	for i := range w.Fired {
-		if x := &w.Fired[i]; x.Owner != int32(home) {
+		if x := &w.Fired[i]; x.Owner != own {
 			if away = true; x.Owner == wheel.Gone {
 				*w.Body(x.ID.Index()) = *new(M)
 			}
@@ -74,7 +82,7 @@ func (a adapter[M]) Deliver(shard int) {
 	m := &a.merged[shard]
 	wheels := 0
 	for i, away := range a.away {
-		if i != shard && !away {
+		if !away && a.engine.Space().OwnerOfHome(i) != shard {
 			continue
 		}
 		all := a.wheels[i].Fired
@@ -107,7 +115,7 @@ func (a adapter[M]) Coded(codecs *form.Codecs, toRead bool) (any, error) {
 	form, err := codecs.Form(reflect.TypeFor[M](), toRead)
 	return wheel.Saved[M]{
 		Package: "timer", Extension: a.name, Entries: "timers", Form: form,
-		Limits: fmt.Sprintf("Max %d", a.options.Max), Homes: len(a.wheels), Tick: a.w.Tick,
+		Limits: fmt.Sprintf("Max %d", a.options.Max), Homes: func() int { return len(a.wheels) }, Tick: a.w.Tick,
 		Wheel: func(home int) *wheel.Of[M] { return &a.wheels[home].Of },
 	}, err
 }

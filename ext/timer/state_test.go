@@ -69,7 +69,7 @@ func TestNotTheSame(t *testing.T) {
 		g.must(g.timers.After(g.World, h, 2, Ping{}))
 	}
 	body := g.saved().AppendSaved(nil)
-	require.ErrorContains(t, newGame(t, 3, 1, timer.Options{}).saved().LoadSaved(body), `"pings" has 4 wheels, and was saved with 3`)
+	require.ErrorContains(t, newGame(t, 1, 1, timer.Options{}).saved().LoadSaved(body), `"pings" has 2 wheels, and was saved with 3`)
 	less := newGame(t, 2, 1, timer.Options{Max: 4}) // what is beyond the limit stays
 	h = less.create(1)
 	require.NoError(t, less.saved().LoadSaved(body))

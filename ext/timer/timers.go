@@ -56,14 +56,15 @@ type Timers[M any] struct {
 	options Options
 	wheels  []home[M] // by home
 	merged  []merged  // by shard
-	away    []bool    // by home: it has due timers of entities in other shards
+	away    []bool    // by home: it has due timers of entities in other shards than its own
 	deliver extend.Deliver
 	owner   func(handle.Handle) int32 // bound once
 	asks    *engine.Requests[request[M]]
 	undo    []undone[M] // of the transaction under way
 }
 
-// home has the timers that were set in a shard, or by global systems.
+// home has the timers that were set in a shard, or by global systems: in the home of ports, which no
+// other timers use. A shard sets timers in its first home.
 //
 // Ownership: as for the Wheel.
 type home[M any] struct {
@@ -115,17 +116,12 @@ func New[M any](w *world.World, name string, m *world.Message[M], o Options) *Ti
 		panic(fmt.Sprintf("timer: Options.Max of %q is %d; want 1 to %d, or 0 for %d", name, o.Max, maxMost, maxDefault))
 	}
 	o.Max = cmp.Or(o.Max, maxDefault)
-	homes := w.Shards() + 1
-	t := &Timers[M]{
-		w: w, engine: d, message: m, name: name, options: o, wheels: make([]home[M], homes), merged: make([]merged, w.Shards()), away: make([]bool, homes),
-	}
-	for i := range t.wheels {
-		t.wheels[i].Of = wheel.New[M]()
-	}
+	t := &Timers[M]{w: w, engine: d, message: m, name: name, options: o, merged: make([]merged, w.Shards())}
+	adapter[M]{t}.Arrange()
 	t.deliver = d.Delivers(m)
 	t.owner = wheel.Owner(d.Space())
 	t.asks = engine.NewOwned(d, name, func(shard int, to handle.Handle, r *request[M]) engine.Outcome {
-		if _, err := t.set(shard, to, r.Due, r.Period, r.Body); err != nil {
+		if _, err := t.set(d.Space().FirstOf(shard), to, r.Due, r.Period, r.Body); err != nil {
 			return engine.Refused
 		}
 		return engine.Applied
@@ -213,7 +209,7 @@ func (t *Timers[M]) start(by world.Actor, call string, to handle.Handle, due, pe
 	}
 	idle := home == engine.ByWorld
 	if idle {
-		home = int(t.owner(to))
+		home = wheel.Home(t.engine.Space(), t.owner(to))
 	}
 	if home < 0 || !by.Alive(to) {
 		return None, world.ErrStale

@@ -35,10 +35,11 @@ func (t *Timers[M]) startIn(x *engine.Tx, call string, to handle.Handle, due, pe
 	if err := x.Write(call, (*undos[M])(t)); err != nil {
 		return None, err
 	}
-	home, ok := x.Owner(to)
+	shard, ok := x.Owner(to)
 	if !ok || !x.Living(to) {
 		return None, world.ErrStale
 	}
+	home := t.engine.Space().FirstOf(shard)
 	w := &t.wheels[home]
 	if w.Count() >= t.options.Max {
 		return None, ErrMax

@@ -502,14 +502,17 @@ func (b *Bundle) putRun(s *store.Shard, of store.Adjacent) {
 
 // placed returns the shard that the function of PlaceBy chooses. If that function panics or names
 // no shard, it returns an ErrFailed, with the *PanicError if there is one. It changes nothing.
-func (b *Bundle) placed(place func() int) (i int, err error) {
+func (b *Bundle) placed(place func() int) (i int, err error) { return b.w.placed(b.name, place) }
+
+// placed is Bundle.placed for the bundle of a name.
+func (w *World) placed(name string, place func() int) (i int, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("%w: %w", ErrFailed, newPanic(&Panic{In: InPlace, Name: b.name, Shard: AllShards, Tick: b.w.engine.Tick.Load(), Value: v, Stack: debug.Stack()}).Err)
+			err = fmt.Errorf("%w: %w", ErrFailed, newPanic(&Panic{In: InPlace, Name: name, Shard: AllShards, Tick: w.engine.Tick.Load(), Value: v, Stack: debug.Stack()}).Err)
 		}
 	}()
-	if i = place(); i < 0 || i >= len(b.w.shards) {
-		return 0, fmt.Errorf("%w: bundle %s: PlaceBy chose shard %d, want 0 to %d", ErrFailed, b.name, i, len(b.w.shards)-1)
+	if i = place(); i < 0 || i >= len(w.shards) {
+		return 0, fmt.Errorf("%w: bundle %s: PlaceBy chose shard %d, want 0 to %d", ErrFailed, name, i, len(w.shards)-1)
 	}
 	return i, nil
 }
@@ -543,4 +546,5 @@ func (b *Bundle) Reserve(w *World, n int) error {
 func (b *Bundle) PlaceBy(place func(mem.Address) int) {
 	b.w.mustIdle("Bundle.PlaceBy")
 	b.place = place
+	b.w.placedBy(b)
 }

@@ -22,8 +22,8 @@ type Context struct {
 	w      *World
 	shard  *store.Shard // nil for global systems
 	lookup slots.Lookup
-	home   uint32 // the shard, or for global systems no home
-	ports  uint32 // the home of ports; those below are shards
+	home   uint32 // the first of the shard; of global systems that of ports
+	ports  uint32 // the home of ports
 	out    sender
 	acting extend.Acting
 	random random
@@ -254,21 +254,29 @@ func (c *Context) mustCreate(call string, w *World, set *store.Set, what, name s
 }
 
 // What another shard creates while this one runs is hidden from it: whether it is there yet depends
-// on time, and a client may guess its handle. Only a handle whose home is another shard can be of
-// such an entity, so the look-ups of all others cost a comparison or two more; see
+// on time, and a client may guess its handle. Only a handle of another home from which a shard has
+// drawn since can be of such an entity, so all other look-ups cost a comparison or two more; see
 // store.Space.Reveal.
 
-// isElsewhere reports whether the home of h is another shard.
+// isElsewhere reports whether an entity with h may be hidden from this shard.
 func (c *Context) isElsewhere(h handle.Handle) bool {
-	return h.Home() != c.home && h.Home() < c.ports
+	return h.Home() != c.home && c.lookup.Drawn(h)
 }
 
-// seen returns the location of an entity whose home is another shard, or 0 if it is hidden: created
-// there since shards last saw each other's creates.
+// isForeign reports whether the home of h belongs to another shard.
+func (c *Context) isForeign(h handle.Handle) bool {
+	return h.Home() != c.home && h.Home() != c.ports && c.w.space.IsOfOther(h, int(c.home))
+}
+
+// seen returns the location of an entity that may be hidden, or 0 if it is: created by another shard
+// since shards last saw each other's creates.
 //
 //go:noinline
 func (c *Context) seen(l slots.Loc) slots.Loc {
 	if l == 0 || c.acting.Access != nil && c.acting.Access.Exclusive || !c.w.space.Hidden(l) {
+		return l
+	}
+	if c.shard != nil && c.shard.Owns(l) { // the home was another shard's in a world that was loaded
 		return l
 	}
 	return 0

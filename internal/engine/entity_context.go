@@ -77,7 +77,7 @@ func (e *EntityContext) Shard() int { return e.c.Shard() }
 // Alive reports whether an entity is alive, as the worker of the shard sees it: staged entities of
 // the own shard are.
 func (e *EntityContext) Alive(h handle.Handle) bool {
-	if e.c.isElsewhere(h) { // staged ones were created by functions there
+	if e.c.isForeign(h) { // staged ones were created by functions there
 		return e.c.w.space.Alive(h)
 	}
 	return e.c.w.space.Present(h)
@@ -92,7 +92,7 @@ func (e *EntityContext) Status(h handle.Handle) Status {
 	case e.Alive(h):
 		return Alive
 	}
-	if status := statusInTick(e.c.w, h); status != Pending || !e.c.isElsewhere(h) {
+	if status := statusInTick(e.c.w, h); status != Pending || !e.c.isForeign(h) {
 		return status
 	}
 	return Unused // another shard has just created it

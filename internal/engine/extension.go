@@ -250,7 +250,8 @@ func (w *World) Refuse(by Actor, err error) error {
 	return err
 }
 
-// Acts returns the home in which an actor acts, or ByWorld or ByPort, for an extension on the
+// Acts returns the home in which an actor acts, the first of its shard or for a global system that of
+// ports, or ByWorld or ByPort, for an extension on the
 // actor's goroutine. It returns the error of a closed world. It panics if the actor is not of this
 // world, or is a Context of a system that does not run, and where it acts by the idle world while
 // ticks are sealed. extension and call are names for messages.
@@ -261,16 +262,14 @@ func (w *World) Acts(by Actor, extension, call string) (home int, err error) {
 		by.refuseSealed()
 		return ByWorld, by.ready(call)
 	case *Context:
-		if by.mustRun(call); by.shard != nil {
-			return by.shard.ID(), nil
-		}
-		return len(w.shards), nil
+		by.mustRun(call)
+		return int(by.home), nil
 	case *EntityContext:
 		if by.mustRun(call); w.phase.Load() == phaseIdle {
 			w.refuseSealed()
 			return ByWorld, nil
 		}
-		return by.c.shard.ID(), nil
+		return int(by.c.home), nil
 	case *Tx:
 		if err := by.mayWrite(call); err != nil {
 			return 0, err

@@ -350,7 +350,7 @@ func (i *image) lookup() *slots.Lookup {
 	if from != nil {
 		was, index = from.frame, from.index.Load()
 	}
-	index = i.frame.Index(len(i.w.shards)+1, was, index)
+	index = i.frame.Index(was, index)
 	i.w.space.Lookup = index.Lookup
 	i.index.Store(index)
 	f.mu.Lock()

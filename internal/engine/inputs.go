@@ -51,8 +51,7 @@ func (w *World) leave() {
 
 // LookForChanges calls the function of RecordInputs if the idle world may have changed since leave:
 // a call that changes it has set touched, or rows were handed out for writing. So a change counts
-// whatever it was, and nothing is compared. A refresh within a function that a replay calls as well
-// is a change: the replay would make it without its inputs.
+// whatever it was, and nothing is compared.
 func (w *World) LookForChanges() {
 	if w.phase.Load() != phaseIdle {
 		return // not idle: the call that goes on says why
@@ -60,7 +59,7 @@ func (w *World) LookForChanges() {
 	switch {
 	case w.changed == nil || w.open > 0:
 		return
-	case !w.space.Handed() && !w.touched && !w.replayed:
+	case !w.space.Handed() && !w.touched:
 		if check.Enabled {
 			w.mustBeAsLeft()
 		}
@@ -237,7 +236,7 @@ func (r *Replayer) Fail(kind int, flags queue.Flags, h handle.Handle) (mem.Cells
 // use records that a handle is no longer in a port's cache. It returns an error, and records
 // nothing, if the handle cannot have been there.
 func (r *Replayer) use(h handle.Handle) error {
-	if int(h.Home()) != len(r.w.shards) || h.Index() >= r.w.engine.PortSlots.Drawn() || r.used[h] {
+	if !r.w.space.IsPorts(h) || h.Index() >= r.w.engine.PortSlots.Drawn() || r.used[h] {
 		return fmt.Errorf("%w: handle %v is created or recalled twice, or no port has drawn it", extend.ErrForged, h)
 	}
 	if !r.w.engine.PortSlots.Pending(h) {

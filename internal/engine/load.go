@@ -32,11 +32,11 @@ func (s *Survey) State() extend.State {
 // Image returns a copy of the state of a shard, as data for a Loader.
 func (s *Survey) Image(shard int) store.Image { return s.shards[shard].Image() }
 
-// Loader gives a new world the state that a Survey of another world shows, in this order: World,
-// each Shard, the rows of each chunk, the rest in any order, Finish. Numbers of shards, components,
+// Loader gives a new world the state that a Survey of another world shows, in this order: Homes, World,
+// Slots, each Shard, the rows of each chunk, the rest in any order, Finish. Numbers of shards, components,
 // messages, resources, hooks and kinds are those of the new world.
 //
-// World is the first method to change the world. If an error follows, call Undo, or Fail, without
+// Homes is the first method to change the world. If an error follows, call Undo, or Fail, without
 // which the world cannot be used. Loader checks everything that it is given.
 //
 // Ownership: the world's goroutine; several may make shards, and then fill chunks.
@@ -92,6 +92,28 @@ func (w *World) images() (all []store.Image) {
 	return all
 }
 
+// Homes gives the world the homes of another, and more if it has more shards: then fill in the state
+// that Arranged has changed. After an error it has changed nothing.
+func (l *Loader) Homes(of slots.Layout) error {
+	err := l.slots.Homes(of)
+	if err == nil {
+		l.w.arranged()
+	}
+	return err
+}
+
+// arranged tells everybody who keeps something by home that the new world has other homes.
+func (w *World) arranged() {
+	for i, c := range w.contexts {
+		c.home, c.ports = uint32(w.space.FirstOf(i)), uint32(w.space.FirstOf(len(w.shards)))
+	}
+	for _, x := range w.parts {
+		if x, ok := x.(extend.ByHome); ok {
+			x.Arrange()
+		}
+	}
+}
+
 // World gives the world the state that concerns it as a whole. After an error a part of it is set,
 // which Undo takes back.
 func (l *Loader) World(x extend.State) error {
@@ -133,11 +155,35 @@ func (l *Loader) World(x extend.State) error {
 // on. Do nothing else with a chunk until all shards are made. After an error a part of the shard is
 // made, which Undo takes back.
 func (l *Loader) Shard(i int, x store.Image, made func(c *store.Chunk, table, chunk int)) error {
-	err := l.slots.Home(i, x.Slots, x.Free)
-	if err == nil {
-		err = l.w.shards[i].Load(&x, made)
+	return l.w.shards[i].Load(&x, made)
+}
+
+// Slots gives the homes of a shard their slots. shards is how many shards the other world has; if the
+// number differs, the shards draw from their first homes. After an error a part is there, which Undo
+// takes back.
+func (l *Loader) Slots(i, shards int, x *store.Image) error {
+	homes := l.w.space.Layout()
+	err := l.slots.Home(homes.First(i), x.HomeImage)
+	for k, more := range x.More {
+		if err == nil {
+			err = l.slots.Home(homes.Nth(i, shards, k+1), more)
+		}
+	}
+	if err == nil && shards == len(l.w.shards) {
+		err = l.slots.Draw(i, x.Drawing)
 	}
 	return err
+}
+
+// ChunkRows returns the rows of each chunk of a table that is made at once for so many entities with
+// these components.
+func (l *Loader) ChunkRows(components []int, rows int) ([]int, error) {
+	return l.w.space.ChunkRows(components, rows)
+}
+
+// Spread returns over how many shards so many entities are spread: a small world leaves some empty.
+func (l *Loader) Spread(entities int) int {
+	return max(1, min(len(l.w.shards), (entities+l.w.runLeast-1)/l.w.runLeast))
 }
 
 // Chunk returns a chunk by its place in the Image. The caller stores components where Chunk.Cells
@@ -160,9 +206,10 @@ func (l *Loader) Mail(message, shard int, to []handle.Handle) (bodies mem.Cells,
 	return l.w.messages[message].Load(shard, to)
 }
 
-// Resource returns where to store the value of a resource and its parts. put sets them.
-func (l *Loader) Resource(i int) (value, parts mem.Cells, put func()) {
-	return l.w.resources[i].Load()
+// Resource returns where to store the value of a resource and its parts, of a world with so many
+// shards. put sets them. If this world has fewer, it merges parts, by code of the user.
+func (l *Loader) Resource(i, shards int) (value, parts mem.Cells, put func()) {
+	return l.w.resources[i].Load(shards)
 }
 
 // Request sends a request as a Survey shows it, and returns where to store its payload. After an
@@ -213,9 +260,10 @@ func (l *Loader) Undo() error {
 	for _, restore := range l.resources {
 		restore()
 	}
+	w.arranged()
 	errs := []error{l.World(l.before)}
 	for i, x := range l.images {
-		errs = append(errs, l.Shard(i, x, nil))
+		errs = append(errs, l.Slots(i, len(w.shards), &x), l.Shard(i, x, nil))
 	}
 	if err := errors.Join(append(errs, l.Finish())...); err != nil {
 		return err

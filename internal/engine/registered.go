@@ -128,7 +128,7 @@ type Resource interface {
 	PartCells(shard int) mem.Cells
 	// Load returns where to store the value and the parts; put sets them. Keep returns a function
 	// that gives the resource the value and parts that it has now.
-	Load() (value, parts mem.Cells, put func())
+	Load(shards int) (value, parts mem.Cells, put func())
 	Keep() (restore func())
 }
 

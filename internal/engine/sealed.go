@@ -66,3 +66,11 @@ func (w *World) refuseChanges(on bool) {
 func (w *World) changedSealed() {
 	w.lose(errors.New("the idle world was changed while its ticks were sealed; let a Port or a system request that"))
 }
+
+// Lose closes the idle world because no log has what its next tick would show: the last one has
+// ended, and another could not begin.
+func (w *World) Lose(cause error) {
+	if w.Err() == nil {
+		w.lose(cause)
+	}
+}

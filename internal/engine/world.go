@@ -69,6 +69,7 @@ type World struct {
 	capturing *capturing // makes frames; nil until the first
 
 	bundles  map[store.Set]*Bundle // of groups
+	placers  []placer              // that a load into another number of shards asks; see Rehome
 	parts    []extend.Base         // extensions, in the order in which they were added
 	framed   []extend.Framed       // those that frames can have copies of
 	measured []extend.Measurable   // what is not an extension, and has figures
@@ -210,7 +211,7 @@ func (w *World) entities() int {
 
 // Clear is a Refresh of the idle world that destroys every entity, and gives memory back.
 func (w *World) Clear() {
-	w.LookForChanges()
+	w.beforeRefresh()
 	w.enterPhase("World.Clear", phaseRefresh)
 	w.engine.By(extend.ByClear)
 	w.doRefresh(refresh.Serial, true)
@@ -435,12 +436,21 @@ func (w *World) drop() {
 // Refresh settles the idle world: it applies requests and removes the dead, on this goroutine. It
 // panics with the *BrokenError if that fails.
 func (w *World) Refresh() {
-	w.LookForChanges()
+	w.beforeRefresh()
 	w.enterPhase("World.Refresh", phaseRefresh)
 	w.engine.By(extend.ByRefresh)
 	w.doRefresh(refresh.Serial, false)
 	w.afterRefresh()
 	w.Tell()
+}
+
+// beforeRefresh looks for changes. A refresh within a function that a replay calls as well is a
+// change: the replay would make it without its inputs.
+func (w *World) beforeRefresh() {
+	if w.replayed {
+		w.Touched()
+	}
+	w.LookForChanges()
 }
 
 // doRefresh does a refresh, by the goroutine that has taken the world; with all, one that destroys

@@ -22,3 +22,10 @@ type Late interface {
 
 // Deliver appends a message of the tick that is about to begin to the box of a shard.
 type Deliver = func(shard int, to handle.Handle, body mem.Pointer)
+
+// ByHome is an extension that keeps something for each home.
+type ByHome interface {
+	// Arrange says that a new world, whose state is about to be loaded, has other homes; or that it has
+	// its own again, because the load has failed.
+	Arrange()
+}

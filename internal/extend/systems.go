@@ -20,6 +20,8 @@ type SystemState struct {
 	Name string
 	On   bool
 	Off  []byte // nil: a panic has disabled it nowhere
+
+	sharded bool // Off has a byte for each shard
 }
 
 // NextSystem reads the next record of the state of a scheduler, and returns the rest. ok is false
@@ -38,7 +40,7 @@ func NextSystem(src []byte, shards int) (x SystemState, rest []byte, ok bool, er
 	switch off {
 	case OffNowhere:
 	case OffShards:
-		n = shards
+		n, x.sharded = shards, true
 	case OffSystem:
 		n = 1
 	default:
@@ -54,19 +56,44 @@ func NextSystem(src []byte, shards int) (x SystemState, rest []byte, ok bool, er
 }
 
 // RenameSystems gives the systems in the state of a scheduler the names that now returns, and
-// leaves out those for which it returns false. It does not write to src.
-func RenameSystems(src []byte, shards int, now func(name string) (string, bool)) (dst []byte, err error) {
+// leaves out those for which it returns false. shards is how many the scheduler's world has, and own
+// how many this one has: a shard disables what any of those disables whose numbers are the same modulo
+// the lower count, and what a Balancer keeps is left out if the counts differ. It does not write to
+// src.
+func RenameSystems(src []byte, shards, own int, now func(name string) (string, bool)) (dst []byte, err error) {
 	for {
 		x, rest, ok, err := NextSystem(src, shards)
 		if err != nil {
 			return nil, err
 		}
 		if !ok {
+			if shards != own {
+				src = src[:min(len(src), 1)]
+			}
 			return append(dst, src...), nil
 		}
 		if name, keep := now(x.Name); keep {
-			dst = append(append(dst, name...), src[len(x.Name):len(src)-len(rest)]...)
+			dst = append(append(append(dst, name...), src[len(x.Name):len(src)-len(rest)-len(x.Off)]...), x.spread(own)...)
 		}
 		src = rest
+	}
+}
+
+// spread returns Off for so many shards.
+func (x *SystemState) spread(shards int) []byte {
+	if !x.sharded {
+		return x.Off
+	}
+	all := make([]byte, shards)
+	Spread(len(x.Off), shards, func(from, to int) { all[to] |= x.Off[from] })
+	return all
+}
+
+// Spread calls f with each shard of a world and each shard of another that take each other's place
+// when the state of one is loaded into the other: those whose numbers are the same modulo the lower
+// count.
+func Spread(shards, own int, f func(from, to int)) {
+	for i := range max(shards, own) {
+		f(i%shards, i%own)
 	}
 }

@@ -104,7 +104,7 @@ func (e *Engine) Run(parallel extend.Parallel, all bool) {
 	for i := range e.Extensions.late {
 		x := e.Extensions.runLate(i)
 		due := x.Due(e.Tick.Load())
-		e.step(extend.StepDeliver, parallel, n+1, due, x.collect)
+		e.step(extend.StepDeliver, parallel, e.Space.Homes(), due, x.collect)
 		e.step(extend.StepDeliver, parallel, n, due, x.deliver)
 	}
 	e.Extensions.running = ""

@@ -7,7 +7,8 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// Allocator hands out the slots of one shard and takes them back.
+// Allocator hands out the slots of the homes of one shard and takes them back. A shard has one home
+// unless the world was loaded from one with more shards: see Homes. It draws from one home at a time.
 //
 // Invariants: an index is in the free list, held by a live or pending handle, retired, or not given
 // yet. A free index is handed out with a higher version than it ever had.
@@ -15,9 +16,9 @@ import (
 // Ownership: the shard's owner. See PortAllocator for the home that any goroutine may draw from.
 type Allocator struct {
 	home
-	given uint32 // the lowest index that was never given
-	free  []uint32
-	dead  struct{ shards, ports []handle.Handle } // with their home elsewhere
+	dead  struct{ shards, ports []handle.Handle } // whose slots the step recycle frees
+	homes []home                                  // all homes of the shard by number, if it has several; home is the newer state of one
+	at    int                                     // which one that is
 }
 
 // home is what the homes of shards and that of ports have alike: slots in the directory.
@@ -28,6 +29,10 @@ type home struct {
 	ref     *directoryRef
 	id      uint32
 	retired int
+
+	// Of a shard's home; that of ports has a pool.
+	given uint32 // the lowest index that was never given
+	free  []uint32
 }
 
 // newHome returns what a new allocator has of its home: no slots.
@@ -72,6 +77,9 @@ func (a *Allocator) Next(i uint32) (handle.Handle, *Slot) {
 // Refill puts about want indexes that were never used into the empty free list, in an order that
 // gives them ascending. After an error the list is as before.
 func (a *Allocator) Refill(want int) error {
+	if a.homes != nil && a.turn() {
+		return nil
+	}
 	if int(a.given>>pageBits) == a.pages() {
 		if err := a.grow(); err != nil {
 			return err
@@ -102,6 +110,9 @@ func (a *Allocator) fresh(n int) {
 
 // ReserveSlots makes room for n more handles. After an error the room that could be made stays.
 func (a *Allocator) ReserveSlots(n int) error {
+	if a.homes != nil {
+		return a.reserveAll(n)
+	}
 	for len(a.free)+a.pages()*pageSize-int(a.given) < n {
 		if err := a.grow(); err != nil {
 			return err
@@ -111,16 +122,30 @@ func (a *Allocator) ReserveSlots(n int) error {
 }
 
 // recycle takes back the slot of a dead atom's handle, whose home is here, or retires it.
-func (a *Allocator) recycle(dead handle.Handle) {
-	if _, ok := a.ref.slot(dead.Index()).free(dead, a.dir.versions); ok {
-		a.free = append(a.free, dead.Index())
+func (h *home) recycle(dead handle.Handle) {
+	if _, ok := h.ref.slot(dead.Index()).free(dead, h.dir.versions); ok {
+		h.free = append(h.free, dead.Index())
 	} else {
-		a.retired++
+		h.retired++
 	}
 }
 
+// left returns how many handles of the home are left.
+func (h *home) left() int { return len(h.free) + h.unused() }
+
+// unused returns how many indexes of the home were never given.
+func (h *home) unused() int { return int(int64(h.dir.indexMax) + 1 - int64(h.given)) }
+
 // Left returns how many handles are left.
-func (a *Allocator) Left() int { return len(a.free) + int(int64(a.dir.indexMax)+1-int64(a.given)) }
+func (a *Allocator) Left() (n int) {
+	if a.homes == nil {
+		return a.left()
+	}
+	for i := range a.homes {
+		n += a.homeAt(i).left()
+	}
+	return n
+}
 
 // CheckLeft returns ErrIndexes if there are fewer than n handles left. It changes nothing.
 func (a *Allocator) CheckLeft(n int) error {
@@ -137,11 +162,7 @@ func (a *Allocator) AppendNext(dst []handle.Handle, n int) ([]handle.Handle, err
 		return dst, err
 	}
 	for k := range n {
-		next := Compose(a.id, a.given+uint32(k-len(a.free)), a.dir.versions.first)
-		if i := len(a.free) - 1 - k; i >= 0 {
-			next, _ = a.Next(a.free[i])
-		}
-		dst = append(dst, next)
+		dst = append(dst, a.nth(k))
 	}
 	return dst, nil
 }
@@ -149,14 +170,24 @@ func (a *Allocator) AppendNext(dst []handle.Handle, n int) ([]handle.Handle, err
 // Nth returns the handle that the create after n others gives, without taking any. It returns
 // ErrIndexes if there are not that many.
 func (a *Allocator) Nth(n int) (handle.Handle, error) {
+	if n >= len(a.free) {
+		if err := a.CheckLeft(n + 1); err != nil {
+			return handle.None, err
+		}
+	}
+	return a.nth(n), nil
+}
+
+// nth is Nth, if there are that many.
+func (a *Allocator) nth(n int) handle.Handle {
 	if i := len(a.free) - 1 - n; i >= 0 {
 		h, _ := a.Next(a.free[i])
-		return h, nil
+		return h
 	}
-	if err := a.CheckLeft(n + 1); err != nil {
-		return handle.None, err
+	if a.homes != nil {
+		return a.nthOfAll(n)
 	}
-	return Compose(a.id, a.given+uint32(n-len(a.free)), a.dir.versions.first), nil
+	return Compose(a.id, a.given+uint32(n-len(a.free)), a.dir.versions.first)
 }
 
 // PopN takes the next n indexes out of the free list, which must have them; the last one is the
@@ -168,13 +199,13 @@ func (a *Allocator) PopN(n int) []uint32 {
 	return all
 }
 
-// Free returns the number of indexes in the free list.
+// Free returns the number of indexes in the free list of the home that the shard draws from.
 func (a *Allocator) Free() int { return len(a.free) }
 
 // Deferred returns how many dead handles wait here for their homes to free them.
 func (a *Allocator) Deferred() int { return len(a.dead.shards) + len(a.dead.ports) }
 
-// ShardDead returns the deferred handles whose home is another shard, in order.
+// ShardDead returns the deferred handles whose home belongs to a shard, in order.
 func (a *Allocator) ShardDead() []handle.Handle { return a.dead.shards }
 
 // PortDead returns the deferred handles whose home is the port allocator, in order.
@@ -186,7 +217,7 @@ func (a *Allocator) ForgetDeferred() {
 	a.dead.shards, a.dead.ports = a.dead.shards[:0], a.dead.ports[:0]
 }
 
-// DeferFree leaves the slot of a dead atom to its home, another shard or the port allocator, which
+// DeferFree leaves the slot of a dead atom to the shard of its home, or to the port allocator, which
 // frees it in the step recycle of the refresh.
 func (a *Allocator) DeferFree(dead handle.Handle) {
 	if dead.Home() == a.dir.ports() {
@@ -199,7 +230,7 @@ func (a *Allocator) DeferFree(dead handle.Handle) {
 // Recycle frees the slots of dead handles whose home is here, in the step recycle.
 func (a *Allocator) Recycle(dead []handle.Handle) {
 	for _, x := range dead {
-		a.recycle(x)
+		a.of(x).recycle(x)
 	}
 }
 
@@ -209,7 +240,12 @@ func (a *Allocator) GrowFree(n int) { a.free = slices.Grow(a.free, n) }
 
 // Drop gives the memory of the free list back, when the world is closed. The home gives no more
 // handles.
-func (a *Allocator) Drop() { a.free, a.dead.shards, a.dead.ports = nil, nil, nil }
+func (a *Allocator) Drop() {
+	a.free, a.dead.shards, a.dead.ports = nil, nil, nil
+	for i := range a.homes {
+		a.homes[i].free = nil
+	}
+}
 
 // FreeAll frees the slots of dead atoms in order, or from the last to the first, in the step
 // compact. It defers the handles of other homes.
@@ -281,33 +317,4 @@ func freeAll(p *page, dead []handle.Handle, i, step int, first handle.Handle, ea
 		i += step
 	}
 	return len(free)
-}
-
-// FreeList returns the free indexes; the last is given first.
-func (a *Allocator) FreeList() []uint32 { return a.free }
-
-// AppendSlots appends the contents of all slots that were ever given, state and version, in the
-// order in which they were first given. Only the home's owner may call it.
-func (a *Allocator) AppendSlots(dst []uint32) []uint32 {
-	dst = slices.Grow(dst, int(a.given))
-	for i := range a.given {
-		dst = append(dst, a.ref.slot(i).Load())
-	}
-	return dst
-}
-
-// SlotSize is what slots take, in bytes.
-type Size struct {
-	Used     uint64 // of given ones
-	Reserved uint64 // of all pages, and of lists
-	Taken    int    // how many indexes are in use, or retired
-}
-
-// Size measures the slots of a home, for its owner.
-func (a *Allocator) Size() Size {
-	return Size{
-		Taken:    int(a.given) - len(a.free),
-		Used:     slotBytes * uint64(int(a.given)-len(a.free)-a.retired),
-		Reserved: slotBytes*pageSize*uint64(a.pages()) + indexBytes*uint64(cap(a.free)),
-	}
 }

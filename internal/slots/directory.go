@@ -23,8 +23,12 @@ type Directory struct {
 	liveness *Liveness
 	indexMax uint32
 	versions versions
-	shards   []*Allocator // by number; the next number is that of the port allocator
-	flags    paged.Shared[atomic.Uint64]
+	shards   []*Allocator // by number
+	flags    paged.Shared[words]
+
+	// Written by the idle world while it is new; see arrange.
+	homes, portsHome atomic.Uint32
+	owners           []uint32 // by home: the shard that has it; of that of ports the number of shards
 
 	mu struct {
 		sync.Mutex
@@ -32,30 +36,22 @@ type Directory struct {
 	}
 }
 
-// Init makes the directory of a new world for the given number of homes, without a page. The last
-// of them is the port allocator. Indexes run from 0 to indexMax, versions from 1 to versionMax;
+// Init makes the directory of a new world for the given number of homes, without a page: one for each
+// shard, and then that of ports. Indexes run from 0 to indexMax, versions from 1 to versionMax;
 // each incarnation has versionsEach of them. Init panics if a handle cannot name so many homes, or
 // if none is left for the shards.
 func (d *Directory) Init(homes int, indexMax, versionMax, versionsEach uint32, m *mem.Memory) {
 	if homes < 2 || homes > handle.HomeMax+1 {
 		panic(fmt.Sprintf("world: %d homes; there are 2 to %d, counting that of ports", homes, handle.HomeMax+1))
 	}
-	if homes > handle.HomeMax && indexMax == handle.IndexMax {
-		versionMax = min(versionMax, handle.VersionMax-1) // the highest handle of all must not be given: no end is above it
-	}
-	d.Lookup, d.memory, d.indexMax = newLookup(homes), m, indexMax
+	d.Lookup, d.memory, d.indexMax = newLookup(homesMost(homes)), m, indexMax
 	d.versions = versions{first: 1, last: min(versionsEach, versionMax), max: versionMax, each: versionsEach}
-	d.shards, d.flags = make([]*Allocator, homes-1), paged.NewShared[atomic.Uint64](homes)
+	d.shards = make([]*Allocator, homes-1)
 	dir := d.Lookup // a copy, so that a Liveness does not keep the directory in memory
-	d.liveness = &Liveness{ports: uint32(homes - 1)}
+	d.liveness = &Liveness{}
 	d.liveness.dir.Store(&dir)
+	d.arrange(Layout{homes, homes - 1})
 }
-
-// Homes returns the number of homes.
-func (d *Directory) Homes() int { return len(d.shards) + 1 }
-
-// ports returns the number of the port allocator.
-func (d *Directory) ports() uint32 { return uint32(len(d.shards)) }
 
 // pagesAtOnce is the highest number of pages of slots that are allocated at one time. Fresh memory
 // costs some 20 µs for 64 KB, and a create must wait for it.
@@ -114,7 +110,7 @@ func (d *Directory) Look(h handle.Handle) (version uint32, state State, ok bool)
 			return version, state, true
 		}
 	}
-	return d.versions.first, StateUnused, h.Home() <= d.ports() && h.Index() <= d.indexMax
+	return d.versions.first, StateUnused, int(h.Home()) < d.Homes() && h.Index() <= d.indexMax
 }
 
 // IsPorts reports whether the home of h is the home of ports.
@@ -154,6 +150,9 @@ func (d *Directory) EndAll() {
 		}
 	}
 }
+
+// words hold the flags of an entity for any goroutine.
+type words = atomic.Uint64
 
 // Flags is a set of up to FlagsMax flags of an entity, one bit each.
 type Flags uint8

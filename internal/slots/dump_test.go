@@ -14,7 +14,7 @@ func TestDumpSlots(t *testing.T) {
 	sh := s.shards[0]
 	require.NoError(t, sh.ReserveSlots(5000))
 	all := s.mustCreate(sh, 64+1024)
-	words := sh.AppendSlots([]uint32{7})
+	words := sh.AppendSlots([]uint32{7}, 0)
 	require.Len(t, words, 1+len(all)+sh.Free())
 	require.Equal(t, uint32(7), words[0])
 	for i, h := range all {

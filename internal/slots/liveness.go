@@ -15,7 +15,7 @@ import (
 type Liveness struct {
 	dir   atomic.Pointer[Lookup] // first: Alive is just small enough to be inlined
 	cut   atomic.Bool
-	ports uint32 // the home of what ports create
+	ports atomic.Uint32 // the home of what ports create
 }
 
 // Liveness returns the Liveness of the directory, which is made with it. Any goroutine may ask.
@@ -37,7 +37,7 @@ func (l *Liveness) State(h handle.Handle) (State, bool) {
 		return StateUnused, false
 	}
 	version, state := unpack(slot.Load(), h)
-	if state == StateUnused && h.Home() == l.ports {
+	if state == StateUnused && h.Home() == l.ports.Load() {
 		version, state = max(version, 1), StatePending
 	}
 	return state, version == h.Version() && version != 0 && state != StateUnused && state != StateRetired

@@ -74,6 +74,10 @@ func (p *PortImage) settled() int {
 	return n
 }
 
+// HomeImage is the state of the slots of a shard's home, as Allocator.AppendSlots and FreeList return
+// it.
+type HomeImage struct{ Slots, Free []uint32 }
+
 // Load gives the slots of a new world the state of another's: first those of each home, then, by
 // Place, the row of each living atom.
 //
@@ -86,6 +90,7 @@ type Load struct {
 	placed atomic.Int64
 	// trusted leaves out an atomic swap for each row, which takes as long as copying 40 bytes.
 	trusted bool
+	before  Layout // of the new world
 }
 
 // NewLoad begins a load into a new world. Until Finish, ports get no handle. It returns ErrUsed,
@@ -97,7 +102,26 @@ func NewLoad(out *PortAllocator) (*Load, error) {
 		return nil, ErrUsed
 	}
 	out.mu.closed = true
-	return &Load{dir: out.dir, out: out}, nil
+	return &Load{dir: out.dir, out: out, before: out.dir.Layout()}, nil
+}
+
+// Homes gives the world the homes of another, and more if it has more shards. It comes first. After
+// an error it has changed nothing.
+func (l *Load) Homes(of Layout) error {
+	if err := l.dir.MayHave(of); err != nil {
+		return err
+	}
+	l.arrange(of.For(len(l.dir.shards)))
+	return nil
+}
+
+// arrange gives the new world its homes.
+func (l *Load) arrange(x Layout) {
+	p := l.out
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l.dir.arrange(x)
+	p.home = newHome(l.dir, uint32(x.Ports))
 }
 
 // MayLoad returns the error that NewLoad would, and begins nothing.
@@ -133,22 +157,35 @@ func (l *Load) Incarnation(n uint32) error {
 	return nil
 }
 
-// Home loads the slots of a shard, from the results of AppendSlots and FreeList. After an error
-// some are loaded, which Undo takes back.
-func (l *Load) Home(i int, words, free []uint32) error {
-	h := l.dir.shards[i]
-	unused, err := l.slots(&h.home, words, StateUnused)
+// Home loads the slots of a home of a shard. After an error some are loaded, which Undo takes back.
+func (l *Load) Home(home int, x HomeImage) error {
+	if home < 0 || home >= l.dir.Homes() || home == int(l.dir.ports()) {
+		return fmt.Errorf("%w: %d is the home of no shard", ErrImage, home)
+	}
+	h := l.dir.shards[l.dir.OwnerOfHome(home)].of(Compose(uint32(home), 0, 1))
+	unused, err := l.slots(h, x.Slots, StateUnused)
 	if err != nil {
 		return err
 	}
-	if unused != len(free) {
-		return fmt.Errorf("%w: home %d has %d free slots, and %d in its list", ErrImage, i, unused, len(free))
+	if unused != len(x.Free) {
+		return fmt.Errorf("%w: home %d has %d free slots, and %d in its list", ErrImage, home, unused, len(x.Free))
 	}
-	if err := l.list(&h.home, free, len(words), newIndexes(len(words))); err != nil {
+	if err := l.list(h, x.Free, len(x.Slots), newIndexes(len(x.Slots))); err != nil {
 		return err
 	}
-	h.given = uint32(len(words))
-	h.free = append(h.free[:0], free...)
+	h.given = uint32(len(x.Slots))
+	h.free = append(h.free[:0], x.Free...)
+	return nil
+}
+
+// Draw makes a shard draw from one of its homes, the n-th after the first. Its homes are loaded.
+func (l *Load) Draw(shard, n int) error {
+	a := l.dir.shards[shard]
+	if more, at := a.Drawing(); n < 0 || n > more {
+		return fmt.Errorf("%w: shard %d draws from home %d, of %d", ErrImage, shard, n, more+1)
+	} else if n != at {
+		a.draw(n)
+	}
 	return nil
 }
 
@@ -309,13 +346,11 @@ func (l *Load) Undo() {
 		}
 	}
 	l.dir.flags.Clear()
-	for _, h := range l.dir.shards {
-		h.given, h.free, h.retired = 0, nil, 0
-	}
+	l.arrange(l.before)
 	p := l.out
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.retired, p.mu.drawn, p.mu.pool, p.mu.recalled = 0, 0, nil, nil
+	p.mu.drawn, p.mu.pool, p.mu.recalled = 0, nil, nil
 	p.settled.Store(0)
 	p.recalled.Store(false)
 }

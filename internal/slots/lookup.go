@@ -16,7 +16,7 @@ const (
 	// pageShift shifts a handle down to the number of its page, with the home above it.
 	pageShift = paged.PageShift
 	pagesMax  = paged.PagesMax
-	refBits   = 4 // the size of a directoryRef, as a shift
+	refBits   = 5 // the size of a directoryRef, as a shift
 
 	pointerBits  = 2 + int(^uintptr(0)>>63) // the size of a pointer, as a shift
 	pointerBytes = 1 << pointerBits
@@ -43,7 +43,7 @@ var pageType = mem.TypeOf[page]()
 //
 //	handle ──home──▶ directoryRef ──index / 1024──▶ page ──index % 1024──▶ Slot
 //
-// The homes of a world are fixed when it is made, so their entries stay where they are,
+// How many homes a world can have is fixed when it is made, so their entries stay where they are,
 // and a home that grows replaces only its own table. Of paged.Words a Lookup reads the tables alone,
 // because one comparison with end is less than Words.At needs to check home and page.
 //
@@ -60,10 +60,13 @@ type Lookup struct {
 // shrinks. Pages never move and are never freed. Readers may still use a table that was replaced.
 //
 // Ownership: written under the directory's lock, end last: a goroutine that loads end and then
-// table finds the page of every handle below that end.
+// table finds the page of every handle below that end. The shard of the home sets drawn before there
+// is an atom with a handle that it draws; the coordinator clears it.
 type directoryRef struct {
 	end   atomic.Uint64         // one above the highest handle of the last slot; 0 for no slots
 	table atomic.Pointer[*page] // the first of as many entries as there are pages, or more
+	drawn atomic.Uint32         // not 0: see Lookup.Drawn
+	_     [1<<refBits - 8 - pointerBytes - 4]byte
 }
 
 // endless is the end of a home with the highest handles of all. The handle with that value is never
@@ -84,6 +87,9 @@ func (l *Lookup) Pages(home uint32) int {
 	}
 	return int((end-1)>>pageShift + 1 - uint64(home)*pagesMax)
 }
+
+// Most returns how many homes there can be.
+func (l *Lookup) Most() int { return int(l.Mask>>refBits) + 1 }
 
 // enter publishes the table of a home's pages. The directory's lock is held.
 func (l *Lookup) enter(home uint32, table []*page) {

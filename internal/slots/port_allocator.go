@@ -11,7 +11,7 @@ import (
 )
 
 // PortAllocator is the home of the entities that ports create. It has slots but no atoms: those are
-// in the shards. Its number is the number of shards, so its indexes are separate from theirs. The
+// in the shards. In a new world its number is the number of shards; see Layout. The
 // handles that systems get never depend on what ports draw, or when.
 //
 // Free handles are in a pool. A port takes some at a time into its Hand. When the pool is empty,
@@ -335,7 +335,7 @@ func (p *PortAllocator) Follow(drawn uint32) error {
 // and for which no atom is stored. Safe from any goroutine.
 func (p *PortAllocator) Pending(h handle.Handle) bool {
 	slot := p.dir.Slot(h)
-	return slot != nil && h.Home() == p.id && slot.ToCome(h)
+	return slot != nil && p.dir.IsPorts(h) && slot.ToCome(h)
 }
 
 // Reopen fills the pool from the slots, at the end of a replay, in which no port drew. Each free

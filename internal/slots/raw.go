@@ -33,6 +33,14 @@ func (l *Lookup) Slot(h handle.Handle) *Slot {
 	return nil
 }
 
+// Drawn reports whether a shard may have drawn from the home of h since shards last saw each other's
+// creates. The home of h exists, or h is not alive. It is small enough to be inlined.
+//
+// Safety: as for Slot.
+func (l *Lookup) Drawn(h handle.Handle) bool {
+	return (*directoryRef)(unsafe.Add(l.Refs, h>>HomeShift&l.Mask)).drawn.Load() != 0
+}
+
 // Locate returns where the atom of h is, or 0 if h is not alive. It is small
 // enough to be inlined.
 //

@@ -97,8 +97,10 @@ func (p *PortAllocator) Reincarnate(n uint32, before func(n uint32) error) error
 	}
 	d.versions = window
 	for _, h := range d.shards {
-		h.free = append(d.beginHome(h.id), h.free...) // the revived are given last
-		h.retired = 0
+		h.each(func(x *home) {
+			x.free = append(d.beginHome(x.id), x.free...) // the revived are given last
+			x.retired = 0
+		})
 	}
 	revived := d.beginHome(p.id)
 	p.retired = 0

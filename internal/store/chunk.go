@@ -116,6 +116,7 @@ func (c *Chunk) ready(n int) {
 func (c *Chunk) hide() {
 	if now := c.table.shard.space.reveals.Load(); c.hidden.Load()>>hiddenShift != now {
 		c.hidden.Store(now<<hiddenShift | uint64(c.n))
+		c.table.shard.Draws()
 	}
 }
 

@@ -107,7 +107,7 @@ type relocation struct {
 
 // NewColumn makes the column of the next component, for values of a type. The world is idle.
 func NewColumn(space *Space, of *mem.Type) *Column {
-	c := &Column{of: of, world: uint32(space.Homes() - 1), now: &space.now, space: space, memory: &space.Memory, id: len(space.Columns)}
+	c := &Column{of: of, world: uint32(space.Shards()), now: &space.now, space: space, memory: &space.Memory, id: len(space.Columns)}
 	c.stretch(space.noRuns)
 	space.Columns = append(space.Columns, c)
 	return c
@@ -148,6 +148,12 @@ func (c *Column) Store(l slots.Loc, v mem.Address) bool {
 func (c *Column) row(number, row int) mem.Address {
 	return c.of.At(c.dir.Load().rows[number].first, row)
 }
+
+// Type returns the type of the values.
+func (c *Column) Type() *mem.Type { return c.of }
+
+// Lend copies a component as an assignment does. The chunk must have it.
+func (c *Column) Lend(to mem.Address, l slots.Loc) { c.of.Copy(to, c.rowAt(l), 1) }
 
 // rowAt returns the address of the row at a location. The chunk must have the component.
 func (c *Column) rowAt(l slots.Loc) mem.Address { return c.row(int(l>>slots.RowBits), l.Row()) }

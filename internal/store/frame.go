@@ -22,6 +22,7 @@ type Frame struct {
 	Space  *Space
 	Shards []*Shard
 	Number uint64 // of the capture, from 1
+	homes  int    // how many the world has
 }
 
 // LeaveColumns removes all rows but the handles from a frame that nobody uses any more. Whoever
@@ -65,7 +66,7 @@ func NewFrame(of *Space, shards int) *Frame {
 // those of the world, which is the result. Components that the frame will not have share one list.
 // The coordinator calls it at the beginning of a capture.
 func (f *Frame) Begin(number uint64, of *Space, components *Set) (length int) {
-	f.Number, f.Space.now = number, of.now
+	f.Number, f.Space.now, f.homes = number, of.now, of.Homes()
 	n := len(*of.chunks.Load())
 	if list := f.Space.chunks.Load(); list == nil || len(*list) < n {
 		f.Space.chunks.Store(new(make([]chunkEntry, n)))
@@ -73,7 +74,7 @@ func (f *Frame) Begin(number uint64, of *Space, components *Set) (length int) {
 	}
 	for i, col := range of.Columns {
 		if i == len(f.Space.Columns) {
-			f.Space.Columns = append(f.Space.Columns, col.frozen(f.Space, of.Homes()))
+			f.Space.Columns = append(f.Space.Columns, col.frozen(f.Space, of.Shards()))
 		}
 		f.Space.Columns[i].reach(f.Space.noRuns, components.Has(i), col)
 	}
@@ -171,11 +172,11 @@ func (c *Chunk) copyBits(from *Chunk) {
 // Index makes the index of the frame's handles, from that of an older or younger frame, or from
 // nothing. Its cost grows with the rows of the chunks in which handles came or went. Any one
 // goroutine may call it, since neither frame changes.
-func (f *Frame) Index(homes int, from *Frame, index *slots.Index) *slots.Index {
+func (f *Frame) Index(from *Frame, index *slots.Index) *slots.Index {
 	if index == nil {
 		from = &Frame{Space: &Space{}}
 	}
-	next := slots.NewIndex(homes, index)
+	next := slots.NewIndex(f.homes, index)
 	have := from.chunkList()
 	for number, e := range have {
 		if e.chunk == nil {
@@ -232,8 +233,8 @@ func sameRows(a, b *Chunk) bool {
 
 // frozen makes a frame's column for values of the same type. It shares its buffers with other
 // frames, and has no strips and no stamps.
-func (c *Column) frozen(space *Space, homes int) *Column {
-	x := &Column{of: c.of, clone: c.clone, world: uint32(homes - 1), now: &space.now}
+func (c *Column) frozen(space *Space, world int) *Column {
+	x := &Column{of: c.of, clone: c.clone, world: uint32(world), now: &space.now}
 	runs := newRuns(1)
 	x.publish(&columnDir{own: runs, all: runs})
 	return x
@@ -273,11 +274,6 @@ func (c *Column) leave(number int) {
 
 // copyOut copies the first rows of a chunk to a buffer.
 func (c *Column) copyOut(to mem.Address, number, n int) { c.copyRows(to, c.row(number, 0), n) }
-
-// copyIn copies the first rows of a chunk of a frame's column of the same type to a chunk.
-func (c *Column) copyIn(number int, from *Column, at, n int) {
-	from.copyRows(c.row(number, 0), from.row(at, 0), n)
-}
 
 // Diff is the difference between two frames of one world.
 //

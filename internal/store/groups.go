@@ -63,8 +63,8 @@ func (g *Groups[T]) Of(shard int) []T {
 	return g.items[from:g.ends[shard]]
 }
 
-// RemoteDead are the handles that a refresh freed in a shard other than their home, grouped
-// by home. A group is in the order of the shards that held the atoms; those of one shard are
+// RemoteDead are the handles that a refresh freed where the shard does not draw from their home,
+// grouped by the shard that their home belongs to. A group is in the order of the shards that held the atoms; those of one shard are
 // in the order in which it freed them.
 //
 // Ownership: as for Groups.
@@ -76,13 +76,13 @@ func (r *RemoteDead) Gather(shards []*Shard) {
 	r.Reset(len(shards))
 	for _, s := range shards {
 		for _, h := range s.ShardDead() {
-			r.Count(int(h.Home()))
+			r.Count(s.space.OwnerOf(h))
 		}
 	}
 	r.Counted()
 	for _, s := range shards {
 		for _, h := range s.ShardDead() {
-			r.Add(int(h.Home()), h)
+			r.Add(s.space.OwnerOf(h), h)
 		}
 	}
 }

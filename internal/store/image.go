@@ -13,12 +13,14 @@ import (
 // Image is the state of a shard as data: all that Load needs to make another shard the same. Its
 // slices may be those of the shard.
 type Image struct {
-	Slots, Free []uint32 // as AppendSlots and FreeList return them
-	Tables      []TableImage
-	Marked      []MarkedTable // the tables with marked rows, in order
-	Created     []handle.Handle
-	Changes     []ChangeImage
-	Stored      []StoredImage
+	slots.HomeImage                   // of the shard's first home
+	More            []slots.HomeImage // of its other homes, in order
+	Drawing         int               // the home that it draws from; 0 is the first
+	Tables          []TableImage
+	Marked          []MarkedTable // the tables with marked rows, in order
+	Created         []handle.Handle
+	Changes         []ChangeImage
+	Stored          []StoredImage
 }
 
 // TableImage is the state of a table.
@@ -65,7 +67,11 @@ type (
 // Image returns the state of the shard, without copying it: it is good until the shard changes. The
 // coordinator or the idle world calls it.
 func (s *Shard) Image() (x Image) {
-	x.Slots, x.Free = s.AppendSlots(nil), s.FreeList()
+	more, at := s.Drawing()
+	x.Slots, x.Free, x.Drawing = s.AppendSlots(nil, 0), s.FreeList(0), at
+	for k := range more {
+		x.More = append(x.More, slots.HomeImage{Slots: s.AppendSlots(nil, k+1), Free: s.FreeList(k + 1)})
+	}
 	x.Tables = make([]TableImage, len(s.tables))
 	for i, t := range s.tables {
 		x.Tables[i] = t.image()
@@ -316,10 +322,11 @@ func (c *Chunk) Fill(hs []handle.Handle, l *slots.Load) error {
 	return l.Place(hs, c.base)
 }
 
-// FillColumn stores the i-th component of the chunk's rows, from the k-th component of a chunk of a
-// frame with as many rows. Both are of the same type. Any goroutine; each component once.
-func (c *Chunk) FillColumn(i int, from *Chunk, k int) {
-	c.table.columns[i].copyIn(c.number(), from.table.columns[k], from.number(), c.n)
+// FillColumn stores the i-th component of n of the chunk's rows, from row on, from the k-th component
+// of rows of a chunk of a frame, from at on. Both are of the same type. Any goroutine; each component
+// of a row once.
+func (c *Chunk) FillColumn(i, row int, from *Chunk, k, at, n int) {
+	from.table.columns[k].copyRows(c.table.columns[i].row(c.number(), row), from.table.columns[k].row(from.number(), at), n)
 }
 
 // loadMarked puts tables and chunks in the order in which they got marked rows. After an error the

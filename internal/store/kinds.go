@@ -147,7 +147,7 @@ func (k Kinds) check(kind int, flags queue.Flags) error {
 	switch {
 	case flags&^queue.Shards != may, to != 0 && may == 0 && kind != queue.MoveKind:
 		return errFlags
-	case int(to) >= k.space.Homes()-1:
+	case int(to) >= k.space.Shards():
 		return errShard
 	}
 	return nil

@@ -24,7 +24,7 @@ func TestSize(t *testing.T) {
 		Tables: 2, Chunks: 4,
 		Size: slots.Size{
 			Taken: 91, Used: 90*(8+8) + 1*(8+8+pointer) + 91*8,
-			Reserved: (16+64+256)*(8+8) + 16*(8+8+pointer) + (1+1+4+1)*8 + 1024*8 + 4*uint64(cap(sh.FreeList())),
+			Reserved: (16+64+256)*(8+8) + 16*(8+8+pointer) + (1+1+4+1)*8 + 1024*8 + 4*uint64(cap(sh.FreeList(0))),
 		},
 	}, sh.Size())
 
@@ -74,5 +74,5 @@ func TestSizePages(t *testing.T) {
 	sh := s.shards[0]
 	s.mustCreate(sh, 5*1024)
 	rows := uint64(16 + 64 + 256 + 1024 + 4096)
-	require.Equal(t, 5*1024*8+rows*(8+8)+(1+1+4+16+64)*8+4*uint64(cap(sh.FreeList())), sh.Size().Reserved)
+	require.Equal(t, 5*1024*8+rows*(8+8)+(1+1+4+16+64)*8+4*uint64(cap(sh.FreeList(0))), sh.Size().Reserved)
 }

@@ -77,6 +77,9 @@ func (s *Space) SetTick(tick uint64) {
 // chunk returns the chunk that l is in.
 func (s *Space) chunk(l slots.Loc) *Chunk { return (*s.chunks.Load())[l>>slots.RowBits].chunk }
 
+// TableOf returns the table of the atom at l. The caller knows that nobody moves it.
+func (s *Space) TableOf(l slots.Loc) *Table { return s.chunk(l).table }
+
 // chunkEntry is a chunk in the list of all, and the number of the shard that owns it. So finding an
 // owner touches neither the chunk nor its table nor the shard.
 //
@@ -222,6 +225,7 @@ func (s *Space) Drop() {
 // hidden from the others. The caller must own all shards. For the coordinator, and the idle world.
 func (s *Space) Reveal(shards []*Shard) {
 	s.reveals.Add(1)
+	s.Undrawn()
 	for _, x := range shards {
 		x.Loop++ // so that the next row of each table comes by nextRow
 	}
@@ -284,6 +288,20 @@ func (s *Space) growthOf(set Set) Growth {
 
 // next returns the number of rows of the chunk after one with the given number.
 func (g *Growth) next(rows int) int { return min(rows*g.RowsFactor, g.RowsMax) }
+
+// ChunkRows returns the rows of each chunk of a table that is made at once for so many atoms with these
+// components. The error is slots.ErrImage.
+func (s *Space) ChunkRows(components []int, rows int) (all []int, err error) {
+	set, err := s.setOf(components)
+	if err != nil {
+		return nil, err
+	}
+	for g := s.growthOf(set); rows > 0; {
+		all = append(all, g.holding(rows))
+		rows -= all[len(all)-1]
+	}
+	return all, nil
+}
 
 // holding returns the number of rows of the smallest chunk that holds n, or of the largest. It only
 // computes.

@@ -15,7 +15,7 @@ type Saved[M any] struct {
 	Entries            string // "timers"
 	Limits             string // the options
 	Form               form.Form
-	Homes              int
+	Homes              func() int // how many the world has now
 	Wheel              func(home int) *Of[M]
 	Tick               func() uint64
 }
@@ -25,7 +25,7 @@ func (s Saved[M]) SavedOptions() (all, same string) { return s.Entries + ", " + 
 
 // SavedCount returns how many entries are set. The world is idle.
 func (s Saved[M]) SavedCount() (n int) {
-	for i := range s.Homes {
+	for i := range s.Homes() {
 		n += s.Wheel(i).Count()
 	}
 	return n
@@ -38,8 +38,9 @@ func (s Saved[M]) Held() reflect.Type { return reflect.TypeFor[M]() }
 // of free places, and the entries that are set. The world is idle, or in a step in which no wheel
 // changes. It may run codecs of the user.
 func (s Saved[M]) AppendState(dst []byte) []byte {
-	dst = extend.AppendNumber(dst, s.Homes)
-	for i := range s.Homes {
+	homes := s.Homes()
+	dst = extend.AppendNumber(dst, homes)
+	for i := range homes {
 		dst = s.Wheel(i).appendState(dst, s.Form)
 	}
 	return dst
@@ -56,10 +57,11 @@ func (s Saved[M]) LoadSaved(src []byte) error { return s.LoadHeld(src, s.Form) }
 // the world no more.
 func (s Saved[M]) LoadHeld(src []byte, by form.Form) error {
 	from := extend.Cursor{Rest: src}
-	if homes := from.Int(); from.Err == nil && homes != s.Homes {
-		return fmt.Errorf("%s: %q has %d wheels, and was saved with %d (%w)", s.Package, s.Extension, s.Homes, homes, extend.ErrImage)
+	homes := from.Int() // there may be more now, in a world that has more shards
+	if most := s.Homes(); from.Err == nil && homes > most {
+		return fmt.Errorf("%s: %q has %d wheels, and was saved with %d (%w)", s.Package, s.Extension, most, homes, extend.ErrImage)
 	}
-	for i := range s.Homes {
+	for i := range homes {
 		if err := s.Wheel(i).load(&from, s.Tick(), by); err != nil {
 			return fmt.Errorf("%s: %q, wheel %d: %w", s.Package, s.Extension, i, err)
 		}

@@ -61,6 +61,14 @@ type Fired struct {
 	Last  bool  // the entry is free now
 }
 
+// Home returns the home in which the idle world acts for an entity, the first of its shard, or Gone.
+func Home(space *store.Space, owner int32) int {
+	if owner == Gone {
+		return Gone
+	}
+	return space.FirstOf(int(owner))
+}
+
 // Gone is the owner of an entity that is dead.
 const Gone = -1
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/internal/files/faulty"
 	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/persist/durable"
@@ -271,6 +272,42 @@ func TestFaultyDisk(t *testing.T) {
 			}
 			if missed++; reached {
 				missed = 0
+			}
+		}
+	}
+}
+
+// TestFaultyOpen lets each call of an Open fail, behind a Close and behind a crash: that is an error of
+// the disk, and no damage.
+func TestFaultyOpen(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		path, disk := useDisk(t)
+		x := newBank(1)
+		st, err := x.open(path)
+		require.NoError(t, err)
+		x.saves(t, st, 1)
+		x.step(t)
+		if closed {
+			require.NoError(t, st.Close())
+		} else {
+			require.NoError(t, st.Wait(t.Context()))
+			st.Crash()
+		}
+		for at := 1; ; at++ {
+			copied := disk.Clone()
+			useAs(t, path, func() files.Files { return copied })
+			copied.FailAt(at, faulty.Faults[0])
+			y := newBank(1)
+			st, err := y.open(path)
+			if err == nil {
+				require.Equal(t, x.observe(), y.observe(), "call %d", at)
+				st.Crash()
+			} else {
+				require.ErrorIs(t, err, faulty.ErrDisk, "call %d", at)
+				require.NotErrorIs(t, err, durable.ErrDamaged, "call %d", at)
+			}
+			if copied.Calls() < at {
+				break
 			}
 		}
 	}

@@ -1,6 +1,9 @@
 package durable
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Errors of this package wrap one of these, or one that the method's text names.
 var (
@@ -25,6 +28,19 @@ var (
 	// ErrClosed is returned by calls after Close.
 	ErrClosed = errors.New("durable: closed")
 )
+
+// ShardsError is returned by Open if the directory was not closed, as after a crash, and the world has
+// another number of shards than the one that wrote it. A log can be played only by as many shards. So
+// open the directory with a world of so many, Close the Store, and open it with the new world. Or set
+// Options.OtherProgram to DiscardOther, which goes back to the snapshot.
+type ShardsError struct {
+	Shards int // of the world in the directory
+}
+
+// Error says what to do.
+func (e *ShardsError) Error() string {
+	return fmt.Sprintf("the log is of a world with %d shards, and can be played only by one with as many: open the directory with a world.Options.Shards = %[1]d, Close the Store, and then open it with the new number", e.Shards)
+}
 
 // errNoPath is for a path that was forgotten, as by a setting without a value.
 var errNoPath = errors.New(`durable: the path of the directory is empty; pass "." for the working directory`)

@@ -108,6 +108,41 @@ func ExampleOtherProgram() {
 	// Output: replay
 }
 
+// A server starts with the number of shards that its machine calls for. If the process before died
+// with another number, it finishes the log of that first.
+func ExampleShardsError() {
+	path, _ := os.MkdirTemp("", "durable")
+	defer func() { _ = os.RemoveAll(path) }()
+	open := func(shards int) (*durable.Store, *scheduler.Scheduler, error) {
+		w := world.MustNew(world.Options{Shards: shards, VersionsEach: 10_000})
+		world.Register[Ship](w, "ship")
+		s := scheduler.New(w, scheduler.Options{})
+		store, err := durable.Open(context.Background(), path, w, s, durable.Options{})
+		return store, s, err
+	}
+	store, s, _ := open(4)
+	_ = s.Step(context.Background())
+	_ = store.Wait(context.Background())
+	store.Crash() // the process dies
+
+	store, _, err := open(16)
+	var log *durable.ShardsError
+	if errors.As(err, &log) {
+		fmt.Println("a log of", log.Shards)
+		if store, _, err = open(log.Shards); err == nil {
+			err = store.Close()
+		}
+		if err == nil {
+			store, _, err = open(16)
+		}
+	}
+	fmt.Println(err, store.Recovered().Clean)
+	_ = store.Close()
+	// Output:
+	// a log of 4
+	// <nil> true
+}
+
 // A copy is made while the world runs. The day on which the world is lost, Open takes the copy over.
 func ExampleFollow() {
 	path, _ := os.MkdirTemp("", "durable")

@@ -8,7 +8,8 @@ import (
 )
 
 // Sealed says that each Open has Options.Sync, so that each test runs in that way too:
-// ATOLL_SEALED=1 go test ./persist/durable.
+// ATOLL_SEALED=1 go test -count=1 ./persist/durable. The cache of the go command does not know the
+// variable.
 var Sealed = os.Getenv("ATOLL_SEALED") != ""
 
 func init() { syncAlways = Sealed }
@@ -29,3 +30,6 @@ func (s *Store) Crash() {
 func (s *Store) Measured(add func(name string, value float64)) {
 	measured{s}.Measure(func(x extend.Measured) { add(x.Name, x.Value) })
 }
+
+// Fail ends the log as an error of the disk does.
+func (s *Store) Fail(err error) { s.log.stop(err) }

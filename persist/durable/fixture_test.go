@@ -44,6 +44,7 @@ type bank struct {
 	shipOf  *world.Component[Ship]
 	ships   *world.Bundle[fleet]
 	pays    *world.Func[pay]
+	grant   *world.Transaction[uint64, handle.Handle] // creates a ship
 	options durable.Options
 }
 
@@ -64,6 +65,9 @@ func newBankOf(workers int, f func(*world.Options, *scheduler.Options)) *bank {
 		if a := accounts.Write(self); a.Seq+1 == p.Seq {
 			a.Seq, a.Sum = p.Seq, a.Sum+p.N
 		}
+	})
+	x.grant = world.RegisterTransaction(w, "grant", func(tx *world.Tx, n uint64) (handle.Handle, error) {
+		return x.ships.Create(tx, fleet{Ship{n}})
 	})
 	x.s = scheduler.New(w, s)
 	x.s.MustAdd("drift", func(b *world.Build) func(*world.Context) {
@@ -123,15 +127,6 @@ func useAs(t *testing.T, path string, disk func() files.Files) {
 	t.Cleanup(func() { files.Of = old })
 }
 
-// notSealed skips a test that changes the idle world, or lets the log fail or stand still, where all
-// ticks are sealed: sync_test.go has what happens there.
-func notSealed(t *testing.T) {
-	t.Helper()
-	if durable.Sealed {
-		t.Skip("ticks are sealed")
-	}
-}
-
 // mustRefuse reports whether all ticks are sealed, and checks that the idle world then refuses a change,
 // which no log would have.
 func mustRefuse(t testing.TB, change func()) (sealed bool) {
@@ -146,8 +141,8 @@ func mustRefuse(t testing.TB, change func()) (sealed bool) {
 	return sealed
 }
 
-// add creates a ship between two ticks: on the idle world, or by a port and a tick where ticks are
-// sealed.
+// add creates a ship between two ticks: on the idle world, or by a transaction and a tick where ticks
+// are sealed.
 func (x *bank) add(t *testing.T, n uint64) handle.Handle {
 	t.Helper()
 	if !mustRefuse(t, func() { _, _ = x.ships.Create(x.World, fleet{Ship{n}}) }) {
@@ -157,10 +152,12 @@ func (x *bank) add(t *testing.T, n uint64) handle.Handle {
 	}
 	p, err := x.OpenPort()
 	require.NoError(t, err)
-	h, err := x.ships.Create(p, fleet{Ship{n}})
-	require.NoError(t, err)
+	var made world.Answer[handle.Handle]
+	require.NoError(t, x.grant.Send(p, n, &made))
 	p.Close()
 	x.step(t)
+	h, err := made.Get(t.Context())
+	require.NoError(t, err)
 	return h
 }
 

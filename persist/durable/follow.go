@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -63,15 +64,16 @@ const followEvery = time.Second
 //
 // The copy has the snapshots that the source has, and the log since: Options.Keep of the source
 // counts. It is a directory for Open as it is at any moment: the world is then as it was at a tick
-// that was durable, Followed.Tick or later. Open takes the copy over: the world is another incarnation, whose
-// number is above the source's by a 256th of all there are, 104 with 10,000 versions each. So it
-// gives no handle that the source has given, unless that was started more often than this since
-// the copy was made. A handle that the source has given since then names no entity. Never run both.
+// that was durable, Followed.Tick or later. Open takes the copy over: the world is another
+// incarnation, whose number is above the source's by a 256th of all there are, 104 with 10,000
+// versions each. So it gives no handle that the source has given, unless that was started more often
+// than this since the copy was made. A handle that the source has given since then names no entity.
+// Never run both.
 //
-// It returns ErrInUse if another Follow or a Store uses dest, and ErrNotCopy if dest has a world
-// that is no copy of source's, because Open has taken it over, or because source has another world
-// or an earlier one now. Then neither is changed. A restore of the source goes unseen if no Follow
-// runs until the source has removed all files that the copy has.
+// It returns ErrInUse if another Follow or a Store uses dest, and ErrNotCopy if dest is source, or
+// has a world that is no copy of source's, because Open has taken it over, or because source has
+// another world or an earlier one now. Then neither is changed. A restore of the source goes unseen
+// if no Follow runs until the source has removed all files that the copy has.
 func Follow(ctx context.Context, source, dest string, o FollowOptions) error {
 	if o.Every < 0 {
 		panic(fmt.Sprintf("durable: Follow with Every = %v; want more than 0, or 0 for the default", o.Every))
@@ -86,7 +88,13 @@ func Follow(ctx context.Context, source, dest string, o FollowOptions) error {
 	if err := f.to.Make(); err != nil {
 		return fmt.Errorf("durable: %w", err)
 	}
+	if isSame(source, dest) {
+		return fmt.Errorf("%w: %s is the source itself; follow to another directory", ErrNotCopy, dest)
+	}
 	locked, err := lock(ctx, filepath.Join(dest, lockName), 0)
+	if errors.Is(err, ErrInUse) {
+		return fmt.Errorf("%w: another Follow, or a Store, has locked %s", ErrInUse, dest)
+	}
 	if err != nil {
 		return err
 	}
@@ -114,6 +122,13 @@ func Follow(ctx context.Context, source, dest string, o FollowOptions) error {
 		case <-time.After(o.Every):
 		}
 	}
+}
+
+// isSame reports whether two paths are one directory that exists.
+func isSame(a, b string) bool {
+	x, wrong := os.Stat(a)
+	y, err := os.Stat(b)
+	return wrong == nil && err == nil && os.SameFile(x, y)
 }
 
 // Follow is the function Follow of the Store's directory, which also reports to the metrics of the

@@ -31,7 +31,6 @@ func followTillKilled(path string) {
 // TestFollowKill kills a server, and the process that follows it, in the middle of what they do. The
 // copy can be opened each time, and once it has caught up it has all that clients were told.
 func TestFollowKill(t *testing.T) {
-	notSealed(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("a process is killed otherwise there")
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -482,4 +484,37 @@ func TestFollowLive(t *testing.T) {
 		require.NoError(t, st.Close())
 		require.ErrorIs(t, durable.Follow(t.Context(), x.path, dest, durable.FollowOptions{Once: true}), durable.ErrNotCopy)
 	}
+}
+
+// TestFollowItself is refused, whatever the directory has and however it is spelled, and changes
+// nothing. Who else uses a copy is told without the advice for Open.
+func TestFollowItself(t *testing.T) {
+	once := func(from, to string) error {
+		return durable.Follow(t.Context(), from, to, durable.FollowOptions{Once: true})
+	}
+	path, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(path, link))
+	mustRefuse := func() {
+		t.Helper()
+		for _, dest := range []string{path, path + "/.", link} {
+			err := once(path, dest)
+			require.ErrorIs(t, err, durable.ErrNotCopy)
+			require.ErrorContains(t, err, "is the source itself")
+		}
+	}
+	mustRefuse()
+	x := newBank(1)
+	st, err := x.open(path) // it has no file copy
+	require.NoError(t, err)
+	require.True(t, st.Recovered().New)
+	mustRefuse()
+	y := newBank(1)
+	other, err := y.open(t.TempDir())
+	require.NoError(t, err)
+	err = other.Follow(t.Context(), path, durable.FollowOptions{Once: true})
+	require.ErrorIs(t, err, durable.ErrInUse)
+	require.NotContains(t, err.Error(), "LockTimeout", "Follow has none")
+	require.NoError(t, other.Close())
+	require.NoError(t, st.Close())
+	mustRefuse()
 }

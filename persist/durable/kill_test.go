@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 //	account <client> <seq> <sum>   ship <n> <handle>   open <tick> <incarnation>     at its start
 //	pay <client> <seq>      →  paid <client> <seq>                  when it is on disk
 //	create <n>              →  given <n> <handle>, made <n>         at once, when it is on disk
-//	grant <n>               →  the same, made by the idle world
+//	grant <n>               →  the same, made by the idle world, or by a transaction
 //	destroy <handle>        →  gone <handle>                        when it is on disk
 func serve(path string) error {
 	ctx := context.Background()
@@ -92,7 +92,19 @@ func serve(path string) error {
 		_, _ = fmt.Sscan(what, &client)
 		done := new(world.Completion)
 		if verb == "grant" && durable.Sealed { // the idle world cannot
-			verb = "create"
+			made := new(world.Answer[handle.Handle])
+			if err := x.grant.Send(port, client, made); err != nil {
+				return err
+			}
+			go func() {
+				h, err := made.Get(ctx)
+				if err != nil {
+					say("error %v", err)
+				}
+				say("given %d %v", client, h)
+				say("made %d", client)
+			}()
+			continue
 		}
 		if verb == "grant" {
 			between := x.s.Between(func(w *world.World) {
@@ -131,8 +143,10 @@ func serve(path string) error {
 		}
 		go func() {
 			if outcome, err := done.Wait(ctx); err != nil || outcome == world.Applied {
-				if err = st.Wait(ctx); err != nil {
-					say("error %v", err)
+				if !durable.Sealed { // where it is on disk by now
+					if err = st.Wait(ctx); err != nil {
+						say("error %v", err)
+					}
 				}
 				say("%s", what)
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/atoll-sim/atoll/internal/engine"
@@ -29,11 +30,15 @@ import (
 // inputlog.ErrOtherProgram and names both, unless Options.OtherProgram says what to do. After Close
 // there is no log to play.
 //
-// It returns ErrInUse, ErrDamaged, inputlog.ErrOtherProgram, snapshot.ErrNotNew, world.ErrVersions
-// when no incarnation is left, the errors of snapshot.Load, inputlog.Log.Play, Options.New and
-// Options.Upgrade, or the error of ctx. Then the world must not be used. The files are unchanged, but there may be an empty segment
-// of the log, and a snapshot of what was restored. A log whose end was never told durable is no
-// error; see Recovered.Torn.
+// The world may have another number of shards than the one in the directory, as for snapshot.Load:
+// Open saves a snapshot then. If there is a log, it returns a *ShardsError.
+//
+// It returns ErrInUse, ErrDamaged, inputlog.ErrOtherProgram, a *ShardsError, snapshot.ErrNotNew,
+// world.ErrVersions when no incarnation is left, the errors of snapshot.Load, inputlog.Log.Play,
+// Options.New and Options.Upgrade, or the error of ctx. Then the world must not be used. The files
+// are unchanged, but there may be an empty segment of the log, and a snapshot of what was restored:
+// what AcceptLoss or DiscardOther has left out is lost from then on, and only the Logger was told. A
+// log whose end was never told durable is no error; see Recovered.Torn.
 func Open(ctx context.Context, path string, w *world.World, s *scheduler.Scheduler, o Options) (_ *Store, err error) {
 	if w == nil || s == nil {
 		panic("durable: Open with a nil World or Scheduler; pass those of world.New and scheduler.New")
@@ -108,6 +113,9 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 		store.warn("the size of the directory is not known", "because", err)
 	}
 	what, values := found.record(store.began)
+	if idle := runtime.GOMAXPROCS(0) - w.Shards(); idle > 0 {
+		values = append(values, "shards", w.Shards(), "idle processors", idle)
+	}
 	store.info(what, values...)
 	wo := w.Options()
 	if all := wo.VersionMax / wo.VersionsEach; found.Incarnation > all-all/10 {
@@ -203,6 +211,9 @@ func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snaps
 	if err != nil {
 		return snapshot.Plan{}, err
 	}
+	if is := found.Info.Options.Shards; is != w.Shards() {
+		log.shards = is
+	}
 	if log.last != nil {
 		text, blocks := log.plan(o.OtherProgram, len(p.Differences) > 0)
 		p.Differences = append(p.Differences, snapshot.Difference{Kind: "directory", Text: text, Blocks: blocks})
@@ -215,6 +226,7 @@ type unplayed struct {
 	last        *segment // nil: there is none
 	other       *segment // the first that another program wrote, or nil
 	first, told uint64   // from the tick of the snapshot to the one before told, all was on disk
+	shards      int      // of the world that wrote it; 0: as many as this one
 }
 
 // plan says what Open does with it, and whether it refuses it; with others, there are other
@@ -240,6 +252,11 @@ func (x *unplayed) plan(o OtherProgram, others bool) (text string, blocks bool) 
 	}
 	what += fmt.Sprintf("; or set OtherProgram to DiscardOther, to go back to the snapshot of tick %d", x.first)
 	switch {
+	case o == DiscardOther && x.shards > 0:
+		what = fmt.Sprintf("is discarded: a world with %d shards wrote it", x.shards)
+	case x.shards > 0:
+		blocks = true
+		what = "can be played only by as many shards as wrote it" + by + fmt.Sprintf(": open the directory with Shards = %d, Close the Store, and then open it with the new number", x.shards)
 	case o == DiscardOther && (others || x.other != nil):
 		what = "is discarded: another program wrote it" + by
 	case others: // it cannot be played

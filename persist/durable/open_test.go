@@ -378,7 +378,9 @@ func (f slowFile) Sync() error {
 
 // TestLogBytes lets ticks wait for a disk that is slower than they are, and no request be lost.
 func TestLogBytes(t *testing.T) {
-	notSealed(t)
+	if durable.Sealed {
+		t.Skip("each sealed tick waits for the disk, however little is to be written: TestSyncedIsTold")
+	}
 	path, disk := t.TempDir(), slow{faulty.New(), make(chan struct{}, 1000)}
 	useAs(t, path, func() files.Files { return disk })
 	for range 10 {

@@ -27,8 +27,10 @@ const (
 	// ReplayOther plays them by the rules of this program. What clients were told may then be
 	// otherwise: Recovered.Other says how much differs. What is registered must be the same.
 	ReplayOther
-	// DiscardOther goes back to the newest snapshot. What happened since is lost, also what was
-	// told durable: Recovered.Lost says which ticks. Handles given in them stay stale.
+	// DiscardOther goes back to the newest snapshot, or to an older one if that is damaged. What
+	// happened since is lost, also what was told durable: Recovered.Lost says which ticks. Handles
+	// given in them stay stale. A log of a world with another number of shards, which would be a
+	// *ShardsError, is discarded, too.
 	DiscardOther
 )
 
@@ -95,9 +97,14 @@ func (r *restoring) discarded(s *segment, err error) {
 
 // tellDiscarded tells the Logger what DiscardOther has left out, and which ticks are lost.
 func (r *restoring) tellDiscarded() {
-	if r.left != nil {
-		r.warn("discarded what another program has logged", "of", r.left, "lost", r.missing())
+	if r.left == nil {
+		return
 	}
+	what := "discarded what another program has logged"
+	if r.resharded() {
+		what = "discarded what another number of shards has logged"
+	}
+	r.warn(what, "of", r.left, "lost", r.missing())
 }
 
 // playedOther notes what was played of another program's segments. It tells the Logger, whether

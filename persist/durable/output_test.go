@@ -3,6 +3,7 @@ package durable_test
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -124,27 +125,35 @@ func TestOutputSaved(t *testing.T) {
 }
 
 // TestOutputChanges changes the idle world in a handler of a store without Sync: the change is saved,
-// as one of Between is.
+// as one of Between is. Where ticks are sealed it asks a port for a transaction.
 func TestOutputChanges(t *testing.T) {
-	notSealed(t)
 	path := t.TempDir()
 	x := newBank(1)
 	made := 0
+	var p *world.Port
 	x.speaks(t, func(at world.Moment, v uint64) {
 		if made < 5 {
-			made++
+			if made++; mustRefuse(t, func() { _, _ = x.ships.Create(x.World, fleet{}) }) {
+				require.NoError(t, x.grant.Call(p, 7))
+				return
+			}
 			_, err := x.ships.Create(x.World, fleet{Ship{7}})
 			require.NoError(t, err)
 		}
 	})
 	st, err := x.open(path)
 	require.NoError(t, err)
+	p, err = x.OpenPort()
+	require.NoError(t, err)
 	for range 4 {
 		require.NoError(t, x.s.Step(t.Context()))
 	}
-	require.NoError(t, st.Wait(t.Context()))
+	if !durable.Sealed {
+		require.NoError(t, st.Wait(t.Context()))
+	}
 	want := x.observe()
 	st.Crash()
+	require.Equal(t, made, strings.Count(want, "{7}"))
 	x = newBank(1)
 	x.speaks(t, func(world.Moment, uint64) { t.Error(errors.New("told in a replay")) })
 	st, err = x.open(path)

@@ -30,6 +30,7 @@ type (
 	Bell  struct{ N int }
 	Chart struct{ N int }
 	Log   struct{ N int }
+	Rig   uint8
 
 	sailor struct {
 		Ship
@@ -138,6 +139,10 @@ var programs = []another{
 				Read:   func(src []byte, v *Chart) error { v.N = int(src[0]); return nil },
 			})
 		}
+	}},
+	{name: "enum", by: "state.RegisterEnum", add: func(x *bank) {
+		x.options.Snapshot.Codecs = new(state.Codecs)
+		state.RegisterEnum(x.options.Snapshot.Codecs, map[Rig]string{0: "sloop", 1: "brig"})
 	}},
 	{name: "hasher", by: "state.NewHasher", add: func(x *bank) { state.NewHasher(x.World, nil) }},
 	{name: "recorder that is closed", by: "inputlog.NewRecorder", add: func(x *bank) {

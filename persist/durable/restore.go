@@ -72,7 +72,9 @@ func (r *restoring) restore(ctx context.Context) error {
 	}
 	r.all = r.mark.since(r.all)
 	x.Clean = r.mark.clean && len(r.all) == 0 && r.said.written && r.said.segment < r.mark.number && x.Incarnation <= r.w.Incarnation()
-	r.pass()
+	if err = r.pass(); err != nil {
+		return err
+	}
 	if r.o.NoLog { // a log would make up for them
 		for _, e := range x.Snapshot.Passed {
 			if err := r.lose(e); err != nil {
@@ -477,12 +479,20 @@ func (r *restoring) cannotPlay(s *segment, err error) error {
 	case foreign && r.o.OtherProgram == DiscardOther: // which program wrote it, its head does not say
 		r.discarded(s, err)
 		return nil
+	case errors.Is(err, inputlog.ErrOtherWorld) && r.resharded():
+		from := r.recovered.Snapshot.Info
+		return fmt.Errorf("durable: %s: %w; or set OtherProgram to DiscardOther, to go back to the snapshot of tick %d: %s", s.name, &ShardsError{from.Options.Shards}, from.Tick, r.missingSince(from.Tick))
 	case foreign:
 		return r.refuseOther(s, err)
 	case errors.Is(err, inputlog.ErrDiffers): // ticks before it are missing
 		return r.lose(err)
 	}
 	return fmt.Errorf("durable: %w", err)
+}
+
+// resharded reports whether the snapshot was loaded into another number of shards.
+func (r *restoring) resharded() bool {
+	return !r.recovered.New && r.recovered.Snapshot.Info.Options.Shards != r.w.Shards()
 }
 
 // by names the program that wrote a segment, if its head could be read.
@@ -532,11 +542,14 @@ type passedOver struct {
 }
 
 // pass lists the snapshots that are newer than the loaded one, and the missing one, if one should be
-// there.
-func (r *restoring) pass() {
+// there. An error is the file system's.
+func (r *restoring) pass() error {
 	from, all, said := &r.recovered.Snapshot, r.all, &r.said
 	loaded, last := snapshotNumber(filepath.Base(from.Path)), uint64(0)
-	names, _ := r.files.List() // no error: the list was read before
+	names, err := r.files.List()
+	if err != nil {
+		return fmt.Errorf("durable: %w", err)
+	}
 	byUser := len(all) > 0 && slices.ContainsFunc(all[1:], func(s *segment) bool { return s.Saved })
 	for _, name := range names {
 		number := snapshotNumber(name)
@@ -556,6 +569,7 @@ func (r *restoring) pass() {
 		from.Passed = append(from.Passed, fmt.Errorf("%s, or the increment of that number, is missing", x.name))
 		r.passed = append(r.passed, x)
 	}
+	return nil
 }
 
 // passedAfter reports whether one of them was saved after a segment: then another segment followed.
@@ -592,6 +606,8 @@ func (r *restoring) missed(x *passedOver) error {
 		return fmt.Errorf("%s, whose head cannot be read, and there may be changes in it that the log does not have: %w", x.name, x.err)
 	case x.tick > r.w.Tick():
 		return fmt.Errorf("%s is of tick %d, and the log ends at %d", x.name, x.tick, r.w.Tick())
+	case r.recovered.Other != nil:
+		return fmt.Errorf("%s: by the rules of this program the log leads to tick %d, and not to the state that was saved there: start the program that wrote it, %v, which may make up for the snapshot", x.name, x.tick, r.recovered.Other.Program)
 	}
 	return fmt.Errorf("%s: the log leads to tick %d, and not to the state that was saved there: the world was changed between ticks", x.name, x.tick)
 }
@@ -601,7 +617,7 @@ func (r *restoring) missed(x *passedOver) error {
 const segmentsMost = 8
 
 // saves returns why Open saves a snapshot, or "": so that the same ticks are not played again if the
-// process keeps dying.
+// process keeps dying, and so that a log has a snapshot with as many shards.
 func (r *restoring) saves() string {
 	switch x := &r.recovered; {
 	case x.New:
@@ -612,6 +628,8 @@ func (r *restoring) saves() string {
 		return "the log was played"
 	case r.used > segmentsMost:
 		return "processes have ended without a tick"
+	case r.resharded():
+		return "the number of shards is another"
 	}
 	return ""
 }

@@ -443,7 +443,9 @@ func (c *capture) take() bool {
 	if err != nil {
 		c.Release()
 		s.log.stop(err)
-		c.err = s.Err()
+		if c.err = s.Err(); s.o.Sync { // the world has no Recorder, which would close it in its next tick
+			engine.Of(s.w).Lose(c.err)
+		}
 	}
 	return true
 }
@@ -679,9 +681,12 @@ func (s *Store) Close() error {
 	if s.closed.Load() {
 		return nil
 	}
+	if s.w.Err() == nil {
+		engine.Of(s.w).MustIdle("Store.Close")
+	}
 	clean := s.w.Reincarnate(s.w.Incarnation()) == nil // changes nothing; an error if ports are open
 	s.capturing = true                                 // the snapshot will have all changes
-	err := s.recorder.Close()                          // panics unless the world is idle, as the line before does
+	err := s.recorder.Close()
 	s.closed.Store(true)
 	s.stop()
 	s.stopped.Wait()

@@ -45,7 +45,6 @@ func (x *tale) lines() (lines []string) {
 // TestTold gets one record of a start, whatever it has done, and one of a snapshot, which says why it
 // was saved.
 func TestTold(t *testing.T) {
-	notSealed(t)
 	path, _ := useDisk(t)
 	var told tale
 	open := func(upgrade func(*world.World) error) (*bank, *durable.Store) {
@@ -64,18 +63,19 @@ func TestTold(t *testing.T) {
 	lines = told.lines()
 	require.Len(t, lines, 1)
 	require.Regexp(t, `"durable: snapshot saved".* file=.*000000000002.snapshot because=Store.Save removed=\[000000000001.log\]`, lines[0])
-	_, err := x.ships.Create(x.World, fleet{})
-	require.NoError(t, err)
-	x.step(t)
+	x.add(t, 0)
+	if !durable.Sealed { // where it is in the log
+		x.step(t)
+	}
 	require.NoError(t, st.Wait(context.Background()))
 	st.Crash()
-	require.Contains(t, told.String(), `because="the idle world was changed"`)
+	require.Equal(t, !durable.Sealed, strings.Contains(told.String(), `because="the idle world was changed"`))
 	told.lines()
 
 	x, st = open(nil)
 	lines = told.lines()
 	require.Len(t, lines, 1)
-	require.Regexp(t, `"durable: restored".* ticks=1 clean=false incarnation=2 torn=.* saved=.* because="the log was played" took=`, lines[0])
+	require.Regexp(t, `"durable: restored".* ticks=[1-9]\d* clean=false incarnation=2 torn=.* saved=.* because="the log was played" took=`, lines[0])
 	x.step(t)
 	require.NoError(t, st.Close())
 	lines = told.lines()
@@ -101,7 +101,7 @@ func TestTold(t *testing.T) {
 
 	x = newBank(1)
 	x.options.Logger, x.options.Interval = slog.New(slog.NewTextHandler(&told, nil)), time.Millisecond
-	st, err = x.open(path)
+	st, err := x.open(path)
 	require.NoError(t, err)
 	for x.step(t); !strings.Contains(told.String(), "snapshot saved"); x.step(t) {
 		time.Sleep(time.Millisecond)

@@ -299,9 +299,11 @@ func TestSealedLost(t *testing.T) {
 // it stands.
 func TestSealedIdle(t *testing.T) {
 	x := newHarbor(1)
-	nothing := world.RegisterTransaction(x.World, "nothing", func(*world.Tx, int) (int, error) { return 0, nil })
 	h, err := x.all.Create(x.World, tagged{Tag: Tag{"kept"}})
 	require.NoError(t, err)
+	wreck := world.RegisterTransaction(x.World, "wreck", func(tx *world.Tx, h handle.Handle) (int, error) {
+		return 0, tx.Destroy(h)
+	})
 	var log bytes.Buffer
 	r := x.record(t, &log, func() error { return nil }, nil)
 	require.NoError(t, x.s.Step(t.Context()))
@@ -319,8 +321,8 @@ func TestSealedIdle(t *testing.T) {
 		"move":    func(w *world.World) { owner, _ := w.Owner(h); _ = world.Move(w, h, 1-owner) },
 		"pin":     func(w *world.World) { w.Pin(x.tag) },
 		"reserve": func(w *world.World) { _ = x.all.Reserve(w, 100) },
-		"run":     func(w *world.World) { _, _ = nothing.Run(w, 0) },
-		"call":    func(w *world.World) { _ = nothing.Call(w, 0) },
+		"run":     func(w *world.World) { _, _ = wreck.Run(w, h) },
+		"call":    func(w *world.World) { _ = wreck.Call(w, h) },
 	} {
 		require.Panics(t, func() { change(x.World) }, name)
 		done := x.s.Between(change)

@@ -93,6 +93,8 @@ func TestSealedOnTick(t *testing.T) {
 		func() { w.Destroy(h) },
 		func() { _, _ = all.Create(w, struct{ Body }{}) },
 		func() { _ = body.Set(w, h, Body{Small: 2}) },
+		w.Refresh, // the replay would make it without its inputs
+		w.Clear,
 	} {
 		func() {
 			defer func() { require.Contains(t, recover(), "the idle World cannot be changed while ticks are sealed") }()

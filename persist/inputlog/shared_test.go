@@ -178,6 +178,9 @@ func TestWrittenForReading(t *testing.T) {
 			x := newIdle(t)
 			r, err := inputlog.NewRecorder(x.World, new(bytes.Buffer), inputlog.Options{OnChange: func() {}})
 			require.NoError(t, err)
+			if name == "a kept pointer" && refuses(t, func() { written(x) }) {
+				return // nobody can keep one
+			}
 			body := written(x)
 			engine.Of(x.World).LookForChanges()
 			engine.Of(x.World).LookForChanges()

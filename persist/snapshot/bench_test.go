@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -236,6 +237,33 @@ func BenchmarkForks(b *testing.B) {
 	for b.Loop() {
 		w, _ := newAgents(b)
 		require.NoError(b, captured.Load(w, snapshot.Options{}))
+	}
+}
+
+// BenchmarkReshard loads a million agents in 4 shards into 4, 16 and 2.
+func BenchmarkReshard(b *testing.B) {
+	agents := agentsOf()
+	w, bundle := newAgents(b)
+	require.NoError(b, bundle.CreateN(w, agents, func(i int, a *Agent) {
+		*a = Agent{Place{float64(i), float64(i) / 3}, Motion{float64(i % 7), 1}, Life{int32(i % 100), 100, handle.None}}
+	}))
+	w.Refresh()
+	var out bytes.Buffer
+	require.NoError(b, snapshot.Write(&out, w, snapshot.Options{Compression: snapshot.None}))
+	for _, shards := range []int{4, 16, 2} {
+		b.Run(strconv.Itoa(shards), func(b *testing.B) {
+			b.SetBytes(int64(agents) * 56)
+			for b.Loop() {
+				b.StopTimer()
+				w := world.MustNew(world.Options{Shards: shards})
+				world.Register[Place](w, "place")
+				world.Register[Motion](w, "motion")
+				world.Register[Life](w, "life")
+				world.NewBundle[Agent](w)
+				b.StartTimer()
+				require.NoError(b, snapshot.Load(bytes.NewReader(out.Bytes()), w, snapshot.Options{}))
+			}
+		})
 	}
 }
 

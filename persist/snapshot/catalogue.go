@@ -154,6 +154,8 @@ func compare(own, saved []format.Setting, other bool) (same bool, list []Differe
 		}
 		d := Difference{Kind: "option", Name: own.Name, Was: saved[i].String(), Is: own.String(), Blocks: own.Kind == format.Shapes || own.Kind == format.Counts && !other}
 		switch {
+		case own.Kind == format.Spreads:
+			d.Text = "is another: entities keep their handles, and are spread over the shards anew"
 		case own.Kind == format.Shapes:
 			d.Text = "shapes handles: make the world with Info.Options"
 		case own.Kind == format.FromNow:
@@ -394,6 +396,9 @@ func (m *matching) same(what string, n, own *format.Named) error {
 	if (n.Type == "") != (own.Type == "") {
 		m.note(what, n.Name, "", true, "has a value in one of both alone")
 		return nil
+	}
+	if own.Type == "" && !alike {
+		return format.Altered("%s %q has no value, and a form", what, n.Name)
 	}
 	if what == "request" {
 		if done, err := m.bundled(n, own); done || err != nil {

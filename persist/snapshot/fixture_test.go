@@ -242,7 +242,7 @@ func (x *sea) live(b *world.Build) func(*world.Context) {
 					h, err := x.plain.Create(c, Plain{Body: Body{Small: uint8(p.Sum), Target: hs[i]}})
 					x.see(c.Shard(), "made %v %v", h, err)
 				case 2:
-					_ = world.Move(c, hs[i], int(p.Sum%3))
+					_ = world.Move(c, hs[i], int(p.Sum%uint64(c.Shards())))
 				case 3:
 					_ = world.AddFlags(c, hs[i], world.Flags(1<<(p.Sum%8)))
 				case 4:

@@ -223,7 +223,7 @@ func (i *insertion) plan() error {
 		shard int
 		set   store.Set
 	}
-	groups, homes := map[key]*group{}, i.to.Space().Homes()-1
+	groups, homes := map[key]*group{}, i.to.Space().Shards()
 	for _, r := range runs {
 		k := key{shard: (r.chunk.Table().Shard().ID() + i.o.Shard) % homes}
 		for _, id := range r.chunk.Table().Components() {
@@ -249,7 +249,7 @@ func (i *insertion) plan() error {
 // names a root that is not alive.
 func (i *insertion) runs() (runs []run, err error) {
 	if i.o.Roots == nil {
-		for k := range i.from.Space().Homes() - 1 {
+		for k := range i.from.Space().Shards() {
 			for _, t := range i.other.Shard(k).Tables() {
 				for _, c := range t.Chunks() {
 					if n := len(c.Handles()); n > 0 {
@@ -310,7 +310,7 @@ func (i *insertion) component(id int) (int, error) {
 // number checks that there is room, and finds the handles that the entities will get. It takes
 // none. An error ends the Insert; nothing has changed.
 func (i *insertion) number() error {
-	byShard, chunks := make([]int, i.to.Space().Homes()-1), 0
+	byShard, chunks := make([]int, i.to.Space().Shards()), 0
 	for _, g := range i.groups {
 		byShard[g.shard.ID()] += g.rows
 		chunks += g.shard.ChunksFor(g.set, g.rows)

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,11 @@ import (
 // beyond a limit stays. hierarchy.Options.Places says more. If the world has the same options and
 // registrations in the same order, with the same types, Load compares its hash with that of the
 // saved one.
+//
+// The world may have another number of shards. Handles stay as they are; which shard an entity goes to
+// is decided by Bundle.PlaceBy and region.Grid, by its parent, or evenly: docs/snapshot-format.md says
+// how. Then Load calls the functions of PlaceBy, and of accumulators if shards are fewer, and the hash
+// is another.
 //
 // Load calls no hooks for what it loads. The next refresh calls them for what the saved world did
 // since its last refresh.
@@ -142,6 +148,9 @@ func (l *loading) plan() (p Plan, err error) {
 	}
 	p.Info = Info(l.head.Info)
 	l.same, p.Differences = compare(format.Settings(format.InfoOf(l.w)), l.head.Settings, l.o.OtherOptions)
+	if p.Differences, err = l.planShards(p.Differences); err != nil {
+		return p, err
+	}
 	own, err := catalogueOf(l.w, l.v, l.o)
 	if err != nil {
 		return p, err
@@ -170,10 +179,12 @@ func load(r format.Source, from *Captured, w *world.World, call string, o Option
 	if err != nil {
 		return err
 	}
-	l := &loading{w: w, v: d.Survey(), o: &o, r: r, from: from, tables: make([][]tablePlan, w.Shards())}
+	l := &loading{w: w, v: d.Survey(), o: &o, r: r, from: from}
 	if err := l.begin(); err != nil {
 		return err
 	}
+	l.shardCount = l.head.Options.Shards
+	l.tables = make([][]tablePlan, l.shardCount)
 	into, err := d.Load(call)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotNew, err)
@@ -253,7 +264,7 @@ func (l *loading) parts() error {
 		return err
 	}
 	for kind, n := range map[byte]int{
-		format.MailSection: l.w.Shards() + 1, format.ResourceSection: len(l.names.Resources), format.ExtensionSection: len(l.names.Extensions),
+		format.MailSection: l.shardCount + 1, format.ResourceSection: len(l.names.Resources), format.ExtensionSection: len(l.names.Extensions),
 		format.SchedulerSection: extend.FlagsOf(l.names.Scheduler), format.ExtraSection: len(l.names.Extras),
 	} {
 		if counts[kind] != n {
@@ -274,6 +285,11 @@ func (l *loading) finish() error {
 	}
 	if err := inOrder(l.also...); err != nil {
 		return err
+	}
+	if l.reshards() {
+		if err := l.into.Rehome(); err != nil {
+			return err
+		}
 	}
 	if !l.same || l.head.Hash == 0 {
 		return nil
@@ -316,23 +332,25 @@ func (l *loading) undoing() func() error {
 // Ownership: the goroutine of the load. While it waits for others, each of these has its own shards
 // or chunks, and codecs guards calls of the user's functions.
 type loading struct {
-	w      *world.World
-	v      *engine.Survey // of it
-	o      *Options
-	r      format.Source
-	from   *Captured // has the rows, or nil: the source has them
-	into   *engine.Loader
-	head   format.Header
-	same   bool          // the hashes can be compared
-	names  *catalogue    // of the snapshot
-	own    *catalogue    // of the world
-	tables [][]tablePlan // by shard
-	read   int64         // bytes that describe rows
-	merged []*mergedTable
-	rows   int64      // bytes of rows, used or not
-	codecs sync.Mutex // held while the user's functions are called
-	put    []func()
-	also   []func() error
+	w          *world.World
+	v          *engine.Survey // of it
+	o          *Options
+	r          format.Source
+	from       *Captured // has the rows, or nil: the source has them
+	into       *engine.Loader
+	head       format.Header
+	same       bool          // the hashes can be compared
+	names      *catalogue    // of the snapshot
+	own        *catalogue    // of the world
+	shardCount int           // of the saved world
+	images     []store.Image // by shard of the saved world, if this one has another number
+	tables     [][]tablePlan // by shard of the saved world
+	read       int64         // bytes that describe rows
+	merged     []*mergedTable
+	rows       int64      // bytes of rows, used or not
+	codecs     sync.Mutex // held while the user's functions are called
+	put        []func()
+	also       []func() error
 
 	s   format.Section // that is being read
 	c   extend.Cursor  // in its body
@@ -344,7 +362,7 @@ type tablePlan struct {
 	columns []columnPlan  // in the order of the snapshot
 	filled  []atomic.Bool // by chunk: its rows are loaded
 	to      int           // the world's table
-	merged  *mergedTable  // if the table also has the rows of others
+	merged  *mergedTable  // if the rows go to tables that also have others, or to several
 	first   []int         // with merged, by chunk: its first row there
 }
 
@@ -353,19 +371,26 @@ type columnPlan struct {
 	to int // the column of the world's table, or -1 if dropped
 }
 
-// mergedTable is a table of the world with the rows of several in the snapshot.
+// mergedTable is a table of the world, or several, in one shard each, with the rows of several in the
+// snapshot.
 //
 // Ownership: each row of handles belongs to the goroutine that has its chunk.
 type mergedTable struct {
-	shard, to int
-	handles   []handle.Handle
-	chunks    []store.ChunkImage
-	first     []int // by chunk: its first row in the table
+	handles []handle.Handle
+	chunks  []mergedChunk
 }
 
-// chunkOf returns the chunk of a row of the table.
+// mergedChunk is a chunk of the world, with its place, and its first row in the mergedTable.
+type mergedChunk struct {
+	*store.ChunkImage
+	shard int
+	format.Place
+	first int
+}
+
+// chunkOf returns the chunk of a row.
 func (m *mergedTable) chunkOf(row int) int {
-	at, _ := slices.BinarySearch(m.first, row+1)
+	at, _ := slices.BinarySearchFunc(m.chunks, row+1, func(c mergedChunk, row int) int { return cmp.Compare(c.first, row) })
 	return at - 1 // chunks without rows come last, and begin after the last row
 }
 
@@ -432,6 +457,7 @@ func (l *loading) world() error {
 	if len(x.Hooks) != len(l.names.Hooks) || x.Tick != l.head.Tick {
 		return format.Altered("%v: it has %d hooks, want %d; tick %d, want %d", s, len(x.Hooks), len(l.names.Hooks), x.Tick, l.head.Tick)
 	}
+	l.spreadState(&x)
 	for i, h := range l.names.Hooks {
 		if h.At >= 0 {
 			own.Hooks[h.At] = x.Hooks[i]
@@ -442,7 +468,7 @@ func (l *loading) world() error {
 		return slices.ContainsFunc(l.names.Components, func(n format.Named) bool { return n.At == c })
 	})...)
 	slices.Sort(x.Pinned)
-	if err := inOrder(func() error { return l.c.Err }, func() error { return l.into.World(x) }); err != nil {
+	if err := inOrder(func() error { return l.c.Err }, func() error { return l.into.Homes(l.head.Homes()) }, func() error { return l.into.World(x) }); err != nil {
 		return format.Within(s, err)
 	}
 	return nil
@@ -518,12 +544,12 @@ func (l *loading) resource(c *extend.Cursor, n *format.Named) {
 		l.pass(c, n, c.Int())
 		return
 	}
-	value, parts, put := l.into.Resource(n.At)
+	value, parts, put := l.into.Resource(n.At, l.shardCount)
 	l.values(c, n.Form, n.Form.ReadAll, value)
 	switch count := c.Int(); {
 	case count == parts.Len:
 		l.values(c, n.Form, n.Form.ReadAll, parts)
-	case count > 0 && count != l.w.Shards():
+	case count > 0 && count != l.shardCount:
 		c.Err = extend.ErrBody
 	case count > 0: // it is no accumulator now
 		skip := shape.Skip(n.Parts)
@@ -534,26 +560,30 @@ func (l *loading) resource(c *extend.Cursor, n *format.Named) {
 
 // mail loads the messages for a shard, and the requests that it has sent. An error ends the load.
 func (l *loading) mail(c *extend.Cursor, from int) error {
-	if from > l.w.Shards() {
+	if from > l.shardCount {
 		return extend.ErrBody
 	}
-	for i := range l.names.Messages {
-		if from == l.w.Shards() {
-			break // global systems get no messages
+	to := world.AllShards
+	if from < l.shardCount {
+		to = from % l.w.Shards()
+		for i := range l.names.Messages { // global systems get none
+			l.messages(c, &l.names.Messages[i], to)
 		}
-		l.messages(c, &l.names.Messages[i], from)
 	}
 	for range c.Count(3) {
 		kind, flags, h := c.Below(uint64(len(l.names.Kinds))), queue.Flags(c.Below(1<<16)), c.Handle()
 		if c.Err != nil {
 			return c.Err
 		}
+		if shard := flags & queue.Shards; int(shard) < l.shardCount {
+			flags = flags&^queue.Shards | shard%queue.Flags(l.w.Shards())
+		}
 		n := &l.names.Kinds[kind]
 		if n.At < 0 {
 			l.pass(c, n, 1)
 			continue
 		}
-		value, err := l.into.Request(sender(from, l.w.Shards()), n.At, flags, h)
+		value, err := l.into.Request(to, n.At, flags, h)
 		if errors.Is(err, world.ErrFull) {
 			o := l.w.Options()
 			return format.OtherWorld("more requests are under way than this world takes, with OutboxRequests = %d, OutboxBytes = %d; the saved one had %d and %d (a %s)", o.OutboxRequests, o.OutboxBytes, l.head.Options.OutboxRequests, l.head.Options.OutboxBytes, n.Name)
@@ -590,7 +620,7 @@ func (l *loading) messages(c *extend.Cursor, n *format.Named, shard int) {
 // loadSystems gives the scheduler the state that was saved of the systems that it has now. It is
 // finish that calls it. An error ends the load.
 func (l *loading) loadSystems(state []byte) error {
-	state, err := extend.RenameSystems(state, l.w.Shards(), func(name string) (now string, ok bool) {
+	state, err := extend.RenameSystems(state, l.shardCount, l.w.Shards(), func(name string) (now string, ok bool) {
 		at := slices.IndexFunc(l.names.Systems, func(n format.Named) bool { return n.Name == name })
 		if at < 0 || l.names.Systems[at].At < 0 {
 			return "", at < 0 // no scheduler wrote that: LoadState says so
@@ -621,6 +651,10 @@ type Info struct {
 	Increment bool
 	BaseTick  uint64
 	BaseHash  state.Hash
+	// Homes is how many homes handles have: those of the shards, and the one of ports. There are more
+	// than Shards + 1 if the world was loaded from one with more shards. PortsHome is that of ports.
+	Homes     int
+	PortsHome int
 }
 
 // Inspect reads the head of a snapshot, which may be an increment. It returns ErrNoSnapshot,

@@ -119,8 +119,8 @@ func TestBytesMaxOfLists(t *testing.T) {
 	image := saved(t, mk(), snapshot.Options{})
 	list := func(b []byte, n int) []byte { return append(binary.AppendUvarint(b, uint64(n)), make([]byte, 6*n)...) }
 	for what, file := range map[string][]byte{
-		"chunks":  snapshot.Exchange(image, 'S', func([]byte) []byte { return list([]byte{0, 0, 1, 0, 0, 0, 0}, 20_000) }),
-		"tables":  snapshot.Exchange(image, 'S', func([]byte) []byte { return list([]byte{0, 0}, 20_000) }),
+		"chunks":  snapshot.Exchange(image, 'S', func([]byte) []byte { return list([]byte{0, 0, 0, 0, 1, 0, 0, 0, 0}, 20_000) }),
+		"tables":  snapshot.Exchange(image, 'S', func([]byte) []byte { return list([]byte{0, 0, 0, 0}, 20_000) }),
 		"hooks":   snapshot.Exchange(image, 'W', func([]byte) []byte { return list(make([]byte, 9), 100_000) }),
 		"names":   snapshot.Exchange(image, 'N', func([]byte) []byte { return list(nil, 1<<22*32/strconv.IntSize) }),
 		"refused": snapshot.Exchange(image, 'N', func(old []byte) []byte { return append(old, 0) }),

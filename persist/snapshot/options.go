@@ -33,8 +33,9 @@ type Options struct {
 	// change the bytes.
 	Workers int
 	// OtherOptions makes Load accept a world with another Seed, TickInterval or KeepOrder, which
-	// decide what happens next. Without it they must be equal. Those that shape handles must be
-	// equal: Shards, IndexMax and VersionMax. All others may differ: they count for what is new.
+	// decide what happens next. Without it they must be equal. IndexMax and VersionMax, which shape
+	// handles, must always be equal. All others may differ: they count for what is new. Of Shards see
+	// Load.
 	OtherOptions bool
 	// Changes say what becomes of something in a snapshot that the world no longer has, or has in
 	// another form. Load applies them; PlanLoad returns which are needed.

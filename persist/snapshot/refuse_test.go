@@ -106,7 +106,7 @@ func TestOtherWorld(t *testing.T) {
 		`hook "seen": is not in this world: say Renamed("seen", …), or make it; Dropped("seen") LOSES WHERE IT IS OFF`:                                                       newLake(world.Options{}, other(6, nil)...),
 		`pass one in Options.Scheduler`: newLake(world.Options{}, other(7, nil)...),
 		`extra "moon": is not in this world: say Renamed("moon", …), or pass it; Dropped("moon") LOSES ITS STATE`: newLake(world.Options{}, other(8, nil)...),
-		`option "Shards" (4 → 5): shapes handles`:                                                                 newLake(world.Options{Shards: 5}, steps...),
+		`option "IndexMax" (16777215 → 5): shapes handles`:                                                        newLake(world.Options{IndexMax: 5}, steps...),
 		`option "Seed" (0 → 1): decides what happens next: make the world with`:                                   newLake(world.Options{Seed: 1}, steps...),
 	} {
 		err := snapshot.Load(bytes.NewReader(image.Bytes()), x.World, x.o)

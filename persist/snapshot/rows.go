@@ -45,11 +45,20 @@ func (l *loading) shard(s *format.Section, c *extend.Cursor, i int, made func(c 
 		}
 	}
 	x.Stored = stored
+	make := func() error {
+		return inOrder(func() error { return l.merge(i, &x) }, func() error { return l.into.Shard(i, x, made) })
+	}
+	if l.reshards() {
+		make = func() error {
+			l.images[i], l.images[i].HomeImage, l.images[i].More = x, slots.HomeImage{}, nil
+			return nil
+		}
+	}
 	if err := inOrder(
 		func() error { return c.Err },
 		func() error { return l.mayTake(int64(s.Length), rows) },
-		func() error { return l.merge(i, &x) },
-		func() error { return l.into.Shard(i, x, made) },
+		func() error { return l.into.Slots(i, l.shardCount, &x) },
+		make,
 	); err != nil {
 		return format.Within(s, err)
 	}
@@ -134,15 +143,18 @@ func (l *loading) allFilled() error {
 // shards loads all shards with their rows, and leaves the next section in l.s. An error ends the
 // load.
 func (l *loading) shards() error {
+	if l.reshards() {
+		l.images = make([]store.Image, l.shardCount)
+	}
 	if l.from != nil {
 		return inOrder(l.copyShards, func() error { return l.r.Next(&l.s) })
 	}
-	for i := range l.w.Shards() {
+	for i := range l.shardCount {
 		if err := inOrder(l.next, func() error { return l.shard(&l.s, &l.c, i, nil) }); err != nil {
 			return err
 		}
 	}
-	return inOrder(l.allRows, l.fillMerged)
+	return inOrder(l.reshard, l.allRows, l.fillMerged)
 }
 
 // allRows loads the sections of rows on several goroutines, one for each because a codec may end
@@ -169,7 +181,7 @@ func (l *loading) allRows() error {
 			l.s = x.Section
 			break
 		}
-		if x.Number < shard || x.Number >= l.w.Shards() {
+		if x.Number < shard || x.Number >= l.shardCount {
 			err = format.Altered("%v is not in its place", &x.Section)
 			break
 		}
@@ -278,12 +290,17 @@ func (l *loading) merge(shard int, x *store.Image) error {
 			plans[i].to = len(tables)
 			tables = append(tables, x.Tables[i])
 		default:
-			m := &mergedTable{shard: shard, to: len(tables)}
-			for _, k := range group {
-				plans[k].merged, plans[k].to = m, len(tables)
+			m, parts := new(mergedTable), make([]tablePart, len(group))
+			for k, at := range group {
+				parts[k] = tablePart{&plans[at], &x.Tables[at]}
+				plans[at].to = len(tables)
 			}
-			t, err := l.mergeGroup(m, x, plans, group)
+			rows, err := m.gather(parts)
 			if err != nil {
+				return err
+			}
+			t := m.table(parts, shard, len(tables), m.rooms(parts, rows), uint32(l.head.Tick))
+			if err := m.bits(parts); err != nil {
 				return err
 			}
 			tables = append(tables, t)
@@ -293,62 +310,108 @@ func (l *loading) merge(shard int, x *store.Image) error {
 	return l.mergeMarks(x, plans, tables)
 }
 
-// mergeGroup returns the image of a table with the rows of several, and says in their plans where
-// the rows go. An error ends the load.
-func (l *loading) mergeGroup(m *mergedTable, x *store.Image, plans []tablePlan, group []int) (t store.TableImage, err error) {
-	t = store.TableImage{Components: x.Tables[group[0]].Components, Current: -1}
-	now := uint32(l.head.Tick) + 2 // after all stamps
+// tablePart is a table of the snapshot whose rows go to a mergedTable.
+type tablePart struct {
+	*tablePlan
+	from *store.TableImage
+}
+
+// gather makes tables parts of the mergedTable, and says in their plans where their rows are in it. It
+// returns how many they have. An error says that a chunk cannot be.
+func (m *mergedTable) gather(parts []tablePart) (rows int, err error) {
+	for _, p := range parts {
+		p.merged = m
+		for _, c := range p.from.Chunks {
+			if c.Rows < 0 || c.Rows > c.Cap || c.Cap > slots.RowsMax {
+				return 0, fmt.Errorf("a chunk has %d rows of %d", c.Rows, c.Cap)
+			}
+			p.first = append(p.first, rows)
+			rows += c.Rows
+		}
+		p.first = append(p.first, rows)
+	}
+	m.handles = make([]handle.Handle, rows)
+	return rows, nil
+}
+
+// room is a chunk that is to be made.
+type room struct {
+	rows, most int
+	reserved   bool
+}
+
+// rooms returns the chunks of a table that has the room of all parts.
+func (m *mergedTable) rooms(parts []tablePart, rows int) (all []room) {
+	for _, p := range parts {
+		for _, c := range p.from.Chunks {
+			if rows == 0 && !c.Reserved {
+				continue
+			}
+			n := min(rows, c.Cap)
+			all = append(all, room{n, c.Cap, c.Reserved})
+			rows -= n
+		}
+	}
+	return all
+}
+
+// table returns the image of a table of a shard that has the next rows of the mergedTable, in chunks
+// like these. A chunk has changed when the youngest of those that its rows come from has. Of stamps the
+// tick is the newest.
+func (m *mergedTable) table(parts []tablePart, shard, number int, rooms []room, tick uint32) (t store.TableImage) {
+	now := tick + 2 // after all stamps
 	younger := func(a, b uint32) uint32 {
 		if now-a < now-b {
 			return a
 		}
 		return b
 	}
-	written, changed, rows := slices.Repeat([]uint32{now + 1}, len(t.Components)), now+1, 0 // the oldest possible
-	t.Left = now + 1
-	for _, k := range group {
-		from := &x.Tables[k]
-		t.Listed, t.Fragmented = true, t.Fragmented || from.Fragmented
-		t.Left = younger(t.Left, from.Left)
-		for _, c := range from.Chunks {
-			if c.Rows > c.Cap || c.Cap > slots.RowsMax {
-				return t, fmt.Errorf("a chunk has %d rows of %d", c.Rows, c.Cap)
+	t = store.TableImage{Components: parts[0].from.Components, Listed: true, Left: now + 1, Current: -1, Chunks: make([]store.ChunkImage, len(rooms))}
+	for _, p := range parts {
+		t.Fragmented, t.Left = t.Fragmented || p.from.Fragmented, younger(t.Left, p.from.Left)
+	}
+	first := 0
+	if n := len(m.chunks); n > 0 {
+		first = m.chunks[n-1].first + m.chunks[n-1].Rows
+	}
+	for i, r := range rooms {
+		c := &t.Chunks[i]
+		*c = store.ChunkImage{Cap: r.most, Rows: r.rows, Reserved: r.reserved, Changed: now + 1, Written: slices.Repeat([]uint32{now + 1}, len(t.Components))} // the oldest possible
+		for _, p := range parts {
+			from, to := 0, len(p.from.Chunks)
+			if r.rows > 0 { // the first that ends behind the first row, up to the last that begins before the last
+				from, _ = slices.BinarySearch(p.first[1:], first+1)
+				to, _ = slices.BinarySearch(p.first[:to], first+r.rows)
 			}
-			plans[k].first = append(plans[k].first, rows)
-			rows += c.Rows
-			changed = younger(changed, c.Changed)
-			for i, w := range c.Written {
-				written[i] = younger(written[i], w)
+			for k := from; k < to; k++ {
+				c.Changed = younger(c.Changed, p.from.Chunks[k].Changed)
+				for w, stamp := range p.from.Chunks[k].Written {
+					c.Written[w] = younger(c.Written[w], stamp)
+				}
 			}
 		}
-		plans[k].first = append(plans[k].first, rows)
-	}
-	left := rows
-	for _, k := range group {
-		for _, c := range x.Tables[k].Chunks {
-			if left == 0 && !c.Reserved {
-				continue
-			}
-			n := min(left, c.Cap)
-			if n > 0 {
-				t.Current = len(t.Chunks)
-			}
-			m.first = append(m.first, rows-left)
-			t.Chunks = append(t.Chunks, store.ChunkImage{Cap: c.Cap, Rows: n, Reserved: c.Reserved, Changed: changed, Written: slices.Clone(written)})
-			left -= n
+		if r.rows > 0 {
+			t.Current = i
 		}
+		m.chunks = append(m.chunks, mergedChunk{c, shard, format.Place{Table: number, Chunk: i}, first})
+		first += r.rows
 	}
-	m.handles, m.chunks = make([]handle.Handle, rows), t.Chunks
-	for _, k := range group {
-		for i := range x.Tables[k].Chunks {
-			c, first := &x.Tables[k].Chunks[i], plans[k].first[i]
+	return t
+}
+
+// bits copies the marks and flags of all rows, once all chunks are there. An error says that there are
+// some of other rows.
+func (m *mergedTable) bits(parts []tablePart) (err error) {
+	for _, p := range parts {
+		for i := range p.from.Chunks {
+			c, first := &p.from.Chunks[i], p.first[i]
 			err = errors.Join(err, m.copyBits(func(to *store.ChunkImage) *[]uint64 { return &to.Marks }, c.Marks, first, c.Rows))
 			for f := range c.Flags {
 				err = errors.Join(err, m.copyBits(func(to *store.ChunkImage) *[]uint64 { return &to.Flags[f] }, c.Flags[f], first, c.Rows))
 			}
 		}
 	}
-	return t, err
+	return err
 }
 
 // copyBits copies a set of the n rows of a chunk that begin at a row of the table. An error says
@@ -361,7 +424,7 @@ func (m *mergedTable) copyBits(set func(to *store.ChunkImage) *[]uint64, from []
 				return fmt.Errorf("a mark or flag is of row %d, of %d", row, n)
 			}
 			to := m.chunkOf(first + row)
-			words, at := set(&m.chunks[to]), first+row-m.first[to]
+			words, at := set(m.chunks[to].ChunkImage), first+row-m.chunks[to].first
 			if need := at/64 + 1 - len(*words); need > 0 {
 				*words = append(*words, make([]uint64, need)...)
 			}
@@ -386,9 +449,9 @@ func (l *loading) mergeMarks(x *store.Image, plans []tablePlan, tables []store.T
 				continue
 			}
 			m.Chunks = nil
-			for i, c := range p.merged.chunks {
+			for _, c := range p.merged.chunks {
 				if len(c.Marks) > 0 {
-					m.Chunks = append(m.Chunks, i)
+					m.Chunks = append(m.Chunks, c.Chunk)
 				}
 			}
 		}
@@ -398,24 +461,32 @@ func (l *loading) mergeMarks(x *store.Image, plans []tablePlan, tables []store.T
 	return nil
 }
 
-// mergedRows loads the rows of a chunk, which are part of a larger table of the world. The
-// goroutine of its section calls it: others load other rows of the table.
+// mergedRows loads the rows of a chunk, which are parts of other chunks of the world. The goroutine of
+// its section calls it: others load other rows of those.
 func (l *loading) mergedRows(c *extend.Cursor, p *tablePlan, chunk int, hs []handle.Handle) error {
-	m := p.merged
-	first, end := p.first[chunk], p.first[chunk+1]
-	if len(hs) != end-first {
-		return fmt.Errorf("%d handles for %d rows", len(hs), end-first)
+	if len(hs) != p.first[chunk+1]-p.first[chunk] {
+		return fmt.Errorf("%d handles for %d rows", len(hs), p.first[chunk+1]-p.first[chunk])
 	}
-	copy(m.handles[first:], hs)
+	copy(p.merged.handles[p.first[chunk]:], hs)
 	for i := range p.columns {
-		for at := first; at < end; {
-			k := m.chunkOf(at)
-			n := min(end, m.first[k]+m.chunks[k].Rows) - at
-			if err := l.column(c, &p.columns[i], l.into.Chunk(m.shard, m.to, k), at-m.first[k], n); err != nil {
-				return err
-			}
-			at += n
+		if err := l.mergedRuns(p, chunk, func(to *store.Chunk, row, _, n int) error { return l.column(c, &p.columns[i], to, row, n) }); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// mergedRuns calls f with the chunks of the world that get the rows of a chunk of the snapshot: n of
+// them, from at on, go to the rows from row on. An error is one of f.
+func (l *loading) mergedRuns(p *tablePlan, chunk int, f func(to *store.Chunk, row, at, n int) error) error {
+	first, end := p.first[chunk], p.first[chunk+1]
+	for k, at := p.merged.chunkOf(first), first; at < end; k++ {
+		x := &p.merged.chunks[k]
+		n := min(end, x.first+x.Rows) - at
+		if err := f(l.into.Chunk(x.shard, x.Table, x.Chunk), at-x.first, at-first, n); err != nil {
+			return err
+		}
+		at += n
 	}
 	return nil
 }
@@ -423,19 +494,18 @@ func (l *loading) mergedRows(c *extend.Cursor, p *tablePlan, chunk int, hs []han
 // fillMerged gives the merged tables their handles. All rows are loaded by then. An error ends the
 // load.
 func (l *loading) fillMerged() error {
-	for _, m := range l.merged {
-		rest := m.handles
-		for k, c := range m.chunks {
+	return spread(l.o.Workers, len(l.merged), func(i int) error {
+		m := l.merged[i]
+		for _, c := range m.chunks {
 			if c.Rows == 0 {
 				continue
 			}
-			if err := l.into.Fill(l.into.Chunk(m.shard, m.to, k), rest[:c.Rows]); err != nil {
-				return format.Altered("shard %d: %w", m.shard, err)
+			if err := l.into.Fill(l.into.Chunk(c.shard, c.Table, c.Chunk), m.handles[c.first:][:c.Rows]); err != nil {
+				return format.Altered("shard %d: %w", c.shard, err)
 			}
-			rest = rest[c.Rows:]
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // memory is the source of a capture. It leaves out shards and rows: see copyShards.
@@ -467,7 +537,7 @@ func (m *memory) Finish(*format.Section) error { return nil }
 
 // chunkJob is a chunk whose rows are to be copied to another world.
 type chunkJob struct {
-	to    *store.Chunk
+	to    *store.Chunk // nil: to those that the plan of its table says
 	shard int
 	format.Place
 }
@@ -476,6 +546,9 @@ type chunkJob struct {
 // goroutine that has made and cleared a chunk copies its components at once, while it is in the
 // cache, unless another goroutine is idle. An error ends the load.
 func (l *loading) copyShards() error {
+	if l.reshards() {
+		return l.copyAnew()
+	}
 	workers := l.o.Workers
 	var next, making atomic.Int64
 	making.Store(int64(workers))
@@ -524,18 +597,28 @@ func (l *loading) copyShard(i int, spare chan<- chunkJob, wrong *wrong) error {
 func (l *loading) copyChunk(x chunkJob) error {
 	s := l.from.s
 	t, from := &s.images[x.shard].Tables[x.Table], l.from.frozen.Chunk(x.shard, x.Table, x.Chunk)
+	p := &l.tables[x.shard][x.Table]
+	runs := func(f func(to *store.Chunk, row, at, n int)) {
+		if x.to != nil {
+			f(x.to, 0, 0, t.Chunks[x.Chunk].Rows)
+			return
+		}
+		_ = l.mergedRuns(p, x.Chunk, func(to *store.Chunk, row, at, n int) error { f(to, row, at, n); return nil })
+	}
 	for at, id := range t.Components {
-		own := &l.tables[x.shard][x.Table].columns[at]
+		own := &p.columns[at]
 		bytes, kept := s.kept[column{x.Place, x.shard, at}]
 		if !kept {
 			if s.names.Components[id].Of == own.Of {
-				x.to.FillColumn(own.to, from, at)
+				runs(func(to *store.Chunk, row, first, n int) { to.FillColumn(own.to, row, from, at, first, n) })
 				continue
 			}
 			bytes = s.appendCells(nil, s.names.Components[id].Form, t.Chunks[x.Chunk].Columns[at])
 		}
 		c := extend.Cursor{Rest: bytes}
-		l.values(&c, own.Form, own.Form.ReadAll, x.to.Cells(own.to))
+		runs(func(to *store.Chunk, row, _, n int) {
+			l.values(&c, own.Form, own.Form.ReadAll, to.Cells(own.to).Slice(row, n))
+		})
 		if err := c.End(); err != nil {
 			return format.Altered("component %q: %w", own.Name, err)
 		}

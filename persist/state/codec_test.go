@@ -235,7 +235,7 @@ func TestCodecFirst(t *testing.T) {
 
 func TestRegisterPanics(t *testing.T) {
 	require.PanicsWithValue(t, "state: the codec of state_test.Bag has no Append", func() { state.Register(new(state.Codecs), state.Codec[Bag]{}) })
-	require.PanicsWithValue(t, "state: state_test.Bag has a codec already; register one for each type", func() {
+	require.PanicsWithValue(t, "state: state_test.Bag has a codec or an enum already; register one for each type", func() {
 		state.Register(codecs(), state.Codec[Bag]{Append: func(dst []byte, _ *Bag) []byte { return dst }})
 	})
 	require.PanicsWithValue(t, "state: NewHasher of a nil World; make one with world.New", func() { state.NewHasher(nil, nil) })

@@ -48,7 +48,7 @@ func features() []*feature {
 		batches(), many(), functions(), questions(), transactions(), messages(), coalesce(), changes(), sets(), rows(), copies(), queries(),
 		foreign(), deferred(), globals(), accumulators(), reopen(), wear(), order(), shrink(), insert(), timers(), turns(), ladder(), asks(), places(),
 		prefabs(), clones(), failing(), pauses(), guesses(), during(), outputs(),
-		frames(), snapshots(), inputs(), closing(), // their ends in this order
+		frames(), snapshots(), reshards(), inputs(), closing(), // their ends in this order
 	}
 }
 

@@ -87,7 +87,7 @@ func (s *scene) replay() {
 	if s.workers == 1 {
 		workers = 5
 	}
-	o := newObjects(s.plan, workers, s.seed()+1)
+	o := s.begin(workers)
 	engine.Of(o.World).Lenient()
 	player, err := log.Play(o.World, o.codecs)
 	s.must(err == nil, "Play: %v", err)

@@ -66,6 +66,7 @@ type plan struct {
 	features []*feature
 	seed     uint64
 	ticks    int
+	shards   int // 0: as the seed says
 }
 
 func (p plan) String() string {
@@ -104,6 +105,9 @@ func newProgram(p plan, workers int, chaos uint64, more bool) *objects {
 		case "ladder":
 			ticks.Ladder = rungs()
 		}
+	}
+	if p.shards > 0 {
+		options.Shards = p.shards
 	}
 	o := &objects{World: world.MustNew(options), seed: p.seed, made: map[string]any{}, features: p.features, codecs: newCodecs()}
 	engine.Of(o.World).Scatter(4)
@@ -189,6 +193,7 @@ type scene struct {
 	waiting []*promise
 	facts   []fact
 	tape    []*given // what no log of inputs has
+	image   []byte   // what the world was loaded from for which tape is; nil: it was new
 	last    []handle.Handle
 	closes  bool // with requests under way
 	more    bool // it goes on in another program
@@ -244,10 +249,13 @@ func (s *scene) openPort() {
 
 // tick draws what everybody does, makes a tick, and compares.
 func (s *scene) tick(tick int) {
-	s.tape = append(s.tape, &given{scripts: make([][]*act, s.Shards()+1)})
-	if s.mayReload(tick) {
+	switch {
+	case s.mayReshard(tick):
+		s.reshard()
+	case s.mayReload(tick):
 		s.reload()
 	}
+	s.tape = append(s.tape, &given{scripts: make([][]*act, s.Shards()+1)})
 	if s.crowd = len(s.model.entities); s.crowd < population*2/3 {
 		s.populate()
 	}

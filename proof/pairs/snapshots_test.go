@@ -24,15 +24,24 @@ func snapshots() *feature {
 	}}
 }
 
-// mayReload reports whether the world is to be exchanged before a tick. Owners are of one world, a
-// log begins with a new one, and no snapshot has what is in the queue of a port. Who goes on in
-// another program stays there.
+// mayReload reports whether the world is to be exchanged before a tick. Who goes on in another program
+// stays there.
 func (s *scene) mayReload(tick int) bool {
-	return tick > 0 && !s.more && s.plan.has("snapshots") && !s.plan.has("references") && !s.plan.has("inputs") && !s.plan.has("during") && s.n(3) > 0
+	return tick > 0 && !s.more && s.plan.has("snapshots") && !s.keepsWorld() && s.n(3) > 0
 }
+
+// mayReshard reports whether that is to be done with another number of shards.
+func (s *scene) mayReshard(tick int) bool {
+	return tick > 0 && s.plan.has("reshards") && !s.keepsWorld() && !(s.plan.has("snapshots") && s.coin())
+}
+
+// keepsWorld reports whether the world cannot be exchanged: Owners are of one world, and no snapshot
+// has what is in the queue of a port.
+func (s *scene) keepsWorld() bool { return s.plan.has("references") || s.plan.has("during") }
 
 // reload makes a world of what this one is saved as, and takes its place.
 func (s *scene) reload() {
+	s.stopTape()
 	image, way := s.saved(s.objects), 0
 	if s.plan.has("frames") {
 		way = s.n(3)
@@ -65,16 +74,8 @@ func (s *scene) reload() {
 		o = s.loadInto(newProgram(s.plan, s.workers, s.chaos, true), image)
 		s.more = true
 	}
-	s.objects = o
-	clear(s.model.outcomes[:]) // counts are not saved
-	for i := range s.ports {
-		p, err := o.OpenPort()
-		s.must(err == nil, "OpenPort: %v", err)
-		s.ports[i] = p
-	}
-	if h, ok := s.made["hooks"].([]*hook); ok {
-		s.model.hooks = h
-	}
+	s.moveTo(o)
+	s.startTape()
 }
 
 // More is what another program has.

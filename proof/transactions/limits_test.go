@@ -98,14 +98,34 @@ func TestEnded(t *testing.T) {
 	var kept *world.Tx
 	var reader *names.Reader[string]
 	require.NoError(t, x.trying()(func(tx *world.Tx) error { kept, reader = tx, x.names.Read(tx); return nil }))
-	for _, call := range []func(){
+	before := x.hash()
+	for i, call := range []func(){
 		func() { kept.Alive(x.hs[0]) },
 		func() { kept.Tick() },
 		func() { reader.Lookup("one") },
 		func() { reader.NameOf(x.hs[0]) },
+		func() { kept.Status(x.hs[0]) },
+		func() { kept.Has(x.hs[0], x.purse) },
+		func() { kept.Owner(x.hs[0]) },
+		func() { _ = kept.Destroy(x.hs[0]) },
+		func() { kept.Rand() },
+		func() { x.purse.Get(kept, x.hs[0]) },
+		func() { x.purse.Edit(kept, x.hs[0]) },
+		func() { _ = x.purse.Set(kept, x.hs[0], Purse{1}) },
+		func() { _ = x.purse.Remove(kept, x.hs[0]) },
+		func() { _, _ = x.player.Create(kept, Player{}) },
+		func() { _, _ = world.Copy(kept, x.hs[0]) },
+		func() { _ = world.Move(kept, x.hs[0], 1) },
+		func() { _ = world.AddFlags(kept, x.hs[0], 1) },
+		func() { _ = x.ring.Send(kept, x.hs[0], Ring{1}) },
+		func() { _ = x.names.Bind(kept, x.hs[0], "late") },
+		func() { x.kin.Read(kept) },
+		func() { _ = x.kin.AddChild(kept, x.hs[0], x.hs[1]) },
+		func() { _, _ = x.timers.After(kept, x.hs[0], 1, Ring{1}) },
 	} {
-		require.Contains(t, panicIn(call), `after transaction "try" returned`)
+		require.Contains(t, fmt.Sprint(panicIn(call)), `after transaction "try" returned`, i)
 	}
+	require.Equal(t, before, x.hash())
 	var none *world.Tx
 	for name, call := range map[string]func(){
 		"Tx.Alive":   func() { none.Alive(x.hs[0]) },

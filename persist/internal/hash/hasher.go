@@ -184,6 +184,9 @@ func (h *Hasher) world(v *engine.Survey) {
 	h.sum.numbers(uint64(o.Shards), uint64(o.IndexMax), uint64(o.VersionMax), uint64(o.VersionsEach), uint64(h.w.Incarnation()), uint64(o.TickInterval),
 		o.Seed, uint64(o.OutboxRequests), uint64(o.OutboxBytes), h.w.Tick(), uint64(o.ChunkRowsFirst), uint64(o.ChunkRowsFactor), uint64(o.ChunkRowsMax))
 	h.sum.flag(o.KeepOrder)
+	if x := engine.Of(h.w).Space().Layout(); x.Homes != o.Shards+1 || x.Ports != o.Shards { // it was loaded from a world with other shards
+		h.sum.numbers(uint64(x.Homes), uint64(x.Ports))
+	}
 	for _, list := range v.Registered() {
 		h.sum.number(uint64(len(list.Names)))
 		for _, x := range list.Names {
@@ -220,6 +223,10 @@ func (h *Hasher) image(x *store.Image, components int, which func(section int) b
 		case !which(section):
 		case section == ofSlots:
 			h.slots(x.Slots, x.Free)
+			for _, x := range x.More {
+				h.slots(x.Slots, x.Free)
+			}
+			h.drawing(len(x.More), x.Drawing)
 		case section == ofEntities:
 			h.entities(x)
 		default:
@@ -302,6 +309,13 @@ func (h *Hasher) component(x *store.Image, id int) {
 func (h *Hasher) slots(words, free []uint32) {
 	h.list(words)
 	h.list(free)
+}
+
+// drawing hashes which of several homes a shard draws from.
+func (h *Hasher) drawing(more, at int) {
+	if more > 0 {
+		h.sum.number(uint64(at))
+	}
 }
 
 // table hashes a table without its chunks, and of what is behind its rows when it was last used.

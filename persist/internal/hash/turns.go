@@ -80,8 +80,12 @@ func (t *Turns) Sum() (sum uint64) {
 	for i := range shards {
 		s := t.v.Shard(i)
 		if turn(i, often) {
-			h.numbers = s.AppendSlots(h.numbers[:0])
-			h.slots(h.numbers, s.FreeList())
+			more, at := s.Drawing()
+			for k := range more + 1 {
+				h.numbers = s.AppendSlots(h.numbers[:0], k)
+				h.slots(h.numbers, s.FreeList(k))
+			}
+			h.drawing(more, at)
 		}
 		t.shard(s, tick+7*uint64(i), each)
 	}

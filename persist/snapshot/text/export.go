@@ -15,6 +15,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 )
@@ -274,8 +275,8 @@ func (e *exporting) state() {
 	}
 	e.line(stateLine{"world", s.Incarnation, s.Shard, s.Run, s.Misrouted, s.Moves, s.Gathered, s.TxRuns, e.named(s.Pinned), s.Hooks})
 	ports := len(e.p.images)
-	e.words("slots", ports, s.Ports.Slots)
-	e.words("free", ports, s.Ports.Pool)
+	e.words("slots", ports, 0, s.Ports.Slots)
+	e.words("free", ports, 0, s.Ports.Pool)
 	e.handles(handlesLine{Handles: "recalled", Shard: ports}, s.Ports.Recalled)
 }
 
@@ -293,9 +294,9 @@ func (e *exporting) named(ids []int) []string {
 }
 
 // words writes a list of numbers, some in each line.
-func (e *exporting) words(what string, shard int, all []uint32) {
+func (e *exporting) words(what string, shard, home int, all []uint32) {
 	for from := 0; from < len(all); from += wordsInLine {
-		e.line(wordsLine{what, shard, from, all[from:min(from+wordsInLine, len(all))]})
+		e.line(wordsLine{what, shard, home, from, all[from:min(from+wordsInLine, len(all))]})
 	}
 }
 
@@ -313,7 +314,7 @@ func (e *exporting) handles(line handlesLine, all []handle.Handle) {
 // shard writes the slots, tables and chunks of a shard.
 func (e *exporting) shard(i int) {
 	s := &e.p.images[i]
-	line := shardLine{Shard: i, Sections: e.p.sections[i], Marked: []markedText{}, Changes: []changeText{}, Stored: []storedText{}}
+	line := shardLine{Shard: i, Homes: len(s.More), Drawing: s.Drawing, Sections: e.p.sections[i], Marked: []markedText{}, Changes: []changeText{}, Stored: []storedText{}}
 	for _, m := range s.Marked {
 		line.Marked = append(line.Marked, markedText{m.Table, m.Chunks})
 	}
@@ -326,8 +327,10 @@ func (e *exporting) shard(i int) {
 		}
 	}
 	e.line(line)
-	e.words("slots", i, s.Slots)
-	e.words("free", i, s.Free)
+	for k, home := range append([]slots.HomeImage{s.HomeImage}, s.More...) {
+		e.words("slots", i, k, home.Slots)
+		e.words("free", i, k, home.Free)
+	}
 	e.handles(handlesLine{Handles: "created", Shard: i}, s.Created)
 	for k := range s.Tables {
 		t := &s.Tables[k]

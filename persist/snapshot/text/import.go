@@ -18,6 +18,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
@@ -633,11 +634,14 @@ func (b *builder) check() error {
 	}
 	s := b.state
 	s.Hooks, s.Pinned = nil, nil // this world has none
+	if err := l.Homes(slots.Layout{Homes: b.info.Homes, Ports: b.info.PortsHome}); err != nil {
+		return format.Altered("line %d: options: %w", options, err)
+	}
 	if err := l.World(s); err != nil {
 		return format.Altered("the lines of the world, from line %d on: %w", state, err)
 	}
 	for i := range b.images {
-		if err := l.Shard(i, b.images[i], nil); err != nil {
+		if err := errors.Join(l.Slots(i, w.Shards(), &b.images[i]), l.Shard(i, b.images[i], nil)); err != nil {
 			return b.inShard(i, err)
 		}
 	}

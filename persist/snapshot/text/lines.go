@@ -100,6 +100,7 @@ type (
 	wordsLine struct {
 		Words string   `json:"words"`
 		Shard int      `json:"shard"`
+		Home  int      `json:"home,omitempty"` // of the shard; 0 is the first
 		From  int      `json:"from"`
 		Are   []uint32 `json:"are"`
 	}
@@ -115,6 +116,8 @@ type (
 	}
 	shardLine struct {
 		Shard    int          `json:"shard"`
+		Homes    int          `json:"homes,omitempty"`   // besides the first
+		Drawing  int          `json:"drawing,omitempty"` // the home that it draws from
 		Sections []int        `json:"sections"`
 		Marked   []markedText `json:"marked"`
 		Changes  []changeText `json:"changes"`

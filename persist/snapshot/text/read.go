@@ -154,7 +154,14 @@ func (b *builder) words(l *wordsLine) error {
 	to := map[string]*[]uint32{"slots": &b.state.Ports.Slots, "free": &b.state.Ports.Pool}
 	if l.Shard != b.info.Options.Shards {
 		s := b.image(l.Shard)
-		to = map[string]*[]uint32{"slots": &s.Slots, "free": &s.Free}
+		of := &s.HomeImage
+		if l.Home != 0 {
+			if l.Home < 0 || l.Home > len(s.More) {
+				return inField("home", fmt.Errorf("it is %d, of %d", l.Home, len(s.More)+1))
+			}
+			of = &s.More[l.Home-1]
+		}
+		to = map[string]*[]uint32{"slots": &of.Slots, "free": &of.Free}
 	}
 	return addTo(b, to, l.Words, l.From, l.Are)
 }
@@ -182,7 +189,10 @@ func (b *builder) shard(l *shardLine) error {
 	if l.Shard != len(b.images) || l.Shard >= b.info.Options.Shards {
 		return inField("shard", fmt.Errorf("it is %d, and %d lines of shards came before, of %d", l.Shard, len(b.images), b.info.Options.Shards))
 	}
-	s := store.Image{}
+	if l.Homes < 0 || l.Homes > b.info.Homes {
+		return inField("homes", fmt.Errorf("it is %d, of %d", l.Homes, b.info.Homes))
+	}
+	s := store.Image{More: make([]slots.HomeImage, l.Homes), Drawing: l.Drawing}
 	for _, m := range l.Marked {
 		s.Marked = append(s.Marked, store.MarkedTable{Table: m.Table, Chunks: m.Chunks})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/form"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -30,11 +31,19 @@ type Info struct {
 	Increment bool
 	BaseTick  uint64
 	BaseHash  state.Hash
+	Homes     int
+	PortsHome int
+}
+
+// Homes returns which homes the world of an Info has.
+func (h *Header) Homes() slots.Layout {
+	return slots.Layout{Homes: h.Info.Homes, Ports: h.PortsHome}
 }
 
 // InfoOf returns the Info of a world, as in its own snapshot, without hash and entities.
 func InfoOf(w *world.World) *Info {
-	return &Info{Options: w.Options(), Layout: w.Layout(), Tick: w.Tick()}
+	homes := engine.Of(w).Space().Layout()
+	return &Info{Options: w.Options(), Layout: w.Layout(), Tick: w.Tick(), Homes: homes.Homes, PortsHome: homes.Ports}
 }
 
 // Header is the head of a snapshot.
@@ -60,6 +69,7 @@ const (
 	Told    SettingKind = iota // it need not be the same
 	Shapes                     // handles or memory depend on it
 	Counts                     // what happens next depends on it
+	Spreads                    // what is in which shard depends on it; a load makes it another
 	FromNow                    // only what is new depends on it
 )
 
@@ -106,7 +116,7 @@ func Settings(x *Info) []Setting {
 		number("bits of a handle's shard", &x.Layout.HomeBits, Shapes),
 		number("bits of a handle's index", &x.Layout.IndexBits, Shapes),
 		number("bits of a handle's version", &x.Layout.VersionBits, Shapes),
-		{"Shards", uint64(o.Shards), Shapes, func(n uint64) { o.Shards, x.Layout.Shards = int(n), int(n) }},
+		{"Shards", uint64(o.Shards), Spreads, func(n uint64) { o.Shards, x.Layout.Shards = int(n), int(n) }},
 		{"IndexMax", uint64(o.IndexMax), Shapes, func(n uint64) { o.IndexMax = uint32(n) }},
 		{"VersionMax", uint64(o.VersionMax), Shapes, func(n uint64) { o.VersionMax = uint32(n) }},
 		{"VersionsEach", uint64(o.VersionsEach), Shapes, func(n uint64) { o.VersionsEach = uint32(n) }},
@@ -124,6 +134,8 @@ func Settings(x *Info) []Setting {
 		number("FramesBytes", &o.FramesBytes, Told),
 		number("OutboxRequests", &o.OutboxRequests, FromNow),
 		number("OutboxBytes", &o.OutboxBytes, FromNow),
+		number("homes", &x.Homes, Told),
+		number("home of ports", &x.PortsHome, Told),
 		{"tick", x.Tick, Told, func(n uint64) { x.Tick = n }},
 		{"hash", uint64(x.Hash), Told, func(n uint64) { x.Hash = state.Hash(n) }},
 		number("entities", &x.Entities, Told),
@@ -372,7 +384,11 @@ func ChunksOf(x *store.Image) iter.Seq2[Place, *store.ChunkImage] {
 // the goroutine of the section.
 func AppendShard(dst []byte, x *store.Image) []byte {
 	dst = extend.AppendWords(extend.AppendWords(dst, x.Slots), x.Free)
-	dst = extend.AppendNumber(dst, len(x.Tables))
+	dst = extend.AppendNumber(dst, len(x.More))
+	for _, home := range x.More {
+		dst = extend.AppendWords(extend.AppendWords(dst, home.Slots), home.Free)
+	}
+	dst = extend.AppendNumber(extend.AppendNumber(dst, x.Drawing), len(x.Tables))
 	for i := range x.Tables {
 		dst = appendTable(dst, &x.Tables[i])
 	}
@@ -393,7 +409,10 @@ func AppendShard(dst []byte, x *store.Image) []byte {
 
 // ReadShard reads the section of a shard. An error is in the cursor; the image is then of no use.
 func ReadShard(c *extend.Cursor) (x store.Image) {
-	x.Slots, x.Free = extend.WordsOf[uint32](c), extend.WordsOf[uint32](c)
+	home := func() slots.HomeImage {
+		return slots.HomeImage{Slots: extend.WordsOf[uint32](c), Free: extend.WordsOf[uint32](c)}
+	}
+	x.HomeImage, x.More, x.Drawing = home(), listOf(c, 2, home), c.Int()
 	x.Tables = listOf(c, 5, func() store.TableImage { return readTable(c) })
 	x.Marked = listOf(c, 2, func() store.MarkedTable { return store.MarkedTable{Table: c.Int(), Chunks: c.Numbers()} })
 	x.Created = extend.WordsOf[handle.Handle](c)
