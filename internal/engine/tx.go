@@ -253,6 +253,9 @@ func (t *Tx) panicLate(call string) {
 	if t == nil {
 		panic(fmt.Sprintf("world: %s of a nil Tx; pass the one that the transaction is given", call))
 	}
+	if t.w == nil {
+		panic(fmt.Sprintf("world: %s of an empty Tx; pass the one that the transaction is given", call))
+	}
 	panic(fmt.Sprintf("world: %s after transaction %q returned; a Tx is for the running transaction alone", call, t.name))
 }
 

@@ -92,7 +92,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestEnded uses a Tx, and a Reader of one, after the transaction, and a nil Tx.
+// TestEnded uses a Tx, and a Reader of one, after the transaction, and a Tx of no world.
 func TestEnded(t *testing.T) {
 	x := newScene(t, 1)
 	defer x.Close()
@@ -139,6 +139,8 @@ func TestEnded(t *testing.T) {
 	} {
 		require.Equal(t, "world: "+name+" of a nil Tx; pass the one that the transaction is given", panicIn(call))
 	}
+	none = new(world.Tx)
+	require.Equal(t, "world: Tx.Alive of an empty Tx; pass the one that the transaction is given", panicIn(func() { none.Alive(x.hs[0]) }))
 }
 
 // panicIn returns what a call panics with.
