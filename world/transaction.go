@@ -63,7 +63,8 @@ func RegisterTransaction[A, R any](w *World, name string, f func(tx *Tx, arg A) 
 // in the queue, too. It returns the error of the transaction; an ErrFailed, which wraps the
 // *PanicError, if it panicked; the context's error if the context ends first, and then it is not
 // known whether the transaction was or will be done; and the errors of Answer.Get. It panics within a
-// batch: use Send.
+// batch: use Send. Nothing that a tick or a refresh waits for may call it, such as a system or a
+// transaction: the outcome comes with that refresh, so both would wait until the context ends.
 func (t *Transaction[A, R]) Ask(ctx context.Context, p *Port, arg A) (R, error) {
 	if p != nil && (*engine.Port)(p).Batching() {
 		panic(fmt.Sprintf("world: Transaction.Ask of %q within a batch, which is not sent before it ends; use Transaction.Send", t.name))
