@@ -387,7 +387,7 @@ func (m *matching) same(what string, n, own *format.Named) error {
 	n.At, n.Of, n.Form = own.At, own.Of, own.Form
 	if what == "resource" && n.Hash^own.Hash == format.Accumulates {
 		m.note(what, n.Name, "", false, "is an accumulator in one of both alone: what shards have added and was not merged is left out")
-		return nil
+		n.Hash = own.Hash // the values have the same form, and may have other constants
 	}
 	alike := n.Hash == own.Hash
 	if what == "extra" || alike && (n.Type == "") == (own.Type == "") && !schema.OtherConstants(n.Parts, own.Parts) {

@@ -234,7 +234,7 @@ func TestReshardHostile(t *testing.T) {
 // TestReshardHides has a shard create from all of its homes: another shard does not see any of what it
 // creates in the same tick, as in a new world.
 func TestReshardHides(t *testing.T) {
-	from := crowdOf(t, 4, 20)
+	from := crowdOf(t, 4, 80) // so that the first home is used up in the middle of a chunk
 	create := func(w *world.World, s *scheduler.Scheduler, then func(c *world.Context, bundle *world.Bundle[Agent])) {
 		bundle := world.NewBundle[Agent](w)
 		s.MustAdd("create", func(b *world.Build) func(*world.Context) {
@@ -260,7 +260,7 @@ func TestReshardHides(t *testing.T) {
 			}
 			return
 		}
-		for n := 0; n < 30; n += len(homes) / 2 { // some more from the second
+		for n := 0; n < 5; n += len(homes) / 2 { // some more from the second, in the same chunk
 			h, err := bundle.Create(c, Agent{})
 			require.NoError(t, err)
 			require.True(t, c.Alive(h) && c.Locate(h) != 0, "its own it sees")

@@ -67,7 +67,7 @@ func (p *pairing) constants(s, o *shape.Leaf) *renumbering {
 		return nil
 	}
 	r := &renumbering{enum: s.Enum, path: s.Path, signs: o.Kind <= reflect.Int64, to: map[int64]int64{}, gone: map[int64]bool{}, taken: map[int64]string{}}
-	var had, has []string
+	var had, has, numbers []string
 	own, named := map[string]int64{}, map[int64]bool{}
 	for _, c := range s.Enum.Constants {
 		named[c.Number] = true
@@ -77,7 +77,7 @@ func (p *pairing) constants(s, o *shape.Leaf) *renumbering {
 		own[c.Name] = c.Number
 		if has = append(has, c.Name); !named[c.Number] {
 			r.taken[c.Number] = c.Name
-			had = append(had, strconv.FormatInt(c.Number, 10)) // a Change may say what it meant
+			numbers = append(numbers, strconv.FormatInt(c.Number, 10)) // a Change may say what it meant
 		}
 	}
 	x := constantNotes{was: s.Enum.Name, is: o.Enum.Name}
@@ -98,6 +98,7 @@ func (p *pairing) constants(s, o *shape.Leaf) *renumbering {
 			x.missing = append(x.missing, c.Name)
 		}
 	}
+	rules = p.rules.changes.rulesOf([]string{x.was, x.is}, numbers, has) // it may have meant one that was saved, too
 	for n := range r.taken {
 		text := strconv.FormatInt(n, 10)
 		is := rules.path(text)
