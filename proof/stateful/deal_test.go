@@ -271,7 +271,10 @@ func (x *draft) read(h handle.Handle) *entity {
 	if e := x.all[h]; e != nil {
 		return &e.entity
 	}
-	return x.naive.alive(h)
+	if e := x.naive.alive(h); e != nil && !(e.fresh && e.marked) {
+		return e
+	}
+	return nil // or created and marked by this refresh: it was never alive
 }
 
 // write is read to write; nil for one that is marked.

@@ -107,8 +107,11 @@ func (n *naive) refreshed(all bool) {
 		}
 	}
 	for _, step := range [...]step{creates, others, deals} {
-		if step == deals { // who is to go with all is marked by then
+		if step == deals { // who is to go with all is marked by then, and who is not marked was alive
 			mark()
+			for _, e := range n.entities {
+				e.fresh = e.fresh && e.marked
+			}
 		}
 		for _, r := range n.requests {
 			if r.step == step {

@@ -54,6 +54,8 @@ func TestWorld(t *testing.T) {
 	}
 	require.NotZero(t, total.rejected)
 	require.NotZero(t, total.full)
+	require.NotZero(t, total.deals[1])
+	require.Greater(t, total.deals[0], total.deals[1], "transactions that fail")
 }
 
 // totals is what was done, over all worlds.
