@@ -155,8 +155,14 @@ type transactor[A, R any] struct{ t *Transaction[A, R] }
 // Apply runs the transaction, and stores what it returns in the answer.
 func (x transactor[A, R]) Apply(_ *store.Shard, _ handle.Handle, _ slots.Loc, p mem.Pointer) (o queue.Outcome) {
 	t := x.t
-	tx := t.w.BeginTx(t.name)
 	a := mem.As[asked[A, R]](p)
+	tx, err := t.w.BeginTx(t.name)
+	if err != nil {
+		if a.to != nil {
+			a.to.failure = err
+		}
+		return queue.Refused
+	}
 	defer func() {
 		var failure error
 		if o, failure = tx.End(recover()); a.to != nil {

@@ -30,10 +30,14 @@ func (w *World) AddTransaction(name string, isNil bool, arg reflect.Type) {
 	}
 }
 
-// BeginTx begins a transaction in a refresh.
-func (w *World) BeginTx(name string) *Tx {
+// BeginTx begins a transaction in a refresh. It returns an error, and begins none, if those of the
+// port have made too many calls.
+func (w *World) BeginTx(name string) (*Tx, error) {
+	if by := w.Sender(); by.Port && by.Calls >= TxPortCallsMax {
+		return nil, fmt.Errorf("%w: the transactions of a port have reached %d calls in a refresh; send %q again", ErrTx, TxPortCallsMax, name)
+	}
 	w.tx.begin(name)
-	return w.tx
+	return w.tx, nil
 }
 
 func (t *Tx) begin(name string) {
@@ -54,6 +58,7 @@ func (t *Tx) Returned(err error) error {
 // End ends a transaction in a refresh; v is the recovered value. It returns the outcome, and the
 // error if that is not Applied.
 func (t *Tx) End(v any) (queue.Outcome, error) {
+	t.w.Sender().Calls += t.calls + 1
 	switch {
 	case !t.returned:
 		t.drop()

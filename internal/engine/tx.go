@@ -16,6 +16,9 @@ const (
 	TxEntitiesMax = 4096    // entities that it creates or changes
 	TxBytesMax    = 1 << 20 // bytes of what it writes
 	TxCallsMax    = 1 << 16 // calls of its Tx, and what counts as more of them
+	// TxPortCallsMax is how many of them all transactions of a port may make in a refresh. One may
+	// exceed it.
+	TxPortCallsMax = 1 << 21
 )
 
 // What counts as one more call, so that the limit of calls also limits the time that long ones take.

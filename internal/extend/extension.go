@@ -138,4 +138,5 @@ type Sender struct {
 	Port  bool // it is a port, also in a replay, and not the program itself
 	Shard int  // where its systems run, if it is no port; the number of shards for global ones
 	Steps int  // what its requests in this refresh have taken, as the extensions that limit it count
+	Calls int  // of its transactions in this refresh
 }

@@ -1,6 +1,7 @@
 package transactions_test
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/atoll-sim/atoll/ext/names"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -236,4 +238,69 @@ func TestWork(t *testing.T) {
 			require.Equal(t, before, x.hash())
 		})
 	}
+}
+
+// TestPortCalls sends more transactions by a port than a refresh runs, and some by another. Those that
+// are refused have done nothing, and may be sent again; a replay refuses the same ones.
+func TestPortCalls(t *testing.T) {
+	const sent, each = 40, 60_000
+	const done = engine.TxPortCallsMax/(each+2) + 1
+	var log bytes.Buffer
+	newBusy := func(workers int) (*scene, *world.Transaction[int, int]) {
+		x := newScene(t, workers)
+		return x, world.RegisterTransaction(x.World, "busy", func(tx *world.Tx, n int) (int, error) {
+			for range n {
+				tx.Alive(x.hs[0])
+			}
+			_, err := x.player.Create(tx, Player{})
+			return n, err
+		})
+	}
+	x, busy := newBusy(1)
+	recorder, err := inputlog.NewRecorder(x.World, &log, inputlog.Options{Codecs: codecs()})
+	require.NoError(t, err)
+	port, err := x.OpenPort()
+	require.NoError(t, err)
+	other, err := x.OpenPort()
+	require.NoError(t, err)
+	before := x.Count()
+	for range 2 {
+		answers := make([]world.Answer[int], sent+1)
+		for i := range sent {
+			require.NoError(t, busy.Send(port, each, &answers[i]))
+		}
+		require.NoError(t, busy.Send(other, 1, &answers[sent]))
+		require.NoError(t, x.s.Step(t.Context()))
+		for i := range answers {
+			n, err := answers[i].Get(t.Context())
+			switch {
+			case i == sent:
+				require.Equal(t, 1, n)
+			case i < done:
+				require.Equal(t, each, n)
+			default:
+				require.ErrorIs(t, err, world.ErrTx)
+				require.ErrorContains(t, err, "send \"busy\" again")
+				require.Equal(t, world.Refused, answers[i].Outcome())
+			}
+		}
+	}
+	require.LessOrEqual(t, x.Count(), before+2*(done+1), "a system may destroy some")
+	require.NoError(t, recorder.Close())
+	hash := x.hash()
+
+	y, _ := newBusy(5)
+	l, err := inputlog.Open(&log)
+	require.NoError(t, err)
+	p, err := l.Play(y.World, codecs())
+	require.NoError(t, err)
+	defer p.Close()
+	for p.Next() {
+		require.NoError(t, p.Make(func() error { return y.s.Step(t.Context()) }))
+		if y.Tick() == x.Tick() {
+			require.Equal(t, hash, y.hash())
+		}
+	}
+	require.NoError(t, p.Err())
+	require.Equal(t, x.Tick(), y.Tick())
 }
