@@ -242,6 +242,12 @@ func (x *unplayed) plan(o OtherProgram, others bool) (text string, blocks bool) 
 		by = x.other.by()
 	}
 	what := "is for the program that wrote it" + by + ": start that program, and stop it by Close, before another version"
+	if x.other == nil {
+		what = "is for the options and registrations with which this program wrote it" + by + ": start it with these, and stop it by Close, before you change them"
+	}
+	if x.shards > 0 {
+		what += fmt.Sprintf("; it had %d shards", x.shards)
+	}
 	switch {
 	case others:
 		what += "; it cannot be played here, because of the other differences"
@@ -254,9 +260,9 @@ func (x *unplayed) plan(o OtherProgram, others bool) (text string, blocks bool) 
 	switch {
 	case o == DiscardOther && x.shards > 0:
 		what = fmt.Sprintf("is discarded: a world with %d shards wrote it", x.shards)
-	case x.shards > 0:
+	case x.shards > 0 && x.other == nil:
 		blocks = true
-		what = "can be played only by as many shards as wrote it" + by + fmt.Sprintf(": open the directory with Shards = %d, Close the Store, and then open it with the new number", x.shards)
+		what = "can be played only by as many shards as wrote it" + by + fmt.Sprintf(": open the directory with Shards = %d, Close the Store, and then open it with the new number; or set OtherProgram to DiscardOther, to go back to the snapshot of tick %d", x.shards, x.first)
 	case o == DiscardOther && (others || x.other != nil):
 		what = "is discarded: another program wrote it" + by
 	case others: // it cannot be played

@@ -457,7 +457,7 @@ func (m *matching) migrate(what string, n, own *format.Named) (done bool, err er
 			return old, nil
 		}
 		by, all, err := m.convert(what, n, &format.Named{Name: own.Name, Of: of, At: own.At, Type: of.String(), Hash: n.Hash, Form: old, Parts: parts})
-		notes = slices.DeleteFunc(all, func(x schema.Note) bool { return !x.Blocks })
+		notes = slices.DeleteFunc(all, func(x schema.Note) bool { return !x.Blocks || x.Undeclared })
 		return by, err
 	})
 	about := Difference{Kind: what, Name: n.Name, Was: n.Type, Is: own.Type, Text: "is made by a function"}

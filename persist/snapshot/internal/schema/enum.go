@@ -23,6 +23,11 @@ func OtherConstants(saved, own []form.Part) bool {
 	})
 }
 
+// forgets reports whether the names of an enum's constants are dropped.
+func (c Changes) forgets(enum string) bool {
+	return slices.ContainsFunc(c, func(x Change) bool { return x.Kind == Dropped && x.In == enum && len(x.Fields) == 0 })
+}
+
 // renumbering says which number a saved constant has now.
 //
 // Ownership: immutable once it is made; any goroutine may use it.
@@ -57,8 +62,12 @@ func (p *pairing) constants(s, o *shape.Leaf) *renumbering {
 	switch {
 	case s.Enum == nil && o.Enum == nil || !isInteger(s.Kind) || !isInteger(o.Kind):
 		return nil
-	case o.Enum == nil:
+	case o.Enum == nil && p.rules.changes.forgets(s.Enum.Name):
 		p.note(s.Path, s.Enum.Name, o.Text, false, "has no constants in this world: its numbers are read as they are")
+		return nil
+	case o.Enum == nil:
+		p.note(s.Path, s.Enum.Name, o.Text, true, "has names for its constants, which this program lacks: register them in Options.Codecs by state.RegisterEnum; Dropped(%q) reads the numbers as they are", s.Enum.Name)
+		p.notes[len(p.notes)-1].Undeclared = true
 		return nil
 	case s.Enum == nil:
 		p.note(s.Path, s.Text, o.Enum.Name, false, "has constants now: its numbers, which were saved without, are read as they are")
