@@ -47,13 +47,11 @@ func (a *Answer[T]) Get(ctx context.Context) (T, error) {
 	if err == nil {
 		err = engine.ErrorOf(engine.Outcome(o))
 	}
-	if err != nil && a.failure != nil {
-		switch o {
-		case Failed:
-			err = fmt.Errorf("%w: %w", err, a.failure)
-		case Refused:
-			err = a.failure
-		}
+	switch { // the failure is known with the outcome, and not if the context ended first
+	case o == Failed && a.failure != nil:
+		err = fmt.Errorf("%w: %w", err, a.failure)
+	case o == Refused && a.failure != nil:
+		err = a.failure
 	}
 	if err != nil {
 		return *new(T), err
