@@ -56,7 +56,11 @@ func (s *Scheduler) Run(ctx context.Context) (err error) {
 	}
 	interval := s.w.Options().TickInterval
 	s.log(slog.LevelInfo, "run begins", "tick", s.w.Tick(), "interval", interval, "workers", s.Workers(), "shards", s.w.Shards())
-	defer func() { s.log(slog.LevelInfo, "run ends", "tick", s.w.Tick(), "err", err) }()
+	s.late, s.gaveUp = rare{}, rare{}
+	defer func() {
+		s.logRest()
+		s.log(slog.LevelInfo, "run ends", "tick", s.w.Tick(), "err", err)
+	}()
 	timer := time.NewTimer(interval)
 	defer timer.Stop()
 	due := time.Now()
@@ -145,12 +149,12 @@ func (s *Scheduler) next(due time.Time, interval time.Duration) time.Time {
 		if behind <= time.Duration(s.options.CatchUpMax)*interval {
 			return due
 		}
-		return s.skip(due, behind/interval, interval)
+		return s.skip(due, behind, behind/interval, interval)
 	case Skip:
 		if behind <= 0 {
 			return due
 		}
-		return s.skip(due, behind/interval+1, interval)
+		return s.skip(due, behind, behind/interval+1, interval)
 	default:
 		if behind <= 0 {
 			return due
@@ -160,11 +164,66 @@ func (s *Scheduler) next(due time.Time, interval time.Duration) time.Time {
 	}
 }
 
-// skip gives up n ticks.
-func (s *Scheduler) skip(due time.Time, n, interval time.Duration) time.Time {
+// skip gives up n ticks, because Run is that far behind.
+func (s *Scheduler) skip(due time.Time, behind, n, interval time.Duration) time.Time {
 	s.counts.Skipped += uint64(n)
-	s.log(slog.LevelWarn, "ticks given up", "tick", s.w.Tick(), "ticks", int(n))
+	x := &s.gaveUp
+	if x.add(uint64(n), behind); x.due() {
+		s.logGivenUp()
+	}
 	return due.Add(n * interval)
+}
+
+// rare is what is logged at most once a second in a Run. What comes between is summed up for the
+// next record.
+type rare struct {
+	last  time.Time // when it was logged
+	n     uint64    // how many since
+	worst time.Duration
+}
+
+// add counts n more; the worst took that long.
+func (r *rare) add(n uint64, took time.Duration) { r.n, r.worst = r.n+n, max(r.worst, took) }
+
+// due reports whether it is to be logged now.
+func (r *rare) due() bool { return r.last.IsZero() || time.Since(r.last) >= time.Second }
+
+// take begins anew, after a record of what it returns.
+func (r *rare) take() (n uint64, worst time.Duration) {
+	n, worst = r.n, r.worst
+	*r = rare{last: time.Now()}
+	return n, worst
+}
+
+// logOverrun logs a tick that took too long, or counts it for the next record.
+func (s *Scheduler) logOverrun(r *Report, budget time.Duration) {
+	x := &s.late
+	if !x.due() {
+		x.add(1, r.Duration)
+		return
+	}
+	values := []any{"tick", r.Tick, "took", r.Duration, "between ticks", r.Between, "budget", budget}
+	if n, worst := x.take(); n > 0 {
+		values = append(values, "more since the last record", n, "the worst took", worst)
+	}
+	s.log(slog.LevelWarn, "tick took too long", values...)
+}
+
+// logGivenUp logs the ticks that were given up since the last record.
+func (s *Scheduler) logGivenUp() {
+	n, worst := s.gaveUp.take()
+	s.log(slog.LevelWarn, "ticks given up", "tick", s.w.Tick(), "ticks", n, "behind by at most", worst)
+}
+
+// logRest logs what is left for a record when Run ends.
+func (s *Scheduler) logRest() {
+	if s.late.n > 0 {
+		n, worst := s.late.take()
+		s.log(slog.LevelWarn, "more ticks took too long", "ticks", n, "the worst took", worst)
+	}
+	if s.gaveUp.n > 0 {
+		s.logGivenUp()
+	}
 }
 
 // report completes the Report of a tick of Run, and logs and delivers it. before has the counts
@@ -173,7 +232,9 @@ func (s *Scheduler) report(r *Report, before Stats) {
 	_, budget := s.inForce()
 	if r.Overrun = r.Duration > budget; r.Overrun {
 		s.counts.Overruns++
-		s.log(slog.LevelWarn, "tick took too long", "tick", r.Tick, "took", r.Duration, "between ticks", r.Between, "budget", budget)
+		if s.options.Logger != nil {
+			s.logOverrun(r, budget)
+		}
 	}
 	r.Overruns = s.counts.Overruns - before.Overruns
 	r.Skipped = s.counts.Skipped - before.Skipped

@@ -57,8 +57,9 @@ type Options struct {
 	Balancer Balancer
 
 	// Logger, if not nil, gets records of panics, of overruns, of systems that do not return
-	// or are disabled, of shifts by the Balancer, and of what Run does. A panic of its handler is
-	// written to standard error.
+	// or are disabled, of transactions that a system had called and that returned an error, of shifts
+	// by the Balancer, and of what Run does. Overruns, and ticks given up, have one record a second
+	// each, with the number since the last one. A panic of its handler is written to standard error.
 	Logger *slog.Logger
 	// Watchdog reports systems that do not return.
 	Watchdog Watchdog
@@ -118,6 +119,8 @@ type Scheduler struct {
 	outside  outside
 	traces   traces
 	ladder   ladder
+	late     rare          // ticks that took too long, for the Logger
+	gaveUp   rare          // ticks given up, likewise
 	counts   Stats         // only those that Run and Step count
 	made     time.Time     // when the scheduler was made
 	start    time.Time     // when the tick began, after what comes before it: systems that were added, changes of the idle world

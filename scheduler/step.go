@@ -305,6 +305,7 @@ func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.B
 		panics = append(panics, failure{s.balancing.err, s.balancing.system})
 		s.balancing.err = nil
 	}
+	s.logRefused()
 	calls, omitted, more := t.world.Failures()
 	hooks, recorder, notify := t.world.FailedHooks(), t.world.FailedRecorder(), t.watchdog.takeFailed()
 	if len(panics)+len(calls)+len(hooks) == 0 && recorder == nil && notify == nil && s.ended {
@@ -417,6 +418,20 @@ func (s *Scheduler) applyHookPolicy(x *engine.Panic) {
 		s.tick.world.DisableHook(x, e.Shard)
 	}
 	s.logPanic(e, "hook panicked", "hook", e.Name, "on", e.Event, "shard", e.Shard, "tick", e.Tick, "policy", s.options.IfPanics)
+}
+
+// logRefused logs the transactions of systems that the refresh has refused: nobody else is told.
+func (s *Scheduler) logRefused() {
+	all, omitted := s.tick.world.Refused()
+	if len(all) == 0 || s.options.Logger == nil {
+		return
+	}
+	for _, x := range all {
+		s.log(slog.LevelWarn, "transaction refused", "transaction", x.Name, "shard", x.Shard, "tick", s.tick.number, "err", x.Err)
+	}
+	if omitted > 0 {
+		s.log(slog.LevelWarn, "more transactions refused", "transactions", omitted, "tick", s.tick.number)
+	}
 }
 
 // logPanic logs a panic, with what args say about it.

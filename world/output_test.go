@@ -404,3 +404,24 @@ func BenchmarkOutput(b *testing.B) {
 		f.runTick(s)
 	}
 }
+
+// TestOutputHandlerRefreshes has a handler panic, and a later one refresh the world: the panic is
+// still reported.
+func TestOutputHandlerRefreshes(t *testing.T) {
+	w := world.MustNew(world.Options{Shards: 1})
+	out := world.RegisterOutput[int](w, "out")
+	out.Handle(func(_ world.Moment, n int) {
+		if n == 0 {
+			panic("first")
+		}
+		w.Refresh()
+		panic("second")
+	})
+	require.NoError(t, out.Put(w, 0))
+	require.NoError(t, out.Put(w, 1))
+	w.Refresh()
+	require.ErrorContains(t, w.Failure(), "first")
+	require.ErrorContains(t, w.Failure(), "second")
+	w.Refresh()
+	require.NoError(t, w.Failure())
+}

@@ -68,7 +68,8 @@ func (q *Query) Remove(parts ...ComponentSet) error { return (*engine.Query)(q).
 // ChunksSince is Chunks for the rows that may have changed since a tick. It yields the chunks
 // in which, in that tick or later, a row came or was replaced, or a component that the query
 // accesses was handed out for writing, by a Writer or a request. Its cost depends on the number
-// of chunks; a chunk in which one row changed is yielded whole.
+// of chunks; a chunk in which one row changed is yielded whole. What a transaction has moved comes
+// when the refresh has ended the tick, so it counts for the next one.
 func (q *Query) ChunksSince(tick uint64) iter.Seq[Chunk] { return (*engine.Query)(q).ChunksSince(tick) }
 
 // Delta returns the simulated time from one turn of an entity to the next, in seconds:

@@ -63,7 +63,8 @@ func RegisterTransaction[A, R any](w *World, name string, f func(tx *Tx, arg A) 
 // in the queue, too. It returns the error of the transaction; an ErrFailed, which wraps the
 // *PanicError, if it panicked; the context's error if the context ends first, and then it is not
 // known whether the transaction was or will be done; and the errors of Answer.Get. It panics within a
-// batch: use Send.
+// batch: use Send. Nothing that a tick or a refresh waits for may call it, such as a system or a
+// transaction: the outcome comes with that refresh, so both would wait until the context ends.
 func (t *Transaction[A, R]) Ask(ctx context.Context, p *Port, arg A) (R, error) {
 	if p != nil && (*engine.Port)(p).Batching() {
 		panic(fmt.Sprintf("world: Transaction.Ask of %q within a batch, which is not sent before it ends; use Transaction.Send", t.name))
@@ -95,8 +96,10 @@ func (t *Transaction[A, R]) Send(p *Port, arg A, answer *Answer[R]) error {
 
 // Call has the transaction run, without its result. By a *Tx and an idle *World it is Run. By other
 // actors it is a request that the refresh applies, and that a port can await with Port.Notify:
-// Applied, Refused if the transaction returned an error, Failed if it panicked. It returns ErrFull if
-// the request was not accepted.
+// Applied, Refused if the transaction returned an error, Failed if it panicked. A system, function or
+// hook is not told: Call has returned nil before the transaction runs. An error of the transaction
+// then goes to the Logger of the scheduler, up to 16 for each tick; if the world is to react, let the
+// transaction send a message, and return nil. Call returns ErrFull if the request was not accepted.
 func (t *Transaction[A, R]) Call(by Actor, arg A) error {
 	self := selfOf(by)
 	t.w.Check(self, "Transaction.Call", "transaction", t.name)
@@ -152,8 +155,14 @@ type transactor[A, R any] struct{ t *Transaction[A, R] }
 // Apply runs the transaction, and stores what it returns in the answer.
 func (x transactor[A, R]) Apply(_ *store.Shard, _ handle.Handle, _ slots.Loc, p mem.Pointer) (o queue.Outcome) {
 	t := x.t
-	tx := t.w.BeginTx(t.name)
 	a := mem.As[asked[A, R]](p)
+	tx, err := t.w.BeginTx(t.name)
+	if err != nil {
+		if a.to != nil {
+			a.to.failure = err
+		}
+		return queue.Refused
+	}
 	defer func() {
 		var failure error
 		if o, failure = tx.End(recover()); a.to != nil {

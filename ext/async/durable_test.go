@@ -39,6 +39,11 @@ type bank struct {
 
 // openBank opens a bank. gate holds functions back until their tick is durable.
 func openBank(t *testing.T, path string, again, gate bool, f func(ctx context.Context, n int) (int, error)) *bank {
+	return openSealed(t, path, again, gate, false, f)
+}
+
+// openSealed is openBank whose ticks may be sealed.
+func openSealed(t *testing.T, path string, again, gate, sealed bool, f func(ctx context.Context, n int) (int, error)) *bank {
 	w := world.MustNew(world.Options{Shards: 2, VersionsEach: 10_000})
 	world.Register[Account](w, "account")
 	holders := world.NewBundle[holder](w)
@@ -72,7 +77,7 @@ func openBank(t *testing.T, path string, again, gate bool, f func(ctx context.Co
 		}
 	})
 	var err error
-	x.store, err = durable.Open(t.Context(), path, w, x.s, durable.Options{Interval: -1, New: func(w *world.World) error {
+	x.store, err = durable.Open(t.Context(), path, w, x.s, durable.Options{Interval: -1, Sync: sealed, New: func(w *world.World) error {
 		return holders.CreateN(w, 4, nil)
 	}})
 	require.NoError(t, err)
@@ -203,8 +208,15 @@ func (x *bank) save(t *testing.T) {
 	}
 }
 
-// TestGateDurable acts outside because of no tick that a crash can lose.
+// TestGateDurable acts outside because of no tick that a crash can lose: with a Gate, with sealed
+// ticks, which need none, and with both.
 func TestGateDurable(t *testing.T) {
+	t.Run("gate", func(t *testing.T) { mustLoseNone(t, true, false) })
+	t.Run("sealed", func(t *testing.T) { mustLoseNone(t, false, true) })
+	t.Run("gate and sealed", func(t *testing.T) { mustLoseNone(t, true, true) })
+}
+
+func mustLoseNone(t *testing.T, gate, sealed bool) {
 	path := filepath.Join(t.TempDir(), "bank")
 	type effect struct {
 		n    int
@@ -212,7 +224,7 @@ func TestGateDurable(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var effects []effect
-	x := openBank(t, path, false, true, func(_ context.Context, n int) (int, error) {
+	x := openSealed(t, path, false, gate, sealed, func(_ context.Context, n int) (int, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if len(effects) < 20 {
@@ -227,7 +239,7 @@ func TestGateDurable(t *testing.T) {
 	x.end(t)
 	require.Greater(t, len(effects), 10)
 	for _, e := range effects {
-		back := openBank(t, e.path, false, true, func(_ context.Context, n int) (int, error) { return n, nil })
+		back := openSealed(t, e.path, false, gate, sealed, func(_ context.Context, n int) (int, error) { return n, nil })
 		most := 0
 		accounts := world.Read[Account](back.World)
 		for h := range back.Query(world.With[Account](back.World)).Entities() {

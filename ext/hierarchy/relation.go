@@ -35,6 +35,8 @@ type Options struct {
 	// gives to another parent. The steps in all relations of a world count together. When they are
 	// as many, the port's further requests to this relation are refused with ErrSteps until the
 	// next refresh. Systems, functions and the idle world have no such limit. Default: 16,777,216.
+	// Whoever requests a transaction, 256 steps count as one more of its calls, and a child that
+	// Sort sorts takes 64.
 	StepsMax int
 	// Memory says how memory is laid out.
 	Memory Memory

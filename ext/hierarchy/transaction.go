@@ -20,6 +20,7 @@ type undo struct {
 	kept  map[handle.Handle]bool // the owners of lists, once there are more than a few
 	items []handle.Handle        // of lists, one after the other
 	keep  bool                   // what the tree's was
+	open  bool                   // the transaction counts the tree's steps
 }
 
 // keptList is a list as it was.
@@ -51,16 +52,34 @@ func (r *Relation) doIn(t *engine.Tx, h handle.Handle, c *change) error {
 			return err
 		}
 	}
+	if err := r.undo.work(t); err != nil {
+		return err
+	}
 	if t.Idle() {
 		return r.tree.named(r.change(h, c))
 	}
 	return r.tree.named(r.changeFor(r.engine.Sender(), h, c))
 }
 
+// sortSteps is for each child that is sorted.
+const sortSteps = 64
+
 // begin makes the relation a part of a transaction.
 func (r *Relation) begin(t *engine.Tx, call string) error {
 	r.mustNotCompare(call)
-	return t.Write("Relation."+call, &r.undo)
+	err := t.Write("Relation."+call, &r.undo)
+	if err == nil && !r.undo.open {
+		r.undo.open, r.tree.steps = true, 0
+	}
+	return err
+}
+
+// work counts the steps since the last time, also those of changes and reads, as work of the
+// transaction.
+func (u *undo) work(t *engine.Tx) error {
+	steps := u.r.tree.steps
+	u.r.tree.steps = 0
+	return t.Work(steps)
 }
 
 // concerns returns the owners of the lists that a change may change.
@@ -98,6 +117,10 @@ func (r *Relation) sortIn(t *engine.Tx, parent handle.Handle, compare func(a, b 
 		return err
 	}
 	if err := r.undo.add(t, parent); err != nil {
+		return err
+	}
+	r.tree.steps += len(r.tree.children(parent)) * sortSteps
+	if err := r.undo.work(t); err != nil {
 		return err
 	}
 	outer := r.comparing
@@ -175,7 +198,7 @@ func (u *undo) Commit() {
 	if len(u.lists) > fewLists {
 		clear(u.kept)
 	}
-	u.lists, u.items = u.lists[:0], u.items[:0]
+	u.lists, u.items, u.open = u.lists[:0], u.items[:0], false
 }
 
 // Drop gives the lists back what they had: first none has children, and those that are new go, then

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -62,6 +63,25 @@ func TestTransactionDropsFull(t *testing.T) {
 	f.sound()
 	require.Equal(t, before, f.rel.AppendState(nil))
 	require.ErrorIs(t, f.rel.AddChild(f.World, hs[next], hs[next+1]), hierarchy.ErrRoom)
+}
+
+// TestTransactionReaderKept reads by the Reader of a transaction that has returned.
+func TestTransactionReaderKept(t *testing.T) {
+	if !check.Enabled {
+		t.Skip("the check build finds it")
+	}
+	f := newFixture(t, 1, hierarchy.Options{})
+	do, hs := f.doingIn(), f.make(2)
+	var kept *hierarchy.Reader
+	_, err := do.Run(f.World, func(tx *world.Tx) error {
+		kept = f.rel.Read(tx)
+		require.NoError(t, f.rel.AddChild(tx, hs[0], hs[1]))
+		require.Len(t, kept.Children(hs[0]), 1)
+		return nil
+	})
+	require.NoError(t, err)
+	require.PanicsWithValue(t, `world: a hierarchy.Reader of a Tx after transaction "do" returned; a Tx is for the running transaction alone`,
+		func() { kept.Children(hs[0]) })
 }
 
 // TestTransactionDropsMany has transactions that fail change many lists, each several times: each list

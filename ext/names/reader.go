@@ -68,9 +68,12 @@ func (r *Reader[K]) Len() int {
 }
 
 // All yields the entities that have a name, in the order of their handles, with the names. A Reader
-// of a frame may call it at any time, another as Names.All. It sorts them, O(n log n).
+// of a frame may call it at any time, one of a transaction never, another as Names.All. It sorts them, O(n log n).
 func (r *Reader[K]) All() iter.Seq2[handle.Handle, K] {
 	r.guard()
+	if r.tx != nil {
+		panic(fmt.Sprintf("names: Reader.All of %q by a *world.Tx; look names up one by one, or keep handles in a component", r.names.name))
+	}
 	if r.frozen == nil {
 		return r.names.all("Reader.All")
 	}

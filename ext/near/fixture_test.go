@@ -221,7 +221,9 @@ func none(hits []near.Hit) []near.Hit {
 // iterations is n, or less where that takes long.
 func iterations(n int) int {
 	switch {
-	case check.Enabled: // also under -short: most of it is shown to the race detector
+	case check.Enabled && testing.Short():
+		return max(1, n/10)
+	case check.Enabled:
 		return max(1, n/5)
 	case testing.Short():
 		return max(1, n/20)

@@ -34,13 +34,14 @@ func (c *Component) Edit(t *Tx, h handle.Handle) mem.Address {
 	if err != nil || !e.set.Has(c.id) {
 		return nil
 	}
-	at, was, err := t.value(e, c.id)
-	switch {
-	case err != nil:
-		return nil
-	case !was:
-		c.copyOut(t, at, c.column.At(e.loc))
+	if at := t.written(e, c.id); at != nil {
+		return at
 	}
+	at, err := t.value(e, c.id)
+	if err != nil {
+		return nil
+	}
+	c.copyOut(t, at, c.column.At(e.loc))
 	return at
 }
 
@@ -73,7 +74,7 @@ func (c *Component) setIn(t *Tx, h handle.Handle) (Sending, error) {
 	case !e.set.Has(c.id):
 		return Sending{}, ErrMissing
 	}
-	at, _, err := t.value(e, c.id)
+	at, err := t.value(e, c.id)
 	return Sending{To: mem.Pointer{Address: at}}, err
 }
 
@@ -89,7 +90,7 @@ func (c *Component) addIn(t *Tx, h handle.Handle) (Sending, error) {
 	if err != nil {
 		return Sending{}, err
 	}
-	at, _, err := t.value(e, c.id)
+	at, err := t.value(e, c.id)
 	if err == nil {
 		e.set.Add(c.id)
 	}
@@ -153,7 +154,7 @@ func (b *Bundle) createIn(t *Tx, p *BundlePart, how CreatingHow) (handle.Handle,
 func (b *Bundle) putIn(t *Tx, e *taken, v mem.Pointer) error {
 	for i := range b.fields {
 		f := &b.fields[i]
-		at, _, err := t.value(e, f.Component)
+		at, err := t.value(e, f.Component)
 		if err != nil {
 			return err // the transaction fails
 		}
@@ -233,7 +234,7 @@ func (t *Tx) copyIn(h handle.Handle) (handle.Handle, error) {
 	}
 	made := e.handle
 	for id := range set.All {
-		to, _, err := t.value(t.find(made), id) // again: a CloneBy may have used the transaction
+		to, err := t.value(t.find(made), id) // again: a CloneBy may have used the transaction
 		if err != nil {
 			return handle.None, err
 		}

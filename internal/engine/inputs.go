@@ -69,6 +69,29 @@ func (w *World) LookForChanges() {
 	w.changed()
 }
 
+// Unrecorded calls f, which may do everything with the idle world, without the Recorder. It reports
+// whether f may have changed the world, as LookForChanges finds out. If not, the Recorder goes on
+// where it was; otherwise, and after an error or a panic, there is none any more.
+func (w *World) Unrecorded(f func() error) (changed bool, err error) {
+	to, notify, tick := w.engine.Recorder(), w.changed, w.engine.Tick.Load()
+	if err := w.RecordInputs(nil, nil); err != nil {
+		return false, err
+	}
+	w.space.Handed()
+	w.touched = false
+	if err := f(); err != nil {
+		return true, err
+	}
+	open, _ := w.engine.Ports.Alone(func() error { return nil })
+	if w.space.Handed() || w.touched || open > 0 || w.engine.Tick.Load() != tick {
+		return true, nil
+	}
+	if to != nil {
+		err = w.RecordInputs(to, notify)
+	}
+	return err != nil, err
+}
+
 // Replayer takes the place of a world's ports: it gives the world the inputs again that a Recorder
 // received. A tick's refresh applies the inputs that came before that tick. The methods return
 // ErrClosed when the world or the Replayer is closed.

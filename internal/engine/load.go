@@ -212,9 +212,10 @@ func (l *Loader) Resource(i, shards int) (value, parts mem.Cells, put func()) {
 	return l.w.resources[i].Load(shards)
 }
 
-// Request sends a request as a Survey shows it, and returns where to store its payload. After an
-// error it has sent nothing.
-func (l *Loader) Request(from, kind int, flags queue.Flags, h handle.Handle) (mem.Cells, error) {
+// Request sends a request as a Survey shows it of a world with so many shards, and returns where to
+// store its payload. If this world has fewer, a shard sends what several have, whatever its limits.
+// After an error it has sent nothing.
+func (l *Loader) Request(from, shards, kind int, flags queue.Flags, h handle.Handle) (mem.Cells, error) {
 	w := l.w
 	if kind < 0 || kind >= w.space.Kinds().Len() || flags&queue.Create != 0 || from != AllShards && (from < 0 || from >= len(w.shards)) {
 		return mem.Cells{}, fmt.Errorf("%w: a request of kind %d, flags %#x, from shard %d", slots.ErrImage, kind, uint16(flags), from)
@@ -225,7 +226,7 @@ func (l *Loader) Request(from, kind int, flags queue.Flags, h handle.Handle) (me
 	}
 	q := s.open()
 	size := w.space.Kinds().Size(kind)
-	if !q.Room(1, size) {
+	if shards <= len(w.shards) && !q.Room(1, size) {
 		return mem.Cells{}, s.refuse(q, 1, size)
 	}
 	return w.space.Kinds().Resend(q, kind, flags, h, w.engine.Epoch.Load())

@@ -59,7 +59,7 @@ type outputs struct {
 		bytes, size int
 	}
 	counts   OutputCounts
-	failures []*Panic // of handlers, since the last refresh
+	failures []*Panic // of handlers, since the last refresh that no handler has made
 	omitted  int      // how many more there were
 }
 
@@ -226,7 +226,9 @@ func (x *outputs) Drop() {
 // gather ends a refresh: what was put until now waits for the handlers. In a replay it is forgotten.
 // The world's goroutine calls it, which has taken the world.
 func (x *outputs) gather() {
-	x.failures, x.omitted = nil, 0
+	if !x.busy { // otherwise a handler refreshes the world, and its caller has yet to see them
+		x.failures, x.omitted = nil, 0
+	}
 	sum := 0
 	for i := range x.boxes {
 		sum += x.boxes[i].n

@@ -30,10 +30,14 @@ func (w *World) AddTransaction(name string, isNil bool, arg reflect.Type) {
 	}
 }
 
-// BeginTx begins a transaction in a refresh.
-func (w *World) BeginTx(name string) *Tx {
+// BeginTx begins a transaction in a refresh. It returns an error, and begins none, if those of the
+// port have made too many calls.
+func (w *World) BeginTx(name string) (*Tx, error) {
+	if by := w.Sender(); by.Port && by.Calls >= TxPortCallsMax {
+		return nil, fmt.Errorf("%w: the transactions of a port have reached %d calls in a refresh; send %q again", ErrTx, TxPortCallsMax, name)
+	}
 	w.tx.begin(name)
-	return w.tx
+	return w.tx, nil
 }
 
 func (t *Tx) begin(name string) {
@@ -54,12 +58,14 @@ func (t *Tx) Returned(err error) error {
 // End ends a transaction in a refresh; v is the recovered value. It returns the outcome, and the
 // error if that is not Applied.
 func (t *Tx) End(v any) (queue.Outcome, error) {
+	t.w.Sender().Calls += t.calls + 1
 	switch {
 	case !t.returned:
 		t.drop()
 		return queue.Failed, t.panicked(v)
 	case t.fault != nil:
 		t.drop()
+		t.refuse()
 		return queue.Refused, t.fault
 	}
 	t.commit()
@@ -80,6 +86,53 @@ func (t *Tx) panicked(v any) error {
 	p := newPanic(&Panic{In: InTransaction, Name: t.name, Shard: AllShards, Tick: t.tick, Value: v, Stack: debug.Stack()})
 	c.failures = append(c.failures, p)
 	return p.Err
+}
+
+// Refusal is a transaction that a system, function or hook has asked for, and that returned an error.
+type Refusal struct {
+	Name  string
+	Shard int // of the system; or AllShards
+	Err   error
+}
+
+// refusedMax is how many transactions that returned an error a refresh keeps, the first in order; the
+// others are only counted.
+const refusedMax = 16
+
+// refuse keeps that the transaction has returned an error, if nobody else is told: a port has its
+// Completion.
+func (t *Tx) refuse() {
+	by := t.w.Sender()
+	switch {
+	case by.Port:
+		return
+	case len(t.refused) == refusedMax:
+		t.omitted++
+		return
+	}
+	x := Refusal{t.name, by.Shard, t.fault}
+	if x.Shard == len(t.w.shards) {
+		x.Shard = AllShards
+	}
+	t.refused = append(t.refused, x)
+}
+
+// forgetRefused begins a refresh.
+func (t *Tx) forgetRefused() {
+	if len(t.refused) > 0 {
+		clear(t.refused)
+		t.refused, t.omitted = t.refused[:0], 0
+	}
+}
+
+// Refused returns the transactions that systems, functions and hooks had asked for and that returned
+// an error in the refresh, in order; omitted is how many more there were. It is good until the next
+// refresh.
+func (t *Tick) Refused() (all []Refusal, omitted int) {
+	if t.tx == nil {
+		return nil, 0
+	}
+	return t.tx.refused, t.tx.omitted
 }
 
 // Enter begins a transaction that the running one calls.

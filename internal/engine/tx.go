@@ -15,7 +15,16 @@ import (
 const (
 	TxEntitiesMax = 4096    // entities that it creates or changes
 	TxBytesMax    = 1 << 20 // bytes of what it writes
-	TxCallsMax    = 1 << 16 // calls of its Tx
+	TxCallsMax    = 1 << 16 // calls of its Tx, and what counts as more of them
+	// TxPortCallsMax is how many of them all transactions of a port may make in a refresh. One may
+	// exceed it.
+	TxPortCallsMax = 1 << 21
+)
+
+// What counts as one more call, so that the limit of calls also limits the time that long ones take.
+const (
+	stepsEach = 256     // steps of a Party, at about a nanosecond each
+	copyEach  = 1 << 10 // bytes of a value that is written
 )
 
 // ErrTx is the error of a transaction that has reached one of its limits.
@@ -56,9 +65,11 @@ type Tx struct {
 	moves    []moving // of the transactions of this refresh
 	random   random
 	seeded   bool
-	ordered  uint64 // by Order
-	applied  uint64 // how many transactions of this tick's refresh were applied
-	runs     uint64 // and how many on the idle world before it
+	ordered  uint64    // by Order
+	refused  []Refusal // in the last refresh, by systems; see refuse
+	omitted  int       // how many more there were
+	applied  uint64    // how many transactions of this tick's refresh were applied
+	runs     uint64    // and how many on the idle world before it
 	tick     uint64
 }
 
@@ -199,15 +210,16 @@ func (t *Tx) written(e *taken, component int) mem.Address {
 	return nil
 }
 
-// value returns where a component is written, and whether it was written before. Otherwise it holds
-// old contents.
-func (t *Tx) value(e *taken, component int) (at mem.Address, was bool, err error) {
-	if at := t.written(e, component); at != nil {
-		return at, true, nil
-	}
+// value returns where a component is written, which the caller is about to do. Unless it was written
+// before, it holds old contents.
+func (t *Tx) value(e *taken, component int) (at mem.Address, err error) {
 	of := t.w.space.TypeOf(component)
+	t.calls += int(of.Size / copyEach)
+	if at := t.written(e, component); at != nil {
+		return at, nil
+	}
 	if t.bytes += int(of.Size); t.bytes > TxBytesMax {
-		return nil, false, t.limit("bytes", TxBytesMax)
+		return nil, t.limit("bytes", TxBytesMax)
 	}
 	for len(t.spare) <= component {
 		t.spare = append(t.spare, nil)
@@ -226,7 +238,7 @@ func (t *Tx) value(e *taken, component int) (at mem.Address, was bool, err error
 		t.values[e.last].next = n
 	}
 	e.last = n
-	return at, false, nil
+	return at, nil
 }
 
 // must panics if no transaction runs. It counts the call.
@@ -245,6 +257,9 @@ func (t *Tx) must(call string) {
 func (t *Tx) panicLate(call string) {
 	if t == nil {
 		panic(fmt.Sprintf("world: %s of a nil Tx; pass the one that the transaction is given", call))
+	}
+	if t.w == nil {
+		panic(fmt.Sprintf("world: %s of an empty Tx; pass the one that the transaction is given", call))
 	}
 	panic(fmt.Sprintf("world: %s after transaction %q returned; a Tx is for the running transaction alone", call, t.name))
 }
@@ -270,6 +285,13 @@ func (t *Tx) Alive(h handle.Handle) bool {
 
 // Must panics if the transaction does not run, and counts a call that reads a Party.
 func (t *Tx) Must(call string) { t.must(call) }
+
+// MustRun panics if no transaction runs.
+func (t *Tx) MustRun(call string) {
+	if t.depth == 0 {
+		t.panicLate(call)
+	}
+}
 
 // Touch counts an entity that a Party writes. It returns ErrStale for one that is dead or marked.
 func (t *Tx) Touch(h handle.Handle) error {
@@ -301,6 +323,14 @@ func (t *Tx) Write(call string, p Party) error {
 func (t *Tx) Charge(bytes uintptr) error {
 	if t.bytes += int(bytes); t.bytes > TxBytesMax {
 		return t.limit("bytes", TxBytesMax)
+	}
+	return nil
+}
+
+// Work counts steps that a Party has taken, or is about to take.
+func (t *Tx) Work(steps int) error {
+	if t.calls += steps / stepsEach; t.calls > TxCallsMax {
+		return t.limit("calls", TxCallsMax)
 	}
 	return nil
 }

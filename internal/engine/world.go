@@ -468,6 +468,9 @@ func (w *World) doRefresh(parallel extend.Parallel, all bool) {
 			c.failures, c.failedHooks, c.omitted = nil, nil, 0
 		}
 	}
+	if w.tx != nil {
+		w.tx.forgetRefused()
+	}
 	if w.seals && !w.commit() {
 		done = true
 		return

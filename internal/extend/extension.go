@@ -167,5 +167,7 @@ func (d *DyingSet) Spare(h handle.Handle) {
 // Sender tells extensions whose requests are being applied.
 type Sender struct {
 	Port  bool // it is a port, also in a replay, and not the program itself
+	Shard int  // where its systems run, if it is no port; the number of shards for global ones
 	Steps int  // what its requests in this refresh have taken, as the extensions that limit it count
+	Calls int  // of its transactions in this refresh
 }

@@ -45,7 +45,7 @@ func (x *partition) extend() {
 	}
 	for ; x.sender < len(x.joints); x.sender++ {
 		of := x.joints[x.sender]
-		x.e.Extensions.Sender = extend.Sender{Port: of.Port}
+		x.e.Extensions.Sender = extend.Sender{Port: of.Port, Shard: of.Shard}
 		for x.extended < of.End {
 			r := x.Joint[x.extended]
 			x.extended++

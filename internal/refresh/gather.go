@@ -31,7 +31,7 @@ func (e *Engine) gather(ports bool) (sent int) {
 		e.producers = append(e.producers, producer{queue: f.Queue, begins: f.Begins})
 		f.Begins = f.Begins[:0]
 	}
-	for _, q := range e.Outboxes {
+	for i, q := range e.Outboxes {
 		q := *q
 		if q == nil {
 			continue
@@ -39,7 +39,7 @@ func (e *Engine) gather(ports bool) (sent int) {
 		q.Publish()
 		if !q.Empty() {
 			sent += q.Ready()
-			e.producers = append(e.producers, producer{queue: q})
+			e.producers = append(e.producers, producer{queue: q, shard: i})
 		}
 	}
 	return sent

@@ -11,6 +11,7 @@ import (
 type producer struct {
 	queue  *queue.Queue
 	port   *Endpoint // nil: the queue of a shard's systems, or of a replay
+	shard  int       // of a shard's systems; the number of shards for global ones
 	upto   uint32    // of a port in a sealed tick: the counter up to which its requests are taken
 	begins []uint32  // of a replay: the counters of the queue at which each port's requests begin
 }
@@ -113,10 +114,10 @@ func (x *partition) take(from producer, sent, cut uint32, port bool) {
 	joint, others := len(x.Joint), len(x.Others)
 	x.created += from.queue.Drain(sent, cut, &x.Drained)
 	if n := len(x.Joint); n > joint {
-		x.joints = append(x.joints, store.Sender{End: n, Port: port})
+		x.joints = append(x.joints, store.Sender{End: n, Port: port, Shard: from.shard})
 	}
 	if n := len(x.Others); n > others {
-		x.senders = append(x.senders, store.Sender{End: n, Port: port})
+		x.senders = append(x.senders, store.Sender{End: n, Port: port, Shard: from.shard})
 	}
 }
 

@@ -59,6 +59,14 @@ func (e *Engine) Record(to extend.Recorder) {
 // it began; and of the refreshes in which a sealed world is closed nothing is.
 func (e *Engine) records() bool { return e.recording != nil && e.recording.sealer == nil }
 
+// Recorder returns the Recorder, or nil.
+func (e *Engine) Recorder() extend.Recorder {
+	if e.recording == nil {
+		return nil
+	}
+	return e.recording.Recorder
+}
+
 // Recorded reports whether there is a Recorder.
 func (e *Engine) Recorded() bool { return e.recording != nil }
 

@@ -250,10 +250,12 @@ const (
 	AnswerBytesMax = 16 << 20
 )
 
-// Sender is where the requests of one sender end in a list of requests, and whether it is a port.
+// Sender is where the requests of one sender end in a list of requests, and whether it is a port; if
+// not, Shard is where its systems run.
 type Sender struct {
-	End  int
-	Port bool
+	End   int
+	Port  bool
+	Shard int
 }
 
 // spending is what the requests of one port have cost so far.

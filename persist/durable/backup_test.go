@@ -117,5 +117,5 @@ func TestPlanAfterCrash(t *testing.T) {
 	plan, err = durable.Plan(path, x.World, x.s, x.options)
 	require.NoError(t, err)
 	require.Len(t, plan.Blocking(), 1)
-	require.Contains(t, plan.Blocking()[0].Text, "start that program, and stop it by Close")
+	require.Contains(t, plan.Blocking()[0].Text, "start it with these, and stop it by Close")
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -169,8 +170,13 @@ func stages(t *testing.T, increments int) (x *voyage, all [3]*faulty.Disk) {
 // the copy can be opened at any moment from its first snapshot on, and goes on.
 func TestFollowFaulty(t *testing.T) {
 	first, stride := 1, 1
-	if check.Enabled || testing.Short() {
+	switch {
+	case check.Enabled && testing.Short(): // one goroutine does nearly all of it
+		stride = 97
+	case check.Enabled || testing.Short():
 		stride = 23
+	}
+	if stride > 1 { // other calls with another seed
 		first += int(seed.Of(t) % uint64(stride))
 	}
 	from, to := t.TempDir(), t.TempDir()
@@ -441,12 +447,12 @@ func TestFollowLive(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	var is [2]durable.Followed
+	var is [2]atomic.Uint64
 	ended := make(chan error, 2)
 	for i, dest := range []string{first, second} {
 		from := [2]string{x.path, first}[i]
 		go func() {
-			o := durable.FollowOptions{Every: time.Millisecond, OnProgress: func(now durable.Followed) { is[i] = now }}
+			o := durable.FollowOptions{Every: time.Millisecond, OnProgress: func(now durable.Followed) { is[i].Store(now.Tick) }}
 			if i == 0 {
 				ended <- x.st.Follow(ctx, dest, o)
 			} else {
@@ -454,7 +460,8 @@ func TestFollowLive(t *testing.T) {
 			}
 		}()
 	}
-	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+	end := time.Now().Add(2 * time.Second)
+	for time.Now().Before(end) || is[0].Load() <= 100 || is[1].Load() <= 100 { // a slow disk takes longer
 		x.sail(2)
 	}
 	var lag float64
@@ -468,8 +475,6 @@ func TestFollowLive(t *testing.T) {
 	stop()
 	require.NoError(t, <-ended)
 	require.NoError(t, <-ended)
-	require.Greater(t, is[0].Tick, uint64(100))
-	require.Greater(t, is[1].Tick, uint64(100))
 	for i, dest := range []string{first, second} {
 		require.NoError(t, durable.Follow(t.Context(), [2]string{x.path, first}[i], dest, durable.FollowOptions{Once: true}))
 	}

@@ -147,8 +147,9 @@ func (r *Recovered) record(began []any) (what string, values []any) {
 var syncAlways bool
 
 // upgrade calls Options.Upgrade, which may create entities of this incarnation, and saves the
-// result. Open calls it, on its goroutine, when the log was played. No log has the changes: if the
-// process dies during the call, or it returns an error, the next start calls it again.
+// result, unless nothing was changed. Open calls it, on its goroutine, when the log was played. No log
+// has the changes: if the process dies during the call, or it returns an error, the next start calls
+// it again.
 func (s *Store) upgrade() (err error) {
 	done := false
 	defer func() {
@@ -156,11 +157,18 @@ func (s *Store) upgrade() (err error) {
 			_ = s.log.close()
 		}
 	}()
+	before, errBefore := s.besideNow()
+	changed, err := engine.Of(s.w).Unrecorded(func() error { return s.o.Upgrade(s.w) })
+	if err != nil {
+		_ = s.recorder.Close() // the error of Upgrade counts
+		return fmt.Errorf("durable: Options.Upgrade: %w", err)
+	}
+	if beside, err := s.besideNow(); !changed && errBefore == nil && err == nil && beside == before {
+		done = true
+		return nil
+	}
 	if err = s.recorder.Close(); err != nil {
 		return fmt.Errorf("durable: %w", err)
-	}
-	if err = s.o.Upgrade(s.w); err != nil {
-		return fmt.Errorf("durable: Options.Upgrade: %w", err)
 	}
 	x := &capture{store: s, why: "Options.Upgrade", hash: true}
 	s.log.changed(s.w.Tick())
@@ -227,19 +235,35 @@ type unplayed struct {
 func (x *unplayed) plan(o OtherProgram, others bool) (text string, blocks bool) {
 	ticks := "its log, of which no tick is known to have been on disk,"
 	if x.told > x.first {
-		ticks = fmt.Sprintf("its log, with %d ticks from tick %d on,", x.told-x.first, x.first)
+		// the mark of the last sync may be missing, and what was never synced may be whole
+		ticks = fmt.Sprintf("its log, with at least %d ticks from tick %d on,", x.told-x.first, x.first)
 	}
 	by := x.last.by()
 	if x.other != nil {
 		by = x.other.by()
 	}
 	what := "is for the program that wrote it" + by + ": start that program, and stop it by Close, before another version"
+	if x.other == nil {
+		what = "is for the options and registrations with which this program wrote it" + by + ": start it with these, and stop it by Close, before you change them"
+	}
+	if x.shards > 0 {
+		what += fmt.Sprintf("; it had %d shards", x.shards)
+	}
+	switch {
+	case others:
+		what += "; it cannot be played here, because of the other differences"
+	case x.other != nil && x.other.wrong != nil:
+		what += "; it cannot be played here: " + x.other.wrong.Error()
+	default:
+		what += "; or set OtherProgram to ReplayOther, to play it by the rules of this program"
+	}
+	what += fmt.Sprintf("; or set OtherProgram to DiscardOther, to go back to the snapshot of tick %d", x.first)
 	switch {
 	case o == DiscardOther && x.shards > 0:
 		what = fmt.Sprintf("is discarded: a world with %d shards wrote it", x.shards)
-	case x.shards > 0:
+	case x.shards > 0 && x.other == nil:
 		blocks = true
-		what = "can be played only by as many shards as wrote it" + by + fmt.Sprintf(": open the directory with Shards = %d, Close the Store, and then open it with the new number", x.shards)
+		what = "can be played only by as many shards as wrote it" + by + fmt.Sprintf(": open the directory with Shards = %d, Close the Store, and then open it with the new number; or set OtherProgram to DiscardOther, to go back to the snapshot of tick %d", x.shards, x.first)
 	case o == DiscardOther && (others || x.other != nil):
 		what = "is discarded: another program wrote it" + by
 	case others: // it cannot be played

@@ -86,16 +86,25 @@ func (r *restoring) other(used []*segment) ([]*segment, error) {
 	return used[:i], nil
 }
 
-// discarded notes a segment that DiscardOther leaves out.
+// discarded notes a segment that DiscardOther leaves out. When the rest is restored, tellDiscarded
+// tells the Logger.
 func (r *restoring) discarded(s *segment, err error) {
 	x := &r.recovered
 	x.Other = &Other{Program: s.program, Discarded: true}
 	x.Lost = append(x.Lost, err)
+	r.left = err
+}
+
+// tellDiscarded tells the Logger what DiscardOther has left out, and which ticks are lost.
+func (r *restoring) tellDiscarded() {
+	if r.left == nil {
+		return
+	}
 	what := "discarded what another program has logged"
 	if r.resharded() {
 		what = "discarded what another number of shards has logged"
 	}
-	r.warn(what, "of", err)
+	r.warn(what, "of", r.left, "lost", r.missing())
 }
 
 // playedOther notes what was played of another program's segments. It tells the Logger, whether
@@ -117,7 +126,7 @@ func (r *restoring) playedOther(all []*segment, p *inputlog.Player) {
 	x.Other.Differences.Ticks += d.Ticks
 	x.Other.Differences.Requests += d.Requests
 	r.warn("played ticks that another program has logged", "program", all[i].program, "ticks", r.w.Tick()-all[i].tick,
-		"differ", d.Ticks, "first", d.First, "requests failed", d.Requests)
+		"ticks that differ", d.Ticks, "first tick that differs", d.First, "requests that failed", d.Requests)
 }
 
 // refuseOther returns the error of Open for ticks that are for another program to play. Nothing is damaged, and the error says what there is to do.

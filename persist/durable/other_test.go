@@ -3,6 +3,7 @@ package durable_test
 import (
 	"flag"
 	"io"
+	"log/slog"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,11 +80,14 @@ func died(t *testing.T) (path string, disk *faulty.Disk, sum uint64, given map[h
 // TestHotfix starts builds with other rules after a crash: the trial of an operator.
 func TestHotfix(t *testing.T) {
 	path, disk, sum, given := died(t)
+	var told tale
 	start := func(t *testing.T, build string, culls, bonus uint64, o durable.OtherProgram) (*bank, *durable.Store, error) {
 		copied := disk.Clone()
 		useAs(t, path, func() files.Files { return copied })
 		x := newRuled(build, culls, bonus)
 		x.options.OtherProgram = o
+		told.lines()
+		x.options.Logger = slog.New(slog.NewTextHandler(&told, nil))
 		st, err := x.open(path)
 		return x, st, err
 	}
@@ -125,6 +129,7 @@ func TestHotfix(t *testing.T) {
 		require.Positive(t, o.Differences.Requests, "ships that did not die keep their slots")
 		require.GreaterOrEqual(t, o.Differences.First, st.Recovered().Snapshot.Info.Tick)
 		require.Empty(t, st.Recovered().Lost)
+		require.Regexp(t, `"ticks that differ"=\d+ "first tick that differs"=\d+ "requests that failed"=\d+`, told.String())
 		played := st.Recovered().Ticks
 		require.Equal(t, sum+played, x.account.Get(x.accounts()[0]).Sum, "the new rule pays one more in each of the ticks")
 		port, err := x.OpenPort()
@@ -146,6 +151,7 @@ func TestHotfix(t *testing.T) {
 		r := st.Recovered()
 		require.True(t, r.Other.Discarded)
 		require.Len(t, r.Lost, 1)
+		require.Regexp(t, `"durable: discarded what another program has logged" of=.* lost="ticks \d+ to \d+ were on disk, \d+ of them`, told.String())
 		require.Regexp(t, `discarded, because another program wrote it.*ticks \d+ to \d+ were on disk`, r.Lost[0].Error())
 		require.Zero(t, r.Ticks)
 		require.Equal(t, r.Snapshot.Info.Tick, x.Tick())
@@ -229,6 +235,10 @@ func TestHotfix(t *testing.T) {
 			plan, err := durable.Plan(path, x.World, x.s, x.options)
 			require.NoError(t, err)
 			require.Equal(t, o != durable.DiscardOther, len(plan.Blocking()) > 0, "%v", plan)
+			if o != durable.DiscardOther {
+				require.NotContains(t, plan.String(), "ReplayOther")
+				require.Contains(t, plan.String(), "it cannot be played here, because of the other differences; or set OtherProgram to DiscardOther")
+			}
 			st, err := x.open(path)
 			return x, st, err
 		}
@@ -261,7 +271,10 @@ func TestHotfix(t *testing.T) {
 			plan, err := durable.Plan(path, x.World, x.s, x.options)
 			require.NoError(t, err)
 			require.Equal(t, o == durable.RefuseOther, len(plan.Blocking()) > 0, "%v", plan)
-			require.Regexp(t, `was not closed: its log, with \d+ ticks from tick \d+ on, `+says, plan.String())
+			if o == durable.RefuseOther {
+				require.Regexp(t, `; or set OtherProgram to ReplayOther, .*; or set OtherProgram to DiscardOther, to go back to the snapshot of tick \d+`, plan.String())
+			}
+			require.Regexp(t, `was not closed: its log, with at least \d+ ticks from tick \d+ on, `+says, plan.String())
 		}
 	})
 }

@@ -26,14 +26,18 @@ import (
 // kind of thing: by Load, as a fork, from a Dir and by Open after Close. PlanLoad tells each
 // difference on which the hash depends. Where it tells none, the hash is the same.
 func TestPrograms(t *testing.T) {
-	turn := int(seed.Of(t) % 4)
+	apart := 4
+	if testing.Short() {
+		apart = 10
+	}
+	turn := int(seed.Of(t) % uint64(apart))
 	for i, p := range programs {
 		base := another{name: "nothing", add: p.had}
 		t.Run(p.name, func(t *testing.T) {
-			if !check.Enabled || i%4 == turn { // there each takes long: the others with other seeds
+			if !check.Enabled || i%apart == turn { // there each takes long: the others with other seeds
 				t.Run("more", func(t *testing.T) { mustChange(t, base, p, p.listed, false) })
 			}
-			if !check.Enabled || (i+2)%4 == turn {
+			if !check.Enabled || (i+apart/2)%apart == turn {
 				t.Run("fewer", func(t *testing.T) { mustChange(t, p, base, p.listed, p.alone) })
 			}
 		})

@@ -30,6 +30,7 @@ type restoring struct {
 	passed []*passedOver // the snapshots that were skipped
 	copied bool          // Follow has made the directory
 	cut    error         // which segment at the end of the log is not there
+	left   error         // what DiscardOther leaves out
 }
 
 // restore restores the world from the directory. After an error the world must not be used.
@@ -88,6 +89,7 @@ func (r *restoring) restore(ctx context.Context) error {
 	if err = r.playAll(ctx, used); err != nil {
 		return err
 	}
+	r.tellDiscarded()
 	if x.Torn == nil && len(x.Lost) == 0 {
 		x.Torn = r.cut
 	}

@@ -85,6 +85,16 @@ func TestTold(t *testing.T) {
 	_, st = open(func(*world.World) error { return nil })
 	lines = told.lines()
 	require.Len(t, lines, 1)
+	require.NotContains(t, lines[0], "saved=")
+	require.NoError(t, st.Close())
+	told.lines()
+
+	_, st = open(func(w *world.World) error {
+		world.Write[Account](w).Get(x.accounts()[0]).Sum++
+		return nil
+	})
+	lines = told.lines()
+	require.Len(t, lines, 1)
 	require.Regexp(t, `"durable: restored".* ticks=0 clean=true incarnation=2 saved=.* because=Options.Upgrade took=`, lines[0])
 	st.Crash()
 	told.lines()

@@ -2,6 +2,8 @@ package durable_test
 
 import (
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/files/faulty"
 	"github.com/atoll-sim/atoll/persist/durable"
 	"github.com/atoll-sim/atoll/persist/inputlog"
+	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -68,6 +71,98 @@ func TestUpgrade(t *testing.T) {
 		require.NoError(t, st.Wait(t.Context()))
 		st.Crash()
 		disk.Reboot()
+	}
+}
+
+// TestUpgradeOfNothing starts a program again and again whose Upgrade finds nothing to do: no start
+// saves a snapshot, and nothing is lost, wherever the process dies. What is beside the world counts as
+// a change, and so does a refresh.
+func TestUpgradeOfNothing(t *testing.T) {
+	type Fuel struct{ Left int64 }
+	for _, noLog := range []bool{false, true} {
+		path, disk := useDisk(t)
+		extra := byte('a')
+		open := func(upgrade func(x *bank, w *world.World) error) (*bank, *durable.Store, bool) {
+			var told tale
+			x := newBank(2)
+			fuel := world.Register[Fuel](x.World, "fuel")
+			x.options.NoLog = noLog
+			x.options.Logger = slog.New(slog.NewTextHandler(&told, nil))
+			x.options.Snapshot.Extras = []snapshot.Extra{{Name: "extra", Append: func(dst []byte) []byte { return append(dst, extra) },
+				Read: func([]byte) error { return nil }}}
+			x.options.Upgrade = func(w *world.World) error {
+				w.Query(world.With[Account](w)).Count()
+				return errors.Join(fuel.AddTo(w.Query(world.With[Account](w), world.With[Ship](w)), nil), upgrade(x, w))
+			}
+			st, err := x.open(path)
+			require.NoError(t, err)
+			return x, st, strings.Contains(told.String(), "because=Options.Upgrade")
+		}
+		nothing := func(*bank, *world.World) error { return nil }
+		old := newBank(1)
+		old.options.NoLog = noLog
+		st, err := old.open(path)
+		require.NoError(t, err)
+		old.step(t)
+		require.NoError(t, st.Close())
+
+		for range 3 { // another program, its world as it was
+			x, st, saved := open(nothing)
+			require.False(t, saved)
+			require.Equal(t, old.observe(), x.observe())
+			st.Crash()
+			disk.Reboot()
+		}
+		x, st, saved := open(nothing)
+		require.False(t, saved)
+		for range 5 {
+			x.step(t)
+		}
+		h := handle.None
+		if noLog {
+			require.NoError(t, st.Close())
+		} else {
+			port, err := x.OpenPort()
+			require.NoError(t, err)
+			h, err = x.ships.Create(port, fleet{Ship{7}})
+			require.NoError(t, err)
+			x.step(t)
+			require.NoError(t, st.Wait(t.Context()))
+			st.Crash()
+			disk.Reboot()
+		}
+		y, st, saved := open(nothing)
+		require.False(t, saved)
+		require.Empty(t, st.Recovered().Lost)
+		require.Equal(t, x.observe(), y.observe())
+		require.Equal(t, !noLog, y.Alive(h))
+		st.Crash()
+		disk.Reboot()
+
+		for name, change := range map[string]func(x *bank, w *world.World) error{
+			"extra":   func(*bank, *world.World) error { extra++; return nil },
+			"refresh": func(_ *bank, w *world.World) error { w.Refresh(); return nil },
+			"systems": func(x *bank, _ *world.World) error { return x.s.Disable("drift") },
+			"port":    func(_ *bank, w *world.World) error { _, err := w.OpenPort(); return err },
+			"write":   func(x *bank, w *world.World) error { world.Write[Account](w).Get(x.accounts()[0]); return nil },
+		} {
+			x, st, saved := open(change)
+			require.Equal(t, name != "systems" || noLog, saved, "%s: with a log that has it", name)
+			x.step(t)
+			if !noLog {
+				require.NoError(t, st.Wait(t.Context()), name)
+			}
+			st.Crash()
+			disk.Reboot()
+			if !noLog {
+				y, st, _ := open(nothing)
+				require.Equal(t, x.Tick(), y.Tick(), name)
+				require.Equal(t, x.s.Enabled("drift"), y.s.Enabled("drift"), name)
+				require.Empty(t, st.Recovered().Lost, name)
+				st.Crash()
+				disk.Reboot()
+			}
+		}
 	}
 }
 

@@ -56,7 +56,8 @@ type Options struct {
 	//
 	// What ports send while a tick runs belongs to the next one, and one tick takes SealBytes of it
 	// at most. References that systems release count as released in the next tick. The idle world
-	// cannot be changed any more: calls that would do so panic, and OnChange is not called.
+	// cannot be changed any more: calls that would do so panic, some of them even if they would have no
+	// effect, and OnChange is not called.
 	// A goroutine of the tick calls Commit. Until it returns the tick stands, whatever becomes of the
 	// context of Scheduler.Run; scheduler.Watchdog reports one that takes long.
 	Commit func() error

@@ -394,7 +394,7 @@ func (m *matching) same(what string, n, own *format.Named) error {
 	n.At, n.Of, n.Form = own.At, own.Of, own.Form
 	if what == "resource" && n.Hash^own.Hash == format.Accumulates {
 		m.note(what, n.Name, "", false, "is an accumulator in one of both alone: what shards have added and was not merged is left out")
-		return nil
+		n.Hash = own.Hash // the values have the same form, and may have other constants
 	}
 	alike := n.Hash == own.Hash
 	if what == "extra" || alike && (n.Type == "") == (own.Type == "") && !schema.OtherConstants(n.Parts, own.Parts) {
@@ -464,7 +464,7 @@ func (m *matching) migrate(what string, n, own *format.Named) (done bool, err er
 			return old, nil
 		}
 		by, all, err := m.convert(what, n, &format.Named{Name: own.Name, Of: of, At: own.At, Type: of.String(), Hash: n.Hash, Form: old, Parts: parts})
-		notes = slices.DeleteFunc(all, func(x schema.Note) bool { return !x.Blocks })
+		notes = slices.DeleteFunc(all, func(x schema.Note) bool { return !x.Blocks || x.Undeclared })
 		return by, err
 	})
 	about := Difference{Kind: what, Name: n.Name, Was: n.Type, Is: own.Type, Text: "is made by a function"}

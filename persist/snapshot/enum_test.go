@@ -227,7 +227,10 @@ loads    component "worn", field Other (snapshot_test.slotA → snapshot_test.sl
 	require.Error(t, err)
 
 	// Declared on one side alone, or the same under another name of the type.
-	all, plan, err = enumLoad[worn[slotB]](t, file, nil)
+	_, plan, err = enumLoad[worn[slotB]](t, file, nil)
+	require.ErrorIs(t, err, snapshot.ErrOtherWorld)
+	require.Contains(t, plan, `has names for its constants, which this program lacks: register them in Options.Codecs by state.RegisterEnum; Dropped("snapshot_test.slotA") reads the numbers as they are`)
+	all, plan, err = enumLoad[worn[slotB]](t, file, nil, snapshot.Dropped("snapshot_test.slotA"))
 	require.NoError(t, err)
 	require.Equal(t, []worn[slotB]{{2, 0}, {3, 1}}, all)
 	require.Contains(t, plan, "has no constants in this world: its numbers are read as they are")
@@ -248,6 +251,9 @@ loads    component "worn", field Other (snapshot_test.slotA → snapshot_test.sl
 	all, _, err = enumLoad[worn[slotB]](t, odd, b, snapshot.RenamedField("snapshot_test.slotA", "4", "belt"))
 	require.NoError(t, err)
 	require.Equal(t, []worn[slotB]{{200, 1}, {2, 1}}, all)
+	all, _, err = enumLoad[worn[slotB]](t, odd, b, snapshot.RenamedField("snapshot_test.slotA", "4", "ring"))
+	require.NoError(t, err, "as the error says, also if the file has a ring")
+	require.Equal(t, []worn[slotB]{{200, 1}, {4, 1}}, all)
 	all, _, err = enumLoad[worn[slotB]](t, odd, b, snapshot.Dropped("snapshot_test.slotA", "4"))
 	require.NoError(t, err)
 	require.Equal(t, []worn[slotB]{{200, 1}, {0, 1}}, all)
@@ -272,6 +278,44 @@ loads    component "worn", field Other (snapshot_test.slotA → snapshot_test.sl
 	require.Contains(t, plan, "is converted")
 	_, _, err = enumLoad[[]slotB](t, enumFile(t, a, []slotA{1, 4}), b)
 	require.ErrorIs(t, err, snapshot.ErrOtherWorld)
+}
+
+// TestEnumAccumulators loads constants of resources that became accumulators, or were some, and of such
+// by a function.
+func TestEnumAccumulators(t *testing.T) {
+	w := func(accumulates bool) (*world.World, *world.Resource[worn[slotA]]) {
+		w := world.MustNew(world.Options{})
+		if accumulates {
+			return w, world.RegisterAccumulator(w, "worn", func(total, part *worn[slotA]) {})
+		}
+		return w, world.RegisterResource(w, "worn", worn[slotA]{})
+	}
+	moved := gearCodecs(map[slotA]string{0: "none", 1: "head", 2: "belt", 3: "hand", 4: "ring"})
+	for _, was := range []bool{false, true} {
+		from, r := w(was)
+		r.Set(worn[slotA]{2, 3})
+		image := saved(t, from, snapshot.Options{Codecs: gearCodecs(slotsA)})
+		for _, is := range []bool{false, true} {
+			to, r := w(is)
+			require.NoError(t, snapshot.Load(bytes.NewReader(image), to, snapshot.Options{Codecs: moved}))
+			require.Equal(t, worn[slotA]{3, 4}, r.Get(), "was %v, is %v", was, is)
+			to, _ = w(is)
+			require.ErrorIs(t, snapshot.Load(bytes.NewReader(image), to, snapshot.Options{Codecs: gearCodecs(map[slotA]string{1: "head"})}), snapshot.ErrOtherWorld)
+
+			type sum struct{ Sum int }
+			to = world.MustNew(world.Options{})
+			merge := func(total, part *sum) { total.Sum += part.Sum }
+			total := func() sum { return sum{} }
+			if is {
+				total = world.RegisterAccumulator(to, "worn", merge).Get
+			} else {
+				total = world.RegisterResource(to, "worn", sum{}).Get
+			}
+			require.NoError(t, snapshot.Load(bytes.NewReader(image), to, snapshot.Options{Changes: []snapshot.Change{
+				snapshot.Migrated(func(was worn[uint8]) sum { return sum{int(was.Slot + was.Other)} })}}))
+			require.Equal(t, sum{5}, total(), "was %v, is %v", was, is)
+		}
+	}
 }
 
 // TestEnumForged loads files that tell other things of constants, and what text says of them.

@@ -80,16 +80,19 @@ func (x *mortal) save(t *testing.T) []byte {
 // TestNoHandleTwice lets a world die again and again, and go on from one of its last snapshots: a
 // handle that was given by any incarnation names the entity that it was given for, or none.
 func TestNoHandleTwice(t *testing.T) {
-	n := *seeds
+	n, most := *seeds, uint32(15)
 	if check.Enabled {
 		n = 1 // which takes as long
+		if testing.Short() {
+			most = 7
+		}
 	}
 	for seed := range uint64(min(n, 4)) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			dice := rand.New(rand.NewPCG(seed, 1))
 			b := &book{t: t, given: map[handle.Handle]uint64{}}
 			var images [][]byte
-			for incarnation := uint32(1); incarnation <= 15; incarnation++ {
+			for incarnation := uint32(1); incarnation <= most; incarnation++ {
 				x := newMortal(t, 1+int(seed)%3)
 				if n := len(images); n > 0 {
 					image := images[n-1-dice.IntN(min(n, 2))]

@@ -583,7 +583,7 @@ func (l *loading) mail(c *extend.Cursor, from int) error {
 			l.pass(c, n, 1)
 			continue
 		}
-		value, err := l.into.Request(to, n.At, flags, h)
+		value, err := l.into.Request(to, l.shardCount, n.At, flags, h)
 		if errors.Is(err, world.ErrFull) {
 			o := l.w.Options()
 			return format.OtherWorld("more requests are under way than this world takes, with OutboxRequests = %d, OutboxBytes = %d; the saved one had %d and %d (a %s)", o.OutboxRequests, o.OutboxBytes, l.head.Options.OutboxRequests, l.head.Options.OutboxBytes, n.Name)

@@ -326,6 +326,48 @@ func TestSmallerOutbox(t *testing.T) {
 	require.ErrorContains(t, err, "OutboxRequests = 5,")
 }
 
+// TestFewerOutboxes loads the requests of several shards, each of which has sent as many as it may,
+// into a world with fewer.
+func TestFewerOutboxes(t *testing.T) {
+	const most, made = 8, 4
+	mk := func(shards int) (*world.World, *world.Bundle[Small], *int) {
+		w, b := bowl(world.Options{Shards: shards, OutboxRequests: most})
+		called := 0
+		note := world.RegisterFunc(w, "note", func(*world.EntityContext, int) { called++ })
+		w.Observe("seen", world.OnSet, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
+			return func(c *world.Context, _ world.Event, hs []handle.Handle) {
+				for i := range most {
+					_ = note.Call(c, hs[0], i)
+				}
+			}
+		}, b)
+		return w, b, &called
+	}
+	w, b, _ := mk(made)
+	var hs []handle.Handle
+	for i := range made {
+		h, err := b.Create(w, Small{})
+		require.NoError(t, err)
+		require.NoError(t, world.Move(w, h, i))
+		hs = append(hs, h)
+	}
+	w.Refresh()
+	for _, h := range hs {
+		require.NoError(t, b.Set(w, h, Small{}))
+	}
+	w.Refresh()
+	image := saved(t, w, snapshot.Options{})
+	for _, n := range []int{1, 2, 4, 7} {
+		w, _, called := mk(n)
+		plan, err := snapshot.PlanLoad(bytes.NewReader(image), w, snapshot.Options{})
+		require.NoError(t, err)
+		require.Empty(t, plan.Blocking())
+		require.NoError(t, snapshot.Load(bytes.NewReader(image), w, snapshot.Options{}), "into %d", n)
+		w.Refresh()
+		require.Equal(t, made*most, *called)
+	}
+}
+
 // TestOtherInterval tells intervals as people write them.
 func TestOtherInterval(t *testing.T) {
 	w, _ := bowl(world.Options{TickInterval: 100 * time.Millisecond})

@@ -141,7 +141,8 @@ func RenamedField(of, old, now string) Change {
 // type that can hold the saved values, is not dropped. So another field may take the name. If that
 // could hold the old values, too, use Migrated to say which type they have. A constant of an enum is
 // dropped by the name of its type and its own: values become 0, and entries of maps that have it as
-// their key are left out.
+// their key are left out. Without a constant the names of all are dropped: a program that does not
+// name them, and would be refused, reads the numbers as they are.
 func Dropped(name string, fields ...string) Change {
 	return Change{schema.Change{Kind: schema.Dropped, In: name, Fields: fields}}
 }

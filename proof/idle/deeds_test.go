@@ -249,6 +249,16 @@ func init() {
 		{"repair", func(h *house, by world.Actor, d *drawing) (any, error) {
 			return nil, h.repair.Call(by, d.one(), int32(d.IntN(9)))
 		}, either},
+		{"deal", func(h *house, by world.Actor, d *drawing) (any, error) {
+			deal := Deal{A: d.one(), B: d.one(), Seed: d.Uint64(), Ends: uint8(d.IntN(8))}
+			if deal.Ends == panics && by != world.Actor(h.World) {
+				deal.Ends = fails // else the tick would return it
+			}
+			if d.IntN(2) == 0 && by == world.Actor(h.World) {
+				return h.deal.Run(by, deal)
+			}
+			return nil, h.deal.Call(by, deal)
+		}, either},
 		{"add to a crew", func(h *house, by world.Actor, d *drawing) (any, error) {
 			return nil, h.crews.AddChild(by, d.one(), d.one())
 		}, either},

@@ -90,6 +90,7 @@ type house struct {
 	hits      *world.Message[Hit]
 	era       *world.Resource[Era]
 	repair    *world.Func[int32]
+	deal      *world.Transaction[Deal, uint64]
 	hooks     []*world.Hook
 	crews     *hierarchy.Relation // children die with their parent
 	holds     *hierarchy.Relation // places, and orphans
@@ -149,6 +150,7 @@ func newHouse(seed uint64, s shape) *house {
 	h.labels = names.New[string](w, "label", names.Options{LengthMax: limits.label})
 	h.fuses = timer.New(w, "fuse", h.hits, timer.Options{Max: limits.fuses})
 	h.asks = async.New(w, "ask", world.RegisterMessage[Reply](w, "reply"), func(context.Context, int32) (int32, error) { return 0, nil }, async.Options{Ticks: 3, Rerun: true})
+	h.deal = world.RegisterTransaction(w, "deal", h.deals)
 	h.near = near.New(w, func(p Position) near.Point { return near.Point{X: p.X, Y: p.Y} }, near.Options{Min: near.Point{X: -50, Y: -50}, Max: near.Point{X: 50, Y: 50}, Cell: 10})
 	h.camp = prefab.New(w, "camp", prefab.With(h.hulls, Hull{9}),
 		prefab.Child(h.crews, 0, prefab.With(h.positions, Position{1, 1}), prefab.With(h.bags, Bag{Seen: []handle.Handle{prefab.Local(0)}})),

@@ -9,6 +9,9 @@
 // workers; and the world between ticks. What a handle may answer depends on its slot
 // alone, so a history is checked slot by slot. The checker is porcupine.
 //
+// TestTrades does the same for transactions: ports trade between few purses, and look at two of them
+// by questions, by a transaction or in a frame, which is one step each.
+//
 // Time is one atomic counter. What it orders, the memory model orders too. A plain
 // clock would also order operations without synchronization between them. Then
 // a release store, by which Atoll publishes a slot, may rightly be seen late.

@@ -424,7 +424,11 @@ func watchingCallbacks() []callbackRow {
 			return inStderr
 		}},
 		{of: "inspect.Inspector.Serve l", on: onOther, twice: true, do: func(x *callbackScene) string {
-			return x.heard(inspector(x, inspect.Options{}, 10*time.Second, func(l net.Listener) net.Listener { return listener{l, x} }), inCall)
+			limit := 10 * time.Second
+			if !x.armed.Load() { // it serves for as long
+				limit = 100 * time.Millisecond
+			}
+			return x.heard(inspector(x, inspect.Options{}, limit, func(l net.Listener) net.Listener { return listener{l, x} }), inCall)
 		}},
 		{of: "reference.Own forgotten", on: onOther, do: func(x *callbackScene) string {
 			called := make(chan struct{}, 9)

@@ -111,7 +111,10 @@ func (p plan) concurrent(t *testing.T) {
 
 // busyTicks is how many ticks are made while goroutines use the world.
 func (p plan) busyTicks() int {
-	if check.Enabled {
+	switch {
+	case check.Enabled && testing.Short():
+		return p.ticks * 2
+	case check.Enabled:
 		return p.ticks * 3
 	}
 	return p.ticks * 6

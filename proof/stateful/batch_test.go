@@ -37,7 +37,7 @@ func (m *machine) createMany() {
 	mustBe(m, len(hs), count, "number of handles by AppendN", 0)
 	for i, h := range hs {
 		m.born(h, b.parts, alike(first+int64(i)), true)
-		m.accept(p.Number(), request{create: true, do: m.storing(h), done: done})
+		m.accept(p.Number(), request{step: creates, do: m.storing(h), done: done})
 	}
 }
 
@@ -177,7 +177,7 @@ func (b *staged) do(full error) {
 		q, err = m.request(p, o, h)
 	case o.verb == verbCreate:
 		h, err = bundle.create(p, o.value)
-		q = request{create: true, do: m.storing(h)}
+		q = request{step: creates, do: m.storing(h)}
 		if err == nil {
 			m.born(h, bundle.parts, alike(o.value), true)
 			b.created = append(b.created, h)

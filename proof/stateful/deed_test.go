@@ -87,8 +87,8 @@ func errorOf(o world.Outcome) error {
 	return [...]error{world.Applied: nil, world.Gone: world.ErrStale, world.Missing: world.ErrMissing, world.Failed: world.ErrFailed}[o]
 }
 
-// refresh applies all creates, then everything else in order of the senders, tells hooks, then
-// frees the marked and moves who is to.
+// refresh applies all creates, then everything else in order of the senders, then transactions, tells
+// hooks, then frees the marked and moves who is to.
 func (n *naive) refresh() { n.refreshed(false) }
 
 // refreshed is refresh that destroys all, if they are to be.
@@ -101,9 +101,20 @@ func (n *naive) refreshed(all bool) {
 		e.hidden = false
 	}
 	slices.SortStableFunc(n.requests, func(a, b request) int { return a.sender - b.sender })
-	for _, creates := range []bool{true, false} {
+	mark := func() {
+		for _, e := range n.entities {
+			e.marked = e.marked || all && !e.pending
+		}
+	}
+	for _, step := range [...]step{creates, others, deals} {
+		if step == deals { // who is to go with all is marked by then, and who is not marked was alive
+			mark()
+			for _, e := range n.entities {
+				e.fresh = e.fresh && e.marked
+			}
+		}
 		for _, r := range n.requests {
-			if r.create == creates {
+			if r.step == step {
 				o := r.do()
 				n.outcomes[o]++
 				if r.done != nil {
@@ -115,9 +126,7 @@ func (n *naive) refreshed(all bool) {
 		}
 	}
 	n.requests = n.requests[:0]
-	for _, e := range n.entities {
-		e.marked = e.marked || all && !e.pending
-	}
+	mark()
 	n.tell()
 	before := len(n.dead)
 	for h, e := range n.entities {

@@ -44,6 +44,7 @@ func TestWorld(t *testing.T) {
 	t.Logf("%d operations in %v, %.2f µs each, on %d worlds; %d ticks, %d entities destroyed, %d requests refused by full queues, %d by full worlds",
 		total.operations, took.Round(time.Millisecond), took.Seconds()*1e6/float64(total.operations),
 		total.worlds, total.ticks, total.destroyed, total.rejected, total.full)
+	t.Logf("%d transactions, %d of them applied", total.deals[0], total.deals[1])
 	t.Logf("slots retired, by bits of version: %v", total.retired)
 	if n < 500_000 {
 		return // too few to see everything happen
@@ -53,11 +54,14 @@ func TestWorld(t *testing.T) {
 	}
 	require.NotZero(t, total.rejected)
 	require.NotZero(t, total.full)
+	require.NotZero(t, total.deals[1])
+	require.Greater(t, total.deals[0], total.deals[1], "transactions that fail")
 }
 
 // totals is what was done, over all worlds.
 type totals struct {
 	worlds, operations, ticks, destroyed, rejected, full int
+	deals                                                [2]int // run, and applied
 
 	retired map[int]int // by bits of version
 }
@@ -93,10 +97,12 @@ type machine struct {
 	ports   []*world.Port
 	act     *world.Func[int64]
 	sum     *world.Question[int64, int64]
-	all     *world.Query    // finds all
-	lookers []looker        // queries that are used again and again
-	known   []handle.Handle // to operate on; dead ones, too
-	number  int64           // a value that no component had
+	deal    *world.Transaction[Deal, int64]
+	dealt   map[int64]*dealt // what each was told, until the naive world has done the same
+	all     *world.Query     // finds all
+	lookers []looker         // queries that are used again and again
+	known   []handle.Handle  // to operate on; dead ones, too
+	number  int64            // a value that no component had
 
 	promised []*promise
 	script   [][]order // what systems are to do in the next tick, by shard
@@ -137,6 +143,7 @@ func newMachine(t *rapid.T, total *totals) *machine {
 	m.ticks = scheduler.New(m.World, scheduler.Options{Workers: 1, Chaos: chaos}).MustAdd("act", m.doScript).MustAdd("watch", m.watch)
 	m.script = make([][]order, m.options.Shards)
 	m.registerFunctions()
+	m.registerDeals()
 	m.observe()
 	for range 1 + m.n(3) {
 		m.openPort()
@@ -157,7 +164,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"ask": m.ask, "look": m.look, "look again": m.lookAgain, "since": m.since, "loop": m.loop,
 		"port": m.byPort, "port once more": m.byPort, "port again": m.byPort, "reopen": m.reopen,
 		"batch": m.batch, "create many": m.createMany, "change many": m.changeMany,
-		"flag": m.flag, "call": m.call, "move": m.move,
+		"flag": m.flag, "call": m.call, "deal": m.dealNow, "move": m.move,
 		"tick": m.tick, "refresh": m.refresh, "clear": m.clear,
 	}
 	actions := map[string]func(*rapid.T){}

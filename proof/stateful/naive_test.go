@@ -53,9 +53,18 @@ type entity struct {
 	stored parts // those that were stored anew since
 }
 
+// step is when a refresh does a request.
+type step int
+
+const (
+	others step = iota
+	creates
+	deals // transactions
+)
+
 type request struct {
 	sender int // ports by number, then shards
-	create bool
+	step   step
 	moves  bool // may take rows to another table
 	do     func() world.Outcome
 	done   *promise // who waits; may be nil

@@ -45,6 +45,8 @@ type part struct {
 	inquire       func(p *world.Port, h handle.Handle) (*promise, error)
 	read          func(self *world.EntityContext) (int64, bool)
 	write         func(self *world.EntityContext, n int64)
+	taken         func(tx *world.Tx, h handle.Handle) (int64, bool)
+	edit          func(tx *world.Tx, h handle.Handle, n int64) bool
 	addTo         func(q *world.Query, init func(world.Chunk)) error
 	removeFrom    func(q *world.Query) error
 	with, without func(world.Binder) world.Term
@@ -91,6 +93,17 @@ func newPart[T any](w *world.World, name string, encode func(int64) T, decode fu
 			if v := c.Write(self); v != nil {
 				*v = encode(n)
 			}
+		},
+		taken: func(tx *world.Tx, h handle.Handle) (int64, bool) {
+			v, ok := c.Get(tx, h)
+			return decode(v), ok
+		},
+		edit: func(tx *world.Tx, h handle.Handle, n int64) bool {
+			v := c.Edit(tx, h)
+			if v != nil {
+				*v = encode(n)
+			}
+			return v != nil
 		},
 		addTo:      c.AddTo,
 		removeFrom: func(q *world.Query) error { return q.Remove(c) },

@@ -85,7 +85,7 @@ func (m *machine) createByPort(p *world.Port, o order, done *promise) {
 		mustBe(m, h, handle.None, "a refused create", h)
 		return
 	}
-	if m.sent(p, p.Number(), err, request{create: true, done: done, do: m.storing(h)}); err == nil {
+	if m.sent(p, p.Number(), err, request{step: creates, done: done, do: m.storing(h)}); err == nil {
 		m.born(h, b.parts, alike(o.value), true)
 	}
 }
@@ -98,9 +98,9 @@ func (m *machine) storing(h handle.Handle) func() world.Outcome {
 	}
 }
 
-// awaits is promise if the order says so. A question is answered anyway.
+// awaits is promise if the order says so. A question is answered anyway, and a transaction too.
 func (m *machine) awaits(p *world.Port, o order) *promise {
-	if o.waits && o.verb != verbAsk && o.verb != verbQuestion {
+	if o.waits && o.verb != verbAsk && o.verb != verbQuestion && o.verb != verbDeal {
 		return m.promise(p)
 	}
 	return nil
@@ -149,6 +149,8 @@ func (m *machine) request(by world.Actor, o order, h handle.Handle) (q request, 
 		q = request{do: func() world.Outcome { return m.acted(n.living(h), v) }}
 	case verbAsk, verbQuestion:
 		q, err = m.asks(by.(*world.Port), o, h)
+	case verbDeal:
+		q, err = m.deals(by, o, h)
 	default:
 		err = m.hit.Send(by, h, Hit{v})
 		q = request{do: func() world.Outcome { return n.send(n.living(h), h, v) }}

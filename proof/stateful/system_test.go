@@ -25,6 +25,7 @@ const (
 	verbCall
 	verbAsk
 	verbQuestion
+	verbDeal
 	verbCopy // from here on for systems alone
 	verbPort
 	verbLoop
@@ -175,6 +176,9 @@ func (s *system) do(o order, h handle.Handle) {
 		m.portDoes(m.ports[o.i], *o.then)
 	case o.verb == verbLoop:
 		s.loop(o)
+	case o.verb == verbDeal:
+		q, err := m.request(c, o, h)
+		m.sent(c, sender, err, q)
 	case e == nil:
 		_, err := m.request(c, o, h)
 		mustErr(m, err, world.ErrStale, "a system's request", h)

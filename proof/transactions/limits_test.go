@@ -1,14 +1,17 @@
 package transactions_test
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/ext/names"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -91,7 +94,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestEnded uses a Tx, and a Reader of one, after the transaction, and a nil Tx.
+// TestEnded uses a Tx, and a Reader of one, after the transaction, and a Tx of no world.
 func TestEnded(t *testing.T) {
 	x := newScene(t, 1)
 	defer x.Close()
@@ -138,6 +141,8 @@ func TestEnded(t *testing.T) {
 	} {
 		require.Equal(t, "world: "+name+" of a nil Tx; pass the one that the transaction is given", panicIn(call))
 	}
+	none = new(world.Tx)
+	require.Equal(t, "world: Tx.Alive of an empty Tx; pass the one that the transaction is given", panicIn(func() { none.Alive(x.hs[0]) }))
 }
 
 // panicIn returns what a call panics with.
@@ -179,4 +184,123 @@ func TestCopyTakenAway(t *testing.T) {
 	require.ErrorContains(t, err, `a CloneBy has taken away component "zip"`)
 	require.True(t, w.Has(h, zip))
 	require.Equal(t, 1, w.Count())
+}
+
+// TestWork has transactions do for long what they may do often: long values, long lists. Each fails
+// long before it has done that as often as short things, and leaves nothing.
+func TestWork(t *testing.T) {
+	type Long struct{ Bytes [1 << 16]byte }
+	for name, test := range map[string]struct {
+		below int
+		call  func(x *scene, tx *world.Tx, long *world.Component[Long], hs []handle.Handle, i int) error
+	}{
+		"sets": {1100, func(_ *scene, tx *world.Tx, long *world.Component[Long], hs []handle.Handle, _ int) error {
+			if long.Edit(tx, hs[0]) == nil { // which copies the value once
+				return world.ErrTx
+			}
+			return long.Set(tx, hs[0], Long{})
+		}},
+		"sorts": {100, func(x *scene, tx *world.Tx, _ *world.Component[Long], hs []handle.Handle, _ int) error {
+			return x.kin.Sort(tx, hs[0], func(a, b handle.Handle) int { return b.Compare(a) })
+		}},
+		"gaps": {4000, func(x *scene, tx *world.Tx, _ *world.Component[Long], hs []handle.Handle, i int) error {
+			if err := x.kin.RemoveChild(tx, hs[1+i%1000], hierarchy.Close); err != nil {
+				return err
+			}
+			x.kin.Read(tx).Children(hs[0])
+			return x.kin.AddChild(tx, hs[0], hs[1+i%1000])
+		}},
+		"first places": {2000, func(x *scene, tx *world.Tx, _ *world.Component[Long], hs []handle.Handle, i int) error {
+			return x.kin.MoveAt(tx, hs[1+i%1000], hs[0], 0)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newScene(t, 1)
+			defer x.Close()
+			long := world.Register[Long](x.World, "long")
+			hs, err := x.player.AppendN(nil, x.World, 20_001, nil)
+			require.NoError(t, err)
+			require.NoError(t, long.Add(x.World, hs[0], Long{}))
+			require.NoError(t, x.kin.AddChildren(x.World, hs[0], hs[1:]...))
+			try, before, last := x.trying(), x.hash(), 0
+			err = try(func(tx *world.Tx) error {
+				for i := range engine.TxCallsMax / 8 {
+					if err := test.call(x, tx, long, hs, i); err != nil {
+						last = i
+						return err
+					}
+				}
+				return nil
+			})
+			require.ErrorIs(t, err, world.ErrTx)
+			require.Less(t, last, test.below)
+			require.Greater(t, last, test.below/10)
+			require.Equal(t, before, x.hash())
+		})
+	}
+}
+
+// TestPortCalls sends more transactions by a port than a refresh runs, and some by another. Those that
+// are refused have done nothing, and may be sent again; a replay refuses the same ones.
+func TestPortCalls(t *testing.T) {
+	const sent, each = 40, 60_000
+	const done = engine.TxPortCallsMax/(each+2) + 1
+	var log bytes.Buffer
+	newBusy := func(workers int) (*scene, *world.Transaction[int, int]) {
+		x := newScene(t, workers)
+		return x, world.RegisterTransaction(x.World, "busy", func(tx *world.Tx, n int) (int, error) {
+			for range n {
+				tx.Alive(x.hs[0])
+			}
+			_, err := x.player.Create(tx, Player{})
+			return n, err
+		})
+	}
+	x, busy := newBusy(1)
+	recorder, err := inputlog.NewRecorder(x.World, &log, inputlog.Options{Codecs: codecs()})
+	require.NoError(t, err)
+	port, err := x.OpenPort()
+	require.NoError(t, err)
+	other, err := x.OpenPort()
+	require.NoError(t, err)
+	before := x.Count()
+	for range 2 {
+		answers := make([]world.Answer[int], sent+1)
+		for i := range sent {
+			require.NoError(t, busy.Send(port, each, &answers[i]))
+		}
+		require.NoError(t, busy.Send(other, 1, &answers[sent]))
+		require.NoError(t, x.s.Step(t.Context()))
+		for i := range answers {
+			n, err := answers[i].Get(t.Context())
+			switch {
+			case i == sent:
+				require.Equal(t, 1, n)
+			case i < done:
+				require.Equal(t, each, n)
+			default:
+				require.ErrorIs(t, err, world.ErrTx)
+				require.ErrorContains(t, err, "send \"busy\" again")
+				require.Equal(t, world.Refused, answers[i].Outcome())
+			}
+		}
+	}
+	require.LessOrEqual(t, x.Count(), before+2*(done+1), "a system may destroy some")
+	require.NoError(t, recorder.Close())
+	hash := x.hash()
+
+	y, _ := newBusy(5)
+	l, err := inputlog.Open(&log)
+	require.NoError(t, err)
+	p, err := l.Play(y.World, codecs())
+	require.NoError(t, err)
+	defer p.Close()
+	for p.Next() {
+		require.NoError(t, p.Make(func() error { return y.s.Step(t.Context()) }))
+		if y.Tick() == x.Tick() {
+			require.Equal(t, hash, y.hash())
+		}
+	}
+	require.NoError(t, p.Err())
+	require.Equal(t, x.Tick(), y.Tick())
 }

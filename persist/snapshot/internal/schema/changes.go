@@ -9,6 +9,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/form"
 
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/shape"
 	"github.com/atoll-sim/atoll/persist/state"
 )
@@ -259,7 +260,7 @@ func (c Changes) Migrate(saved uint64, now reflect.Type, codecs *state.Codecs, v
 		if err != nil {
 			return nil, nil, false, err
 		}
-		if shape.HashOf(old) == saved {
+		if (shape.HashOf(old)^saved)&^format.Accumulates == 0 { // of an accumulator, too
 			if old, err = via(old, one.Old); err != nil {
 				return nil, nil, false, err
 			}

@@ -76,6 +76,7 @@ func (l Loss) counted() string {
 type Note struct {
 	Field, Was, Is, Text string
 	Blocks               bool
+	Undeclared           bool // constants with names, which are read as plain numbers
 }
 
 // Convert returns a form that reads values of the saved form as values of own, which form reads. It
@@ -98,7 +99,7 @@ type pairing struct {
 // note adds a difference.
 func (p *pairing) note(field, was, is string, refused bool, text string, args ...any) {
 	was, is = shape.WithoutEnums(was), shape.WithoutEnums(is)
-	p.notes = append(p.notes, Note{field, was, is, fmt.Sprintf(text, args...), refused})
+	p.notes = append(p.notes, Note{Field: field, Was: was, Is: is, Text: fmt.Sprintf(text, args...), Blocks: refused})
 }
 
 // say returns a Change, as Go code, for an error to suggest.

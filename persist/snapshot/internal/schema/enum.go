@@ -23,6 +23,11 @@ func OtherConstants(saved, own []form.Part) bool {
 	})
 }
 
+// forgets reports whether the names of an enum's constants are dropped.
+func (c Changes) forgets(enum string) bool {
+	return slices.ContainsFunc(c, func(x Change) bool { return x.Kind == Dropped && x.In == enum && len(x.Fields) == 0 })
+}
+
 // renumbering says which number a saved constant has now.
 //
 // Ownership: immutable once it is made; any goroutine may use it.
@@ -57,8 +62,12 @@ func (p *pairing) constants(s, o *shape.Leaf) *renumbering {
 	switch {
 	case s.Enum == nil && o.Enum == nil || !isInteger(s.Kind) || !isInteger(o.Kind):
 		return nil
-	case o.Enum == nil:
+	case o.Enum == nil && p.rules.changes.forgets(s.Enum.Name):
 		p.note(s.Path, s.Enum.Name, o.Text, false, "has no constants in this world: its numbers are read as they are")
+		return nil
+	case o.Enum == nil:
+		p.note(s.Path, s.Enum.Name, o.Text, true, "has names for its constants, which this program lacks: register them in Options.Codecs by state.RegisterEnum; Dropped(%q) reads the numbers as they are", s.Enum.Name)
+		p.notes[len(p.notes)-1].Undeclared = true
 		return nil
 	case s.Enum == nil:
 		p.note(s.Path, s.Text, o.Enum.Name, false, "has constants now: its numbers, which were saved without, are read as they are")
@@ -67,7 +76,7 @@ func (p *pairing) constants(s, o *shape.Leaf) *renumbering {
 		return nil
 	}
 	r := &renumbering{enum: s.Enum, path: s.Path, signs: o.Kind <= reflect.Int64, to: map[int64]int64{}, gone: map[int64]bool{}, taken: map[int64]string{}}
-	var had, has []string
+	var had, has, numbers []string
 	own, named := map[string]int64{}, map[int64]bool{}
 	for _, c := range s.Enum.Constants {
 		named[c.Number] = true
@@ -77,7 +86,7 @@ func (p *pairing) constants(s, o *shape.Leaf) *renumbering {
 		own[c.Name] = c.Number
 		if has = append(has, c.Name); !named[c.Number] {
 			r.taken[c.Number] = c.Name
-			had = append(had, strconv.FormatInt(c.Number, 10)) // a Change may say what it meant
+			numbers = append(numbers, strconv.FormatInt(c.Number, 10)) // a Change may say what it meant
 		}
 	}
 	x := constantNotes{was: s.Enum.Name, is: o.Enum.Name}
@@ -98,6 +107,7 @@ func (p *pairing) constants(s, o *shape.Leaf) *renumbering {
 			x.missing = append(x.missing, c.Name)
 		}
 	}
+	rules = p.rules.changes.rulesOf([]string{x.was, x.is}, numbers, has) // it may have meant one that was saved, too
 	for n := range r.taken {
 		text := strconv.FormatInt(n, 10)
 		is := rules.path(text)
