@@ -135,7 +135,11 @@ func (r *restoring) refuseOther(s *segment, err error) error {
 	if !errors.Is(err, inputlog.ErrOtherProgram) {
 		replay = "" // it cannot be played at all
 	}
-	from := r.recovered.Snapshot.Info.Tick
-	return fmt.Errorf("durable: %w; nothing is damaged: start the program that wrote it%s, and stop it by Close, before you start another version%s; or set OtherProgram to DiscardOther, to go back to the snapshot of tick %d: %s",
-		err, s.by(), replay, from, r.missingSince(from))
+	found := r.recovered.Snapshot
+	from, whole, passed := found.Info.Tick, "nothing is damaged: ", ""
+	if len(found.Passed) > 0 {
+		whole, passed = "", fmt.Sprintf("; a newer snapshot could not be loaded: %v", errors.Join(found.Passed...))
+	}
+	return fmt.Errorf("durable: %w; %sstart the program that wrote it%s, and stop it by Close, before you start another version%s; or set OtherProgram to DiscardOther, to go back to the snapshot of tick %d: %s%s",
+		err, whole, s.by(), replay, from, r.missingSince(from), passed)
 }
