@@ -338,7 +338,7 @@ func (d *Dir) Load(w *world.World, o Options) (Found, error) {
 		unread = r.err
 		return err
 	}, func(err error) bool {
-		for _, is := range []error{ErrOtherWorld, ErrNotNew, ErrTooLarge, state.ErrNoCodec, world.ErrClosed, world.ErrFailed} {
+		for _, is := range []error{ErrOtherWorld, ErrNotNew, ErrTooLarge, state.ErrNoCodec, world.ErrClosed, world.ErrFailed, format.ErrGoexit} {
 			if errors.Is(err, is) {
 				return true
 			}
