@@ -23,8 +23,8 @@ type Directory struct {
 	liveness *Liveness
 	indexMax uint32
 	versions versions
-	shards   []*Allocator // by number
-	flags    paged.Shared[words]
+	shards   []*Allocator                // by number
+	flags    paged.Shared[atomic.Uint64] // of entities
 
 	// Written by the idle world while it is new; see arrange.
 	homes, portsHome atomic.Uint32
@@ -150,9 +150,6 @@ func (d *Directory) EndAll() {
 		}
 	}
 }
-
-// words hold the flags of an entity for any goroutine.
-type words = atomic.Uint64
 
 // Flags is a set of up to FlagsMax flags of an entity, one bit each.
 type Flags uint8

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/paged"
@@ -118,7 +119,7 @@ func (d *Directory) arrange(l Layout) {
 		v.last = min(v.last, v.max)
 	}
 	if d.flags.Homes() < l.Homes { // nobody has looked up a word, as no entity lives
-		d.flags = paged.NewShared[words](l.Homes)
+		d.flags = paged.NewShared[atomic.Uint64](l.Homes)
 	}
 	d.owners = make([]uint32, l.Homes)
 	for home := range d.owners {
