@@ -28,7 +28,7 @@ type Directory struct {
 
 	// Written by the idle world while it is new; see arrange.
 	homes, portsHome atomic.Uint32
-	owners           []uint32 // by home: the shard that has it; of that of ports the number of shards
+	owners           []uint32 // by home: the shard that has it; for the home of ports the number of shards
 
 	mu struct {
 		sync.Mutex
@@ -37,7 +37,7 @@ type Directory struct {
 }
 
 // Init makes the directory of a new world for the given number of homes, without a page: one for each
-// shard, and then that of ports. Indexes run from 0 to indexMax, versions from 1 to versionMax;
+// shard, and then one for ports. Indexes run from 0 to indexMax, versions from 1 to versionMax;
 // each incarnation has versionsEach of them. Init panics if a handle cannot name so many homes, or
 // if none is left for the shards.
 func (d *Directory) Init(homes int, indexMax, versionMax, versionsEach uint32, m *mem.Memory) {

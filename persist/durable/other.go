@@ -129,7 +129,8 @@ func (r *restoring) playedOther(all []*segment, p *inputlog.Player) {
 		"ticks that differ", d.Ticks, "first tick that differs", d.First, "requests that failed", d.Requests)
 }
 
-// refuseOther returns the error of Open for ticks that are for another program to play. Nothing is damaged, and the error says what there is to do.
+// refuseOther returns the error of Open for ticks that are for another program to play. It says what
+// there is to do, and which newer snapshots could not be loaded.
 func (r *restoring) refuseOther(s *segment, err error) error {
 	replay := "; or set OtherProgram to ReplayOther, to play it by the rules of this program, if what is registered is the same"
 	if !errors.Is(err, inputlog.ErrOtherProgram) {
