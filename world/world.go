@@ -44,8 +44,8 @@ func (w *World) Close() { (*engine.World)(w).Close() }
 
 // NewView makes a view of some components, relations and names, or, without arguments, of all that
 // the world has. The frames of a view have every entity of the world, with its flags, and besides
-// that only what the view names; resources are in no frame. The world must be idle. NewView allocates little and costs nothing
-// until a frame is captured.
+// that only what the view names; resources are in no frame. The world must be idle. NewView
+// allocates little and costs nothing until a frame is captured.
 //
 // It returns an error, which names the component and the field, if a copy of a component would
 // share something with the world: a pointer, slice, map, channel, function or interface. Give such

@@ -74,6 +74,7 @@ func Example_durable() {
 		fmt.Println(pay.Ask(ctx, port, Pay{player, 1, 50})) // it has asked again
 	}()
 	_ = s.Run(ctx)
+	_ = s.Step(ctx) // the end of the port is in the world, too
 	err = store.Close()
 
 	w, s, _, _ = newBank() // the next start of the program

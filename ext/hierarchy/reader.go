@@ -27,8 +27,8 @@ type Reader struct {
 	frozen    *frozen         // the copy of the relation in the frame
 }
 
-// guard panics if the reader of the idle world is used while a tick runs, that of transactions when
-// none runs, or the reader of a frame after the frame was released.
+// guard panics if the reader of the idle world is used while a tick runs, the reader of transactions
+// when none runs, or the reader of a frame after the frame was released.
 func (r *Reader) guard() {
 	if check.Enabled && r.relation != nil && r == &r.relation.inTx {
 		r.relation.engine.Tx().MustRun("a hierarchy.Reader of a Tx")

@@ -150,11 +150,10 @@ func (r *Relation) Name() string { return r.name }
 // Options returns the options with the defaults filled in.
 func (r *Relation) Options() Options { return r.options }
 
-// Read returns a Reader: given a Build, for the system and shard
-// that it is built for; given a World, for use between ticks; given a Tx, as the transaction leaves the
-// relation, for use until that returns, which is not checked; given a Frame, of the relation as it
-// was then. Systems may read any entity, whatever its shard, because no relation
-// changes while they run. It panics if the frame's view does not have the relation.
+// Read returns a Reader: given a Build, for the system and shard that it is built for; given a World,
+// for use between ticks; given a Tx, as the transaction leaves the relation, for use until that
+// returns, which only the check build checks; given a Frame, of the relation as it was then. Systems
+// may read any entity, whatever its shard, because no relation changes while they run. It panics if the frame's view does not have the relation.
 func (r *Relation) Read(a world.Binder) *Reader {
 	if r.engine.BindsTx(a, "Relation.Read") != nil {
 		return &r.inTx

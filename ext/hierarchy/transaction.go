@@ -74,7 +74,7 @@ func (r *Relation) begin(t *engine.Tx, call string) error {
 	return err
 }
 
-// work counts the steps since the last time, also those of changes and reads, as work of the
+// work counts the steps since the last time, also the steps of changes and reads, as work of the
 // transaction.
 func (u *undo) work(t *engine.Tx) error {
 	steps := u.r.tree.steps

@@ -68,7 +68,8 @@ func (r *Reader[K]) Len() int {
 }
 
 // All yields the entities that have a name, in the order of their handles, with the names. A Reader
-// of a frame may call it at any time, one of a transaction never, another as Names.All. It sorts them, O(n log n).
+// of a frame may call it at any time, one of a transaction never, another as Names.All. It sorts
+// them, O(n log n).
 func (r *Reader[K]) All() iter.Seq2[handle.Handle, K] {
 	r.guard()
 	if r.tx != nil {

@@ -22,7 +22,7 @@ type Context struct {
 	w      *World
 	shard  *store.Shard // nil for global systems
 	lookup slots.Lookup
-	home   uint32 // the first of the shard; of global systems that of ports
+	home   uint32 // the first of the shard; for global systems the home of ports
 	ports  uint32 // the home of ports
 	out    sender
 	acting extend.Acting

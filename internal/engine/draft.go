@@ -37,7 +37,7 @@ func (c *Component) Edit(t *Tx, h handle.Handle) mem.Address {
 	if at := t.written(e, c.id); at != nil {
 		return at
 	}
-	at, err := t.value(e, c.id)
+	at, err := t.first(e, c.id)
 	if err != nil {
 		return nil
 	}

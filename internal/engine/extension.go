@@ -251,11 +251,11 @@ func (w *World) Refuse(by Actor, err error) error {
 	return err
 }
 
-// Acts returns the home in which an actor acts, the first of its shard or for a global system that of
-// ports, or ByWorld or ByPort, for an extension on the
-// actor's goroutine. It returns the error of a closed world. It panics if the actor is not of this
-// world, or is a Context of a system that does not run, and where it acts by the idle world while
-// ticks are sealed. extension and call are names for messages.
+// Acts returns the home in which an actor acts, for an extension on the actor's goroutine: the first
+// of its shard, for a global system the home of ports, or ByWorld or ByPort. It returns the error of
+// a closed world. It panics if the actor is not of this world, or is a Context of a system that does
+// not run, and where it acts by the idle world while ticks are sealed. extension and call are names
+// for messages.
 func (w *World) Acts(by Actor, extension, call string) (home int, err error) {
 	self := w.own(by, extension)
 	switch by := self.(type) {

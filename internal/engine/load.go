@@ -32,9 +32,9 @@ func (s *Survey) State() extend.State {
 // Image returns a copy of the state of a shard, as data for a Loader.
 func (s *Survey) Image(shard int) store.Image { return s.shards[shard].Image() }
 
-// Loader gives a new world the state that a Survey of another world shows, in this order: Homes, World,
-// Slots, each Shard, the rows of each chunk, the rest in any order, Finish. Numbers of shards, components,
-// messages, resources, hooks and kinds are those of the new world.
+// Loader gives a new world the state that a Survey of another world shows, in this order: Homes,
+// World, Slots, each Shard, the rows of each chunk, the rest in any order, Finish. Shards, components,
+// messages, resources, hooks and kinds have the numbers that they have in the new world.
 //
 // Homes is the first method to change the world. If an error follows, call Undo, or Fail, without
 // which the world cannot be used. Loader checks everything that it is given.

@@ -39,8 +39,8 @@ func (w *World) PlaceComponent(of reflect.Type, name string, place func(v mem.Ad
 
 // Rehome moves entities of a world that was loaded into another number of shards: those for which a
 // function chooses go to the shard that it chooses, and the children of a relation in which children
-// die with their parents to the shard of their parents. Messages follow. All extensions are loaded. After
-// an error some have moved.
+// die with their parents to the shard of their parents. Messages follow. All extensions are loaded.
+// After an error some have moved.
 func (l *Loader) Rehome() error {
 	err := l.rehome()
 	if err == nil {
@@ -49,6 +49,7 @@ func (l *Loader) Rehome() error {
 	return err
 }
 
+// rehome is Rehome without messages.
 func (l *Loader) rehome() error {
 	w := l.w
 	if len(w.shards) == 1 {

@@ -30,8 +30,8 @@ func (w *World) AddTransaction(name string, isNil bool, arg reflect.Type) {
 	}
 }
 
-// BeginTx begins a transaction in a refresh. It returns an error, and begins none, if those of the
-// port have made too many calls.
+// BeginTx begins a transaction in a refresh. It returns an error, and begins none, if the port's
+// transactions have made too many calls.
 func (w *World) BeginTx(name string) (*Tx, error) {
 	if by := w.Sender(); by.Port && by.Calls >= TxPortCallsMax {
 		return nil, fmt.Errorf("%w: the transactions of a port have reached %d calls in a refresh; send %q again", ErrTx, TxPortCallsMax, name)

@@ -213,11 +213,17 @@ func (t *Tx) written(e *taken, component int) mem.Address {
 // value returns where a component is written, which the caller is about to do. Unless it was written
 // before, it holds old contents.
 func (t *Tx) value(e *taken, component int) (at mem.Address, err error) {
-	of := t.w.space.TypeOf(component)
-	t.calls += int(of.Size / copyEach)
 	if at := t.written(e, component); at != nil {
+		t.calls += int(t.w.space.TypeOf(component).Size / copyEach)
 		return at, nil
 	}
+	return t.first(e, component)
+}
+
+// first is value for a component that was not written before.
+func (t *Tx) first(e *taken, component int) (at mem.Address, err error) {
+	of := t.w.space.TypeOf(component)
+	t.calls += int(of.Size / copyEach)
 	if t.bytes += int(of.Size); t.bytes > TxBytesMax {
 		return nil, t.limit("bytes", TxBytesMax)
 	}

@@ -29,7 +29,7 @@ type integer interface {
 }
 
 // RegisterEnum is state.RegisterEnum. It panics if the type is no named one, has constants or a
-// codec already, or if a name is empty or is that of two numbers; nothing has changed then.
+// codec already, or if a name is empty or two numbers have it; nothing has changed then.
 func RegisterEnum[T integer](to *Codecs, names map[T]string) {
 	t := reflect.TypeFor[T]()
 	switch {

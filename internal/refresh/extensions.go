@@ -39,13 +39,17 @@ type late struct {
 // calls it in the step extend. A panic breaks the world. If a transaction ended the goroutine, the next
 // call continues after it.
 func (x *partition) extend() {
-	if x.extending {
+	again := x.extending // with the same sender, and what it has taken
+	if again {
 		x.lost.Decide(x.Joint[x.extended-1].Request, queue.Failed)
 		x.extending = false
 	}
 	for ; x.sender < len(x.joints); x.sender++ {
 		of := x.joints[x.sender]
-		x.e.Extensions.Sender = extend.Sender{Port: of.Port, Shard: of.Shard}
+		if !again {
+			x.e.Extensions.Sender = extend.Sender{Port: of.Port, Shard: of.Shard}
+		}
+		again = false
 		for x.extended < of.End {
 			r := x.Joint[x.extended]
 			x.extended++

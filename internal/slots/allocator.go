@@ -30,7 +30,7 @@ type home struct {
 	id      uint32
 	retired int
 
-	// Of a shard's home; that of ports has a pool.
+	// Of a shard's home; the home of ports has a pool.
 	given uint32 // the lowest index that was never given
 	free  []uint32
 }

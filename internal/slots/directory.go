@@ -23,12 +23,12 @@ type Directory struct {
 	liveness *Liveness
 	indexMax uint32
 	versions versions
-	shards   []*Allocator // by number
-	flags    paged.Shared[words]
+	shards   []*Allocator                // by number
+	flags    paged.Shared[atomic.Uint64] // of entities
 
 	// Written by the idle world while it is new; see arrange.
 	homes, portsHome atomic.Uint32
-	owners           []uint32 // by home: the shard that has it; of that of ports the number of shards
+	owners           []uint32 // by home: the shard that has it; for the home of ports the number of shards
 
 	mu struct {
 		sync.Mutex
@@ -37,7 +37,7 @@ type Directory struct {
 }
 
 // Init makes the directory of a new world for the given number of homes, without a page: one for each
-// shard, and then that of ports. Indexes run from 0 to indexMax, versions from 1 to versionMax;
+// shard, and then one for ports. Indexes run from 0 to indexMax, versions from 1 to versionMax;
 // each incarnation has versionsEach of them. Init panics if a handle cannot name so many homes, or
 // if none is left for the shards.
 func (d *Directory) Init(homes int, indexMax, versionMax, versionsEach uint32, m *mem.Memory) {
@@ -150,9 +150,6 @@ func (d *Directory) EndAll() {
 		}
 	}
 }
-
-// words hold the flags of an entity for any goroutine.
-type words = atomic.Uint64
 
 // Flags is a set of up to FlagsMax flags of an entity, one bit each.
 type Flags uint8

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/paged"
@@ -25,9 +26,9 @@ func homesMost(homes int) int {
 	return handle.HomeMax + 1
 }
 
-// Layout says which homes a world has: numbers from 0 on, of which one is that of ports. Leaving
-// that out, home number k, counted from 0, belongs to shard k modulo the number of shards. A new
-// world has a home for each shard, and then that of ports.
+// Layout says which homes a world has: numbers from 0 on, of which one is for ports. Leaving that
+// out, home number k, counted from 0, belongs to shard k modulo the number of shards. A new
+// world has a home for each shard, and then one for ports.
 type Layout struct{ Homes, Ports int }
 
 // Of returns the shard that a home belongs to, of so many.
@@ -63,7 +64,7 @@ func (d *Directory) Layout() Layout { return Layout{int(d.homes.Load()), int(d.p
 // from any goroutine.
 func (d *Directory) MayHave(of Layout) error {
 	if of.Homes < 2 || of.Ports < 0 || of.Ports >= of.Homes {
-		return fmt.Errorf("%w: there are %d homes, and %d is that of ports", ErrImage, of.Homes, of.Ports)
+		return fmt.Errorf("%w: there are %d homes, and %d is for ports", ErrImage, of.Homes, of.Ports)
 	}
 	most := d.Most()
 	switch n := of.For(len(d.shards)).Homes; {
@@ -95,7 +96,7 @@ func (d *Directory) IsOfOther(h handle.Handle, home int) bool {
 	return int(h.Home()) >= len(d.owners) || d.owners[h.Home()] != d.owners[home]
 }
 
-// OwnerOfHome returns the shard that a home belongs to, or the number of shards for that of ports.
+// OwnerOfHome returns the shard that a home belongs to, or the number of shards for the home of ports.
 func (d *Directory) OwnerOfHome(home int) int { return int(d.owners[home]) }
 
 // FirstOf returns the number of the first home of a shard or, for the number of shards, of the home
@@ -108,7 +109,7 @@ func (d *Directory) FirstOf(shard int) int {
 }
 
 // arrange gives the world its homes. None has slots. There must be no more than HomesMost, at least
-// one for each shard and that of ports among them. One goroutine calls it, of the idle world.
+// one for each shard and one for ports among them. One goroutine calls it, of the idle world.
 func (d *Directory) arrange(l Layout) {
 	d.homes.Store(uint32(l.Homes))
 	d.portsHome.Store(uint32(l.Ports))
@@ -118,7 +119,7 @@ func (d *Directory) arrange(l Layout) {
 		v.last = min(v.last, v.max)
 	}
 	if d.flags.Homes() < l.Homes { // nobody has looked up a word, as no entity lives
-		d.flags = paged.NewShared[words](l.Homes)
+		d.flags = paged.NewShared[atomic.Uint64](l.Homes)
 	}
 	d.owners = make([]uint32, l.Homes)
 	for home := range d.owners {

@@ -90,7 +90,8 @@ type Load struct {
 	placed atomic.Int64
 	// trusted leaves out an atomic swap for each row, which takes as long as copying 40 bytes.
 	trusted bool
-	before  Layout // of the new world
+	before  Layout   // of the new world
+	window  versions // too; arrange may lower the last of all
 }
 
 // NewLoad begins a load into a new world. Until Finish, ports get no handle. It returns ErrUsed,
@@ -102,7 +103,7 @@ func NewLoad(out *PortAllocator) (*Load, error) {
 		return nil, ErrUsed
 	}
 	out.mu.closed = true
-	return &Load{dir: out.dir, out: out, before: out.dir.Layout()}, nil
+	return &Load{dir: out.dir, out: out, before: out.dir.Layout(), window: out.dir.versions}, nil
 }
 
 // Homes gives the world the homes of another, and more if it has more shards. It comes first. After
@@ -346,6 +347,7 @@ func (l *Load) Undo() {
 		}
 	}
 	l.dir.flags.Clear()
+	l.dir.versions = l.window
 	l.arrange(l.before)
 	p := l.out
 	p.mu.Lock()

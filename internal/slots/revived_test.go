@@ -58,3 +58,28 @@ func TestRevivedAreGivenLast(t *testing.T) {
 		require.Equal(t, i >= 10, retired[hand.Next(0).Index()], "%d of ports: %v", i, hand.Give())
 	}
 }
+
+// TestUndoneVersions takes back a load of as many homes as a handle can name, which has one version
+// fewer: then the world has all of them again.
+func TestUndoneVersions(t *testing.T) {
+	const shards = min(slots.HomesSmall, handle.HomeMax-1)
+	dir := new(slots.Directory)
+	dir.Init(shards+1, handle.IndexMax, handle.VersionMax, 1, new(mem.Memory))
+	all := make([]slots.Allocator, shards)
+	for i := range all {
+		all[i].Init(dir, i)
+	}
+	l, err := slots.NewLoad(slots.NewPortAllocator(dir))
+	require.NoError(t, err)
+	for range 2 {
+		before := dir.Layout()
+		require.NoError(t, l.Homes(slots.Layout{Homes: handle.HomeMax + 1, Ports: shards}))
+		require.ErrorIs(t, l.Incarnation(handle.VersionMax), slots.ErrVersions)
+		l.Undo()
+		require.Equal(t, before, dir.Layout())
+		require.NoError(t, l.Homes(before))
+		require.NoError(t, l.Incarnation(handle.VersionMax))
+		l.Undo()
+		require.EqualValues(t, 1, dir.Incarnation())
+	}
+}

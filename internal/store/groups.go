@@ -64,8 +64,8 @@ func (g *Groups[T]) Of(shard int) []T {
 }
 
 // RemoteDead are the handles that a refresh freed where the shard does not draw from their home,
-// grouped by the shard that their home belongs to. A group is in the order of the shards that held the atoms; those of one shard are
-// in the order in which it freed them.
+// grouped by the shard that their home belongs to. A group is in the order of the shards that held
+// the atoms, and within a shard in the order in which it freed them.
 //
 // Ownership: as for Groups.
 type RemoteDead struct{ Groups[handle.Handle] }

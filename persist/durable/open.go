@@ -242,40 +242,42 @@ func (x *unplayed) plan(o OtherProgram, others bool) (text string, blocks bool) 
 	if x.other != nil {
 		by = x.other.by()
 	}
-	what := "is for the program that wrote it" + by + ": start that program, and stop it by Close, before another version"
-	if x.other == nil {
-		what = "is for the options and registrations with which this program wrote it" + by + ": start it with these, and stop it by Close, before you change them"
+	what := ""
+	switch {
+	case o == DiscardOther && x.shards > 0:
+		what = fmt.Sprintf("is discarded: a world with %d shards wrote it", x.shards)
+	case o == DiscardOther && (others || x.other != nil):
+		what = "is discarded: another program wrote it" + by
+	case x.shards == 0 && !others && x.other == nil:
+		what = "is played: this program wrote it" + by
+	case x.shards == 0 && !others && o == ReplayOther && x.other.wrong == nil:
+		what = "is played by the rules of this program, not of the program that wrote it" + by
+	default:
+		blocks = true
+		what = x.remedy(by, others) + fmt.Sprintf("; or set OtherProgram to DiscardOther, to go back to the snapshot of tick %d", x.first)
 	}
+	return "was not closed: " + ticks + " " + what, blocks
+}
+
+// remedy says what there is to do about a log that is refused, besides to discard it.
+func (x *unplayed) remedy(by string, others bool) string {
+	switch {
+	case x.shards > 0 && x.other == nil:
+		return fmt.Sprintf("can be played only by as many shards as wrote it%s: open the directory with Shards = %d, Close the Store, and then open it with the new number", by, x.shards)
+	case x.other == nil:
+		return "is for the options and registrations with which this program wrote it" + by + ": start it with these, and stop it by Close, before you change them; it cannot be played here, because of the other differences"
+	}
+	what := "is for the program that wrote it" + by + ": start that program, and stop it by Close, before another version"
 	if x.shards > 0 {
 		what += fmt.Sprintf("; it had %d shards", x.shards)
 	}
 	switch {
 	case others:
-		what += "; it cannot be played here, because of the other differences"
-	case x.other != nil && x.other.wrong != nil:
-		what += "; it cannot be played here: " + x.other.wrong.Error()
-	default:
-		what += "; or set OtherProgram to ReplayOther, to play it by the rules of this program"
+		return what + "; it cannot be played here, because of the other differences"
+	case x.other.wrong != nil:
+		return what + "; it cannot be played here: " + x.other.wrong.Error()
 	}
-	what += fmt.Sprintf("; or set OtherProgram to DiscardOther, to go back to the snapshot of tick %d", x.first)
-	switch {
-	case o == DiscardOther && x.shards > 0:
-		what = fmt.Sprintf("is discarded: a world with %d shards wrote it", x.shards)
-	case x.shards > 0 && x.other == nil:
-		blocks = true
-		what = "can be played only by as many shards as wrote it" + by + fmt.Sprintf(": open the directory with Shards = %d, Close the Store, and then open it with the new number; or set OtherProgram to DiscardOther, to go back to the snapshot of tick %d", x.shards, x.first)
-	case o == DiscardOther && (others || x.other != nil):
-		what = "is discarded: another program wrote it" + by
-	case others: // it cannot be played
-		blocks = true
-	case x.other == nil:
-		what = "is played: this program wrote it" + by
-	case o == ReplayOther && x.other.wrong == nil:
-		what = "is played by the rules of this program, not of the program that wrote it" + by
-	default:
-		blocks = true
-	}
-	return "was not closed: " + ticks + " " + what, blocks
+	return what + "; or set OtherProgram to ReplayOther, to play it by the rules of this program"
 }
 
 // logSince returns the log that Open would play to a snapshot, by the segments since the one that its

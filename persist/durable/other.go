@@ -129,13 +129,18 @@ func (r *restoring) playedOther(all []*segment, p *inputlog.Player) {
 		"ticks that differ", d.Ticks, "first tick that differs", d.First, "requests that failed", d.Requests)
 }
 
-// refuseOther returns the error of Open for ticks that are for another program to play. Nothing is damaged, and the error says what there is to do.
+// refuseOther returns the error of Open for ticks that are for another program to play. It says what
+// there is to do, and which newer snapshots could not be loaded.
 func (r *restoring) refuseOther(s *segment, err error) error {
 	replay := "; or set OtherProgram to ReplayOther, to play it by the rules of this program, if what is registered is the same"
 	if !errors.Is(err, inputlog.ErrOtherProgram) {
 		replay = "" // it cannot be played at all
 	}
-	from := r.recovered.Snapshot.Info.Tick
-	return fmt.Errorf("durable: %w; nothing is damaged: start the program that wrote it%s, and stop it by Close, before you start another version%s; or set OtherProgram to DiscardOther, to go back to the snapshot of tick %d: %s",
-		err, s.by(), replay, from, r.missingSince(from))
+	found := r.recovered.Snapshot
+	from, whole, passed := found.Info.Tick, "nothing is damaged: ", ""
+	if len(found.Passed) > 0 {
+		whole, passed = "", fmt.Sprintf("; a newer snapshot could not be loaded: %v", errors.Join(found.Passed...))
+	}
+	return fmt.Errorf("durable: %w; %sstart the program that wrote it%s, and stop it by Close, before you start another version%s; or set OtherProgram to DiscardOther, to go back to the snapshot of tick %d: %s%s",
+		err, whole, s.by(), replay, from, r.missingSince(from), passed)
 }

@@ -4,6 +4,8 @@ import (
 	"flag"
 	"io"
 	"log/slog"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -182,6 +184,30 @@ func TestHotfix(t *testing.T) {
 		require.Equal(t, durable.Other{Program: st.Recovered().Other.Program, Ticks: st.Recovered().Ticks}, *st.Recovered().Other, "it is told")
 		require.Equal(t, sum, x.account.Get(x.accounts()[0]).Sum)
 		st.Crash()
+	})
+
+	t.Run("closed, and its last snapshot is damaged", func(t *testing.T) {
+		copied := disk.Clone()
+		useAs(t, path, func() files.Files { return copied })
+		x := newRuled("the old rules", 7, 1)
+		st, err := x.open(path)
+		require.NoError(t, err)
+		x.step(t)
+		require.NoError(t, st.Close())
+		names, err := copied.List()
+		require.NoError(t, err)
+		slices.Sort(names)
+		last := ""
+		for _, name := range names {
+			if strings.HasSuffix(name, ".snapshot") {
+				last = name
+			}
+		}
+		require.NoError(t, copied.Remove(last))
+		_, err = newRuled("the new rules", 7, 2).open(path)
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), "nothing is damaged")
+		require.Contains(t, err.Error(), last)
 	})
 
 	t.Run("a build that died before its first tick", func(t *testing.T) {

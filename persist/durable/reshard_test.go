@@ -193,6 +193,42 @@ func TestReshardCopy(t *testing.T) {
 	}
 }
 
+// TestReshardFails opens a directory with another number of shards, and a PlaceBy that fails or has
+// no such shard. No file is damaged, and none older is taken instead: the error names the function,
+// and the mended program opens all.
+func TestReshardFails(t *testing.T) {
+	path, disk := useDisk(t)
+	x := bankOf(4, 1)
+	st, err := x.open(path)
+	require.NoError(t, err)
+	x.pay(t, 10)
+	require.NoError(t, st.Close())
+	want := x.observe()
+	names, err := disk.List()
+	require.NoError(t, err)
+	for _, place := range []func(fleet) int{
+		func(fleet) int { return -7 },
+		func(fleet) int { panic("no place") },
+		func(f fleet) int { // only what is in the newest snapshot has no place
+			return map[bool]int{true: 99}[f.N < 1<<63]
+		},
+	} {
+		y := bankOf(7, 1)
+		y.ships.PlaceBy(place)
+		_, err = y.open(path)
+		require.ErrorIs(t, err, world.ErrFailed)
+		require.NotErrorIs(t, err, durable.ErrDamaged)
+		after, err := disk.List()
+		require.NoError(t, err)
+		require.ElementsMatch(t, names, after)
+	}
+	y := bankOf(7, 1)
+	st, err = y.open(path)
+	require.NoError(t, err)
+	require.Equal(t, want, y.observe())
+	require.NoError(t, st.Close())
+}
+
 // TestIdleProcessors has the first record of a start name the processors that shards leave idle.
 func TestIdleProcessors(t *testing.T) {
 	before := runtime.GOMAXPROCS(8)

@@ -34,8 +34,9 @@ type Options struct {
 	New func(w *world.World) error
 	// Upgrade, if not nil, changes a world that was restored, before its first tick. For example, a
 	// newer version of a program adds a new component to existing entities. It is called at each
-	// start but the first, so it must find out what is left to do. Open then saves a snapshot, unless Upgrade has
-	// changed nothing. A component that Upgrade has asked to write, and looked at, counts as changed.
+	// start but the first, so it must find out what is left to do. Open then saves a snapshot, unless
+	// Upgrade has changed nothing. A component that Upgrade has asked to write, and looked at, counts
+	// as changed.
 	Upgrade func(w *world.World) error
 	// Snapshot says what belongs to a snapshot and how it is written. Its Codecs are also those of
 	// the log; its Scheduler is the one that Open is given. The log lacks what its Extras append,

@@ -382,8 +382,10 @@ func (p *Player) learn(body []byte) (err error) {
 		case c.err != nil:
 		case at >= uint64(len(p.kinds)):
 			return from.wrong(ErrOtherWorld, "request kind %d is %s; this world has %d kinds", at, strings.Split(shape, "\n")[0], len(p.kinds))
-		case otherShape(shape, p.kinds[at].shape) != "":
-			return from.wrong(ErrOtherWorld, "request kind %d %s", at, otherShape(shape, p.kinds[at].shape))
+		default:
+			if other := otherShape(shape, p.kinds[at].shape); other != "" {
+				return from.wrong(ErrOtherWorld, "request kind %d %s", at, other)
+			}
 		}
 	}
 	if c.err != nil {

@@ -489,8 +489,8 @@ func (m *matching) migrate(what string, n, own *format.Named) (done bool, err er
 }
 
 // bundled finds how to read the payload of a request about a bundle, if a Migrated makes one of its
-// components. It notes that, and how the others differ, and reports whether there is one. Errors are
-// those of same.
+// components. It notes that, and how the others differ, and reports whether there is one. It
+// returns the errors of same.
 func (m *matching) bundled(n, own *format.Named) (done bool, err error) {
 	if len(m.made) == 0 || own.Of.Kind() != reflect.Struct || m.changes.Makes(own.Of) {
 		return false, nil

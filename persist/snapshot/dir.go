@@ -322,8 +322,8 @@ func (d *Dir) Open(name string) (io.ReadCloser, error) {
 // one is damaged, or if the function Load fails because of its content; Found.Passed says why each
 // was skipped. It returns the errors of Newest, and the error of reading a file. It also returns
 // the errors of the function Load that concern the program, as an older file would not help:
-// ErrOtherWorld, ErrNotNew, ErrTooLarge, state.ErrNoCodec, world.ErrClosed. What Options.Extras
-// have read of a skipped file is read again.
+// ErrOtherWorld, ErrNotNew, ErrTooLarge, state.ErrNoCodec, world.ErrClosed, world.ErrFailed of a
+// PlaceBy. What Options.Extras have read of a skipped file is read again.
 func (d *Dir) Load(w *world.World, o Options) (Found, error) {
 	var unread error
 	return d.find(func(f files.Files, chain []string) error {
@@ -338,7 +338,7 @@ func (d *Dir) Load(w *world.World, o Options) (Found, error) {
 		unread = r.err
 		return err
 	}, func(err error) bool {
-		for _, is := range []error{ErrOtherWorld, ErrNotNew, ErrTooLarge, state.ErrNoCodec, world.ErrClosed} {
+		for _, is := range []error{ErrOtherWorld, ErrNotNew, ErrTooLarge, state.ErrNoCodec, world.ErrClosed, world.ErrFailed, format.ErrGoexit} {
 			if errors.Is(err, is) {
 				return true
 			}

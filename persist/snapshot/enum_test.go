@@ -75,7 +75,7 @@ func gearCodecs[S slotA | slotB | slotC | slotD](names map[S]string) *state.Code
 	return c
 }
 
-// gearChanges are those of all three versions.
+// gearChanges are the changes of all three versions.
 var gearChanges = []snapshot.Change{
 	snapshot.Renamed("struct { Store snapshot_test.gear[github.com/atoll-sim/atoll/persist/snapshot_test.slotA] }", "struct { Store snapshot_test.gear[github.com/atoll-sim/atoll/persist/snapshot_test.slotB] }"),
 	snapshot.Renamed("struct { Store snapshot_test.gear[github.com/atoll-sim/atoll/persist/snapshot_test.slotB] }", "struct { Store snapshot_test.gear[github.com/atoll-sim/atoll/persist/snapshot_test.slotC] }"),

@@ -651,8 +651,8 @@ type Info struct {
 	Increment bool
 	BaseTick  uint64
 	BaseHash  state.Hash
-	// Homes is how many homes handles have: those of the shards, and the one of ports. There are more
-	// than Shards + 1 if the world was loaded from one with more shards. PortsHome is that of ports.
+	// Homes is how many homes handles have: one or more for each shard, and one for ports, PortsHome.
+	// There are more than Shards + 1 if the world was loaded from one with more shards.
 	Homes     int
 	PortsHome int
 }

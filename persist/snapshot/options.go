@@ -52,7 +52,8 @@ type Extra struct {
 	Name string
 	// Append appends the state to dst. The same state must give the same bytes.
 	Append func(dst []byte) []byte
-	// Read restores the state that Append wrote. It must not keep src.
+	// Read restores the state that Append wrote. It must not keep src. After an error Dir.Load goes
+	// on to an older snapshot, unless the error wraps ErrOtherWorld: then the program is at fault.
 	Read func(src []byte) error
 	// Optional lets a Load whose Options have no Extra of this name leave the state out. Without
 	// it such a Load refuses the snapshot. It counts when the snapshot is written.
@@ -149,10 +150,11 @@ func Dropped(name string, fields ...string) Change {
 
 // Migrated converts values of a component, message, resource or argument to type New by a function,
 // also those that timers and asks under way hold; of a component, also in requests about its bundles.
-// Old is a type that has the fields of the saved
-// one, with their names, types and order: what New was. Other saved forms are read without the
-// function, and so is a form that differs only in constants of enums, unless one is gone. Fields of
-// Old that are enums of this program get its numbers, and integers the saved ones. One goroutine at a time calls it, for the values in any order.
+// Old is a type that has the fields of the saved one, with their names, types and order: what New
+// was. Other saved forms are read without the function, and so is a form that differs only in
+// constants of enums, unless one is gone. Fields of Old that are enums of this program get its
+// numbers, and integers the saved ones. One goroutine at a time calls it, for the values in any
+// order.
 func Migrated[Old, New any](f func(Old) New) Change {
 	if f == nil {
 		panic("snapshot: Migrated with a nil function; pass one that makes a new value from an old one")

@@ -45,11 +45,11 @@ func (l *loading) shard(s *format.Section, c *extend.Cursor, i int, made func(c 
 		}
 	}
 	x.Stored = stored
-	make := func() error {
+	build := func() error {
 		return inOrder(func() error { return l.merge(i, &x) }, func() error { return l.into.Shard(i, x, made) })
 	}
 	if l.reshards() {
-		make = func() error {
+		build = func() error {
 			l.images[i], l.images[i].HomeImage, l.images[i].More = x, slots.HomeImage{}, nil
 			return nil
 		}
@@ -58,7 +58,7 @@ func (l *loading) shard(s *format.Section, c *extend.Cursor, i int, made func(c 
 		func() error { return c.Err },
 		func() error { return l.mayTake(int64(s.Length), rows) },
 		func() error { return l.into.Slots(i, l.shardCount, &x) },
-		make,
+		build,
 	); err != nil {
 		return format.Within(s, err)
 	}

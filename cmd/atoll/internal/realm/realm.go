@@ -27,7 +27,6 @@ package realm
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -256,7 +255,7 @@ func (r *Realm) AppendState(dst []byte) []byte {
 // chanceBytes is what rand.PCG appends.
 const chanceBytes = 20
 
-var errState = errors.New("realm: that is not the state of so many islands")
+var errState = fmt.Errorf("%w: it is not the state of so many islands; start with as many shards as before", snapshot.ErrOtherWorld)
 
 // Saved is what a snapshot needs besides the realm's world: what AppendState appends, and the
 // sample of dead handles.

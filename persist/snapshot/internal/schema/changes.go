@@ -249,7 +249,7 @@ func (f *fieldRules) codecName(saved string) string {
 // Migrate returns the form that reads saved values, whose form has this hash, by a Migration to
 // type now. via returns what reads them as values of an old form of that shape, whose enums may have
 // other constants. how is the Migration. Both are nil if there is none; other says whether there
-// is one from another form. An error is via's, or that of the codecs for the old type.
+// is one from another form. An error is via's, or the codecs' for the old type.
 func (c Changes) Migrate(saved uint64, now reflect.Type, codecs *state.Codecs, via func(old form.Form, of reflect.Type) (form.Form, error)) (by form.Form, how *Change, other bool, err error) {
 	for i := range c {
 		one := &c[i]

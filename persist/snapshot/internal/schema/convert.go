@@ -475,8 +475,8 @@ func (c *converter) Read(src []byte, value mem.Cells) (rest []byte, err error) {
 	return src, nil
 }
 
-// run makes a step for n values, which are that many bytes apart. The error is that of a number
-// whose meaning nobody knows.
+// run makes a step for n values, which are that many bytes apart. The error is about a
+// number whose meaning nobody knows.
 func (s *step) run(dst, src []byte, n, apartTo, apartFrom int) error {
 	switch {
 	case s.elements != nil:
@@ -517,7 +517,7 @@ func (s *step) run(dst, src []byte, n, apartTo, apartFrom int) error {
 const numbersAtOnce = 256
 
 // convert converts n numbers that are that many bytes apart. The other kind holds each of them. The
-// error is that of a number whose meaning nobody knows.
+// error is about a number whose meaning nobody knows.
 func (s *step) convert(dst, src []byte, n, apartTo, apartFrom int) error {
 	var block [numbersAtOnce]uint64
 	for n > 0 {
@@ -579,7 +579,7 @@ func (r *rewriting) all(src []byte) (dst []byte, err error) {
 }
 
 // value rewrites the first value of src, and returns the bytes after it. An error says that they
-// are not CBOR, or is that of a number whose meaning nobody knows.
+// are not CBOR, or is about a number whose meaning nobody knows.
 func (r *rewriting) value(dst, src []byte) (out, rest []byte, err error) {
 	major, n, rest, err := cbor.Head(src)
 	switch {
@@ -615,7 +615,7 @@ func (r *rewriting) value(dst, src []byte) (out, rest []byte, err error) {
 }
 
 // entries rewrites the n entries of a map whose keys are constants. It leaves out those whose key is
-// dropped. Errors are those of value.
+// dropped. It returns the errors of value.
 func (r *rewriting) entries(dst, src []byte, n uint64) (out, rest []byte, err error) {
 	var all []byte
 	kept := uint64(0)

@@ -60,7 +60,7 @@ func (r *renumbering) number(n int64) (int64, error) {
 // It notes what it finds, and whether it blocks the load.
 func (p *pairing) constants(s, o *shape.Leaf) *renumbering {
 	switch {
-	case s.Enum == nil && o.Enum == nil || !isInteger(s.Kind) || !isInteger(o.Kind):
+	case s.Enum == nil && o.Enum == nil || !shape.IsInteger(s.Kind) || !shape.IsInteger(o.Kind):
 		return nil
 	case o.Enum == nil && p.rules.changes.forgets(s.Enum.Name):
 		p.note(s.Path, s.Enum.Name, o.Text, false, "has no constants in this world: its numbers are read as they are")
@@ -172,9 +172,6 @@ func some(all []string) string {
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), len(all)-most)
 }
-
-// isInteger reports whether a kind is an integer.
-func isInteger(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Uint64 }
 
 // integer rewrites an integer of CBOR, if there is one at the beginning of src. It returns whether
 // the constant is dropped. The error is ErrOtherWorld, or says that there is no CBOR.

@@ -2,6 +2,7 @@ package shape
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -22,12 +23,7 @@ type Constant struct {
 
 // Of returns the index of the constant with a name, or -1.
 func (e *Enum) Of(name string) int {
-	for i := range e.Constants {
-		if e.Constants[i].Name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(e.Constants, func(c Constant) bool { return c.Name == name })
 }
 
 // enum reads the name and the constants of an enum. An error is in err.

@@ -260,7 +260,7 @@ func (t *typeParser) parse(depth int) (s *Shape) {
 		if s.Kind == reflect.Invalid {
 			return t.fail()
 		}
-		if t.rest = t.rest[n:]; s.Kind >= reflect.Int && s.Kind <= reflect.Uint64 && strings.HasPrefix(t.rest, `"`) {
+		if t.rest = t.rest[n:]; IsInteger(s.Kind) && strings.HasPrefix(t.rest, `"`) {
 			s.Enum = t.enum(s.Kind)
 		}
 	}
@@ -409,6 +409,9 @@ func Exact(k reflect.Kind) (width int, signed bool) {
 
 // IsNumber reports whether a kind is an integer or a float.
 func IsNumber(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Float64 }
+
+// IsInteger reports whether a kind is an integer.
+func IsInteger(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Uint64 }
 
 // IsFloat reports whether a kind is a float.
 func IsFloat(k reflect.Kind) bool { return k == reflect.Float32 || k == reflect.Float64 }
