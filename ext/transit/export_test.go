@@ -13,6 +13,9 @@ type (
 	Answers = answers
 )
 
+// Tells is what a carrier asks before it waits.
+func (p *Packet) Tells(a *Answers) bool { return p.tells(a) }
+
 // Turning and Arriving are what a carrier asks for.
 func (r *Roads) Turning() *world.Transaction[Answers, Packet]  { return r.turning }
 func (r *Roads) Arriving() *world.Transaction[Packet, Answers] { return r.arriving }

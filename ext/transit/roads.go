@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -301,10 +302,9 @@ func (r *Roads) watch(peer World) (wake chan struct{}, over func()) {
 	return wake, func() {
 		x.Lock()
 		defer x.Unlock()
-		for i, c := range x.all[peer] {
-			if c == wake {
-				x.all[peer] = append(x.all[peer][:i:i], x.all[peer][i+1:]...)
-			}
+		x.all[peer] = slices.DeleteFunc(x.all[peer], func(c chan struct{}) bool { return c == wake })
+		if len(x.all[peer]) == 0 {
+			delete(x.all, peer)
 		}
 	}
 }

@@ -574,7 +574,7 @@ func (s *sim) drainOne(from, to int) {
 			p = s.ask(from, to)
 			continue
 		}
-		if next.packet != nil && next.packet.Items == "" && ok {
+		if next.packet != nil && ok && !next.packet.Tells(p.answers) {
 			c := s.channel(from, to)
 			if c.out.Items == 0 && c.in.Known == c.out.Acked {
 				if broken {
