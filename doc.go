@@ -66,6 +66,7 @@
 //	send something to an entity               world.RegisterMessage, Message.Send
 //	send a message later, or every n ticks    package ext/timer
 //	send something to an entity of another world  package ext/transit
+//	reach the worlds of another process       package ext/transit/link
 //	ask a database or service outside         package ext/async
 //	name an entity in a database or packet    package handle
 //	write a tool that looks into the storage  package shard

@@ -2,9 +2,13 @@ package guide_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
+	"net"
 
 	"github.com/atoll-sim/atoll/ext/transit"
+	"github.com/atoll-sim/atoll/ext/transit/link"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -94,4 +98,32 @@ func Example_worlds() {
 	// Output:
 	// world 2 has got 30
 	// world 1 has got back 20 Gone
+}
+
+// serveWorlds has the worlds of a process reached by others.
+func serveWorlds(ctx context.Context, mine tls.Certificate, ours *x509.CertPool, paris *transit.Roads) error {
+	options := link.Options{TLS: &tls.Config{Certificates: []tls.Certificate{mine}, RootCAs: ours}}
+	listener, err := net.Listen("tcp", ":7000")
+	if err != nil {
+		return err
+	}
+	return link.NewServer(options, paris).Serve(ctx, listener)
+}
+
+// dialWorlds carries between a world of this process and world 1 of another.
+func dialWorlds(ctx context.Context, options link.Options, rome *transit.Roads) error {
+	client, err := link.NewClient("eu1.example:7000", options)
+	if err != nil {
+		return err
+	}
+	return client.Carry(ctx, rome, 1)
+}
+
+func Example_link() {
+	rome := newBanking(2)
+	if serveWorlds(context.Background(), tls.Certificate{}, nil, rome.roads) != nil { // that is no certificate
+		fmt.Println(dialWorlds(context.Background(), link.Options{}, rome.roads))
+	}
+	// Output:
+	// link: without TLS only loopback addresses are allowed; set Options.TLS; the address is eu1.example:7000
 }

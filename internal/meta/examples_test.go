@@ -20,7 +20,7 @@ import (
 // shown are the packages whose entry points have examples: every function, and
 // every type that has methods of its own; of package world every type, and every
 // method is called in one of the files with examples.
-var shown = []string{"handle", "world/stats", "world", "scheduler", "ext/reference", "ext/hierarchy", "worldtest", "ext/names", "ext/timer", "ext/async", "ext/near", "ext/prefab", "ext/interest", "ext/transit", "inspect", "ext/region", "persist/state", "persist/snapshot", "persist/snapshot/text", "persist/durable"}
+var shown = []string{"handle", "world/stats", "world", "scheduler", "ext/reference", "ext/hierarchy", "worldtest", "ext/names", "ext/timer", "ext/async", "ext/near", "ext/prefab", "ext/interest", "ext/transit", "ext/transit/link", "inspect", "ext/region", "persist/state", "persist/snapshot", "persist/snapshot/text", "persist/durable"}
 
 // plainMethods are those that are called by other packages, for what a type is.
 var plainMethods = []string{"Error", "LogValue", "MarshalJSON", "String", "Unwrap"}

@@ -19,7 +19,7 @@ import (
 )
 
 // publicPackages are the packages that a program outside of the module may import.
-var publicPackages = []string{"handle", "shard", "world/stats", "world", "scheduler", "ext/hierarchy", "ext/names", "ext/timer", "ext/async", "ext/near", "ext/prefab", "ext/interest", "ext/transit", "inspect", "ext/reference", "ext/region", "persist/state", "persist/inputlog", "persist/snapshot", "persist/snapshot/text", "persist/durable", "worldtest"}
+var publicPackages = []string{"handle", "shard", "world/stats", "world", "scheduler", "ext/hierarchy", "ext/names", "ext/timer", "ext/async", "ext/near", "ext/prefab", "ext/interest", "ext/transit", "ext/transit/link", "inspect", "ext/reference", "ext/region", "persist/state", "persist/inputlog", "persist/snapshot", "persist/snapshot/text", "persist/durable", "worldtest"}
 
 // promotes lists the fields that exported types of the public packages embed, each
 // with the reason why whoever holds the type may have all that the field has.

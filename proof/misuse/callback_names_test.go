@@ -18,7 +18,7 @@ import (
 
 // callbackPackages are the directories of the packages that are searched for callbacks.
 var callbackPackages = []string{
-	"world", "scheduler", "ext/reference", "ext/names", "ext/hierarchy", "ext/timer", "ext/async", "ext/near", "ext/prefab", "ext/interest", "ext/transit", "inspect", "ext/region", "persist/state",
+	"world", "scheduler", "ext/reference", "ext/names", "ext/hierarchy", "ext/timer", "ext/async", "ext/near", "ext/prefab", "ext/interest", "ext/transit", "ext/transit/link", "inspect", "ext/region", "persist/state",
 	"world/stats", "shard", "persist/inputlog", "persist/snapshot", "persist/snapshot/text", "persist/durable", "worldtest",
 }
 

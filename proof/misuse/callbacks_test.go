@@ -242,7 +242,7 @@ func cutFirst(s, chars string) (before, after string, ok bool) {
 
 // callbackRows are all functions of the user.
 func callbackRows() []callbackRow {
-	return slices.Concat(worldCallbacks(), schedulerCallbacks(), extensionCallbacks(), watchingCallbacks(), savingCallbacks(), storeCallbacks())
+	return slices.Concat(worldCallbacks(), schedulerCallbacks(), extensionCallbacks(), watchingCallbacks(), linkCallbacks(), savingCallbacks(), storeCallbacks())
 }
 
 // must returns a value of a call that does not fail.

@@ -33,7 +33,7 @@ func TestMisuseComplete(t *testing.T) {
 		}
 	}
 	exported := map[string]bool{}
-	for _, pkg := range []string{"world", "scheduler", "ext/reference", "ext/names", "ext/hierarchy", "ext/timer", "ext/async", "ext/near", "ext/prefab", "ext/interest", "ext/transit", "inspect", "ext/region", "persist/state", "persist/inputlog", "persist/snapshot", "persist/snapshot/text", "persist/durable"} {
+	for _, pkg := range []string{"world", "scheduler", "ext/reference", "ext/names", "ext/hierarchy", "ext/timer", "ext/async", "ext/near", "ext/prefab", "ext/interest", "ext/transit", "ext/transit/link", "inspect", "ext/region", "persist/state", "persist/inputlog", "persist/snapshot", "persist/snapshot/text", "persist/durable"} {
 		addExported(t, exported, pkg)
 	}
 	unknown := maps.Clone(leftOut)
@@ -100,7 +100,7 @@ var plainMethods = []string{"Error", "LogValue", "MarshalJSON", "MarshalText", "
 var misuseLeftOut = map[string]string{
 	"make what is used later, or belong to no world": `New MustNew scheduler.After scheduler.Before scheduler.Disabled scheduler.Every scheduler.Optional scheduler.SkipOptional scheduler.Stretch scheduler.Refuse scheduler.Slow scheduler.Global
 		scheduler.IfPanics scheduler.In scheduler.Level scheduler.When AnyOf Optional Query.Limit inputlog.Open snapshot.Inspect snapshot.ReadPiece Piece.Bytes Piece.Len snapshot.Verify snapshot.PlanFiles text.Compare snapshot.Merge text.Export text.Import Comparison.Equal Plan.Blocking Log.SetContent Log.Unlike Log.Empty Player.AcceptOther Player.Differences snapshot.Renamed snapshot.RenamedField snapshot.Dropped snapshot.Migrated interest.Encode Dir.Newest Dir.Open state.NewHasher state.Register state.RegisterEnum
-		prefab.With prefab.Child prefab.Extends prefab.In prefab.For prefab.Local region.Divide Memory.SizeNeeded Hasher.Add transit.RefOf transit.ParseRef Ref.World Ref.Handle Ref.AppendText Ref.AppendBinary Ref.MarshalBinary Ref.UnmarshalBinary`,
+		prefab.With prefab.Child prefab.Extends prefab.In prefab.For prefab.Local region.Divide Memory.SizeNeeded Hasher.Add transit.RefOf transit.ParseRef Ref.World Ref.Handle Ref.AppendText Ref.AppendBinary Ref.MarshalBinary Ref.UnmarshalBinary link.Named link.NewClient link.NewServer Server.Add Server.Remove`,
 	"is Add, and panics with its error":                                        "Scheduler.MustAdd",
 	"are snapshot.Write and Load, with a file":                                 "Dir.Save Dir.Load",
 	"are of what snapshot.Capture or Insert returned, which looks at the time": "Inserted.All Inserted.Handle Inserted.Len Captured.Hash Captured.Release Captured.Write Chain.Write Dir.SaveCaptured",
@@ -111,11 +111,12 @@ var misuseLeftOut = map[string]string{
 		Completion.Done Completion.Outcome Answer.Value Frame.Alive Frame.Count Frame.Diff Frame.Flags Frame.Has Frame.Locate Frame.Owner
 		Frame.Query Frame.Release Frame.Tick Diff.Changed Reader.Diff
 		Packet.AppendTo Clients.Open Clients.Update Client.Ack Client.Change Client.User Client.Close Client.Lost Client.Options`,
-	"wait for a refresh: within a tick they must not be called":                  `View.Capture Clients.Run transit.Carry`,
+	"wait for a refresh: within a tick they must not be called":                  `View.Capture Clients.Run transit.Carry Client.Carry`,
 	"are of a Store, which package durable tests":                                `durable.Follow durable.Open durable.Plan Store.Close Store.Durable Store.Err Store.Follow Store.Recovered Store.Save Store.Wait`,
 	"is for any goroutine at any time, and waits for what runs":                  "Pool.Close",
 	"is of what Prefab.CreateN gives out, for the time of its function":          "Instance.Set",
 	"are of an Inspector, for any goroutine at any time, and wait for the world": `inspect.New Inspector.Close Inspector.ListenAndServe Inspector.Serve Inspector.ServeHTTP`,
+	"are of a link, for any goroutine at any time":                               `Client.Err Server.Serve`,
 	"is a system": "Grid.System",
 	"are of what Log.Play returned, which looks at the time":          "Player.Close Player.Left Player.Make Player.Next Player.Then Player.Verify",
 	"are look-ups of a few nanoseconds, unchecked in a release build": `Writer.At ResourceReader.Get`,

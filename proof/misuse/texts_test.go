@@ -17,7 +17,7 @@ import (
 )
 
 // textPackages are the packages whose names texts may use.
-var textPackages = []string{"world", "shard", "scheduler", "ext/reference", "ext/names", "ext/hierarchy", "ext/timer", "ext/async", "ext/near", "ext/prefab", "ext/interest", "ext/transit", "inspect", "ext/region", "persist/state", "persist/inputlog", "persist/snapshot", "persist/snapshot/text", "persist/durable", "handle"}
+var textPackages = []string{"world", "shard", "scheduler", "ext/reference", "ext/names", "ext/hierarchy", "ext/timer", "ext/async", "ext/near", "ext/prefab", "ext/interest", "ext/transit", "ext/transit/link", "inspect", "ext/region", "persist/state", "persist/inputlog", "persist/snapshot", "persist/snapshot/text", "persist/durable", "handle"}
 
 // dotted is a name such as World.Count or world.Register in a text.
 var dotted = regexp.MustCompile(`\b([A-Za-z]\w*)\.([A-Z]\w*)`)

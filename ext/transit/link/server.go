@@ -86,7 +86,7 @@ func (s *Server) Remove(r *transit.Roads) {
 // ErrCertificates. A Server serves once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if l == nil {
-		panic("link: Server.Serve with a nil listener; pass what net.Listen returned")
+		panic("link: Server.Serve with a nil listener; listen first")
 	}
 	defer func() { _ = l.Close() }() // as a rule it is closed
 	inner, cancel := context.WithCancel(ctx)
@@ -95,25 +95,28 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err != nil {
 		return err
 	}
-	failed := make(chan error, 1)
+	ended := make(chan error, 1)
 	go func() {
-		if h.TLSConfig != nil {
-			failed <- h.ServeTLS(l, "", "")
-		} else {
-			failed <- h.Serve(l)
-		}
+		ended <- aside.Do("the listener of Server.Serve", func() error {
+			if h.TLSConfig != nil {
+				return h.ServeTLS(l, "", "")
+			}
+			return h.Serve(l)
+		})
 	}()
 	select {
-	case err = <-failed:
+	case err = <-ended:
+		_ = h.Close()
 	case <-ctx.Done():
+		_ = h.Close() // what is cut comes again
+		err = <-ended
 	}
 	cancel()
-	_ = h.Close() // what is cut comes again
 	s.finish()
 	if ctx.Err() != nil {
 		return nil
 	}
-	return err
+	return fmt.Errorf("link: %w", err)
 }
 
 // finish waits for the requests in hand, which end soon, and closes the ports.
