@@ -46,6 +46,8 @@ type counts struct {
 	Doubled  uint64 `json:"doubled"`
 	Played   uint64 `json:"ticks_played"` // by starts
 	Audits   int    `json:"audits"`
+	Arrived  uint64 `json:"arrived,omitempty"`  // payments, in another world
+	Returned uint64 `json:"returned,omitempty"` // that nobody was there for
 }
 
 func newBooks(clients int) *books {

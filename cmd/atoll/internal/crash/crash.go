@@ -7,6 +7,9 @@
 // trades, or saves, or by itself right after it has told an answer, and started again. Then
 // everything that it finds is compared with the books of the clients, and each client sends its last
 // order again.
+//
+// With several worlds, each is a town in a process of its own, and its clients send gold to those of
+// the others. Package link carries. One process is killed, or several at once.
 package crash
 
 import (
@@ -28,6 +31,7 @@ import (
 // The ranges of the settings in a Config.
 var (
 	KillsRange   = setting.Range{Min: 1, Max: 1_000_000}
+	WorldsRange  = setting.Range{Min: 1, Max: 16}
 	ClientsRange = setting.Range{Min: 1, Max: 1000}
 	HzRange      = setting.Range{Min: 1, Max: 1000}
 )
@@ -35,7 +39,8 @@ var (
 // Config says what to run. See Default.
 type Config struct {
 	Kills   int
-	Clients int
+	Worlds  int // 1: a market; more: towns, between which gold is sent
+	Clients int // of each world
 	Hz      int
 	Seed    uint64
 	Sealed  bool
@@ -45,11 +50,12 @@ type Config struct {
 }
 
 // Default returns the Config of a run without settings.
-func Default() Config { return Config{Kills: 100, Clients: 16, Hz: 200, Seed: 1} }
+func Default() Config { return Config{Kills: 100, Worlds: 1, Clients: 16, Hz: 200, Seed: 1} }
 
 func (c *Config) validate() error {
 	return setting.Check("crash",
 		setting.Value{Name: "Kills", Value: c.Kills, Range: KillsRange},
+		setting.Value{Name: "Worlds", Value: c.Worlds, Range: WorldsRange},
 		setting.Value{Name: "Clients", Value: c.Clients, Range: ClientsRange},
 		setting.Value{Name: "Hz", Value: c.Hz, Range: HzRange},
 	)
@@ -82,6 +88,9 @@ type run struct {
 func Run(ctx context.Context, c Config, program string, live io.Writer) (s *Summary, err error) {
 	if err := c.validate(); err != nil {
 		return nil, err
+	}
+	if c.Worlds > 1 {
+		return runTowns(ctx, c, program, live)
 	}
 	r := &run{config: c, program: program, path: c.State, live: live, dice: rand.New(rand.NewPCG(c.Seed, 0)), books: newBooks(c.Clients)}
 	r.began, r.told, r.opening = time.Now(), time.Now(), 50*time.Millisecond
@@ -134,10 +143,10 @@ type process struct {
 	errors bytes.Buffer
 }
 
-// start starts a server.
-func (r *run) start(l *life) (*process, error) {
-	p := &process{Cmd: exec.Command(r.program)}
-	p.Env = append(os.Environ(), ServerEnv+"=1")
+// start starts a server, which is told its life.
+func start(program, kind string, life any) (*process, error) {
+	p := &process{Cmd: exec.Command(program)}
+	p.Env = append(os.Environ(), ServerEnv+"="+kind)
 	p.Stderr = &p.errors
 	var err error
 	if p.in, err = p.StdinPipe(); err != nil {
@@ -147,7 +156,7 @@ func (r *run) start(l *life) (*process, error) {
 		return nil, err
 	}
 	if err = p.Start(); err == nil {
-		if err = json.NewEncoder(p.in).Encode(l); err != nil {
+		if err = json.NewEncoder(p.in).Encode(life); err != nil {
 			_ = p.kill()
 		}
 	}
@@ -184,7 +193,7 @@ func (r *run) life(ctx context.Context, kill bool) error {
 	}
 	early := kill && r.Kills > 0 && r.dice.IntN(6) == 0
 	began := time.Now()
-	p, err := r.start(&l)
+	p, err := start(r.program, marketServer, &l)
 	if err != nil {
 		return err
 	}
@@ -259,6 +268,7 @@ func (r *run) tell() {
 type Summary struct {
 	Kills   int     `json:"kills"`
 	Early   int     `json:"kills_before_open"` // while the server opened
+	Worlds  int     `json:"worlds,omitempty"`
 	Sealed  bool    `json:"sealed"`
 	Clients int     `json:"clients"`
 	Hz      int     `json:"hz"`
@@ -279,6 +289,9 @@ func (s *Summary) OK() bool { return s.Audit == auditOK }
 // Write writes the result for people.
 func (s *Summary) Write(w io.Writer) {
 	_, _ = fmt.Fprintf(w, "\n%d kills in %.0f s, %d of them while the server opened; %d audits; %d ticks played\n", s.Kills, s.Seconds, s.Early, s.Audits, s.Played)
+	if s.Worlds > 1 {
+		_, _ = fmt.Fprintf(w, "%d worlds; %d payments arrived in another, %d came back\n", s.Worlds, s.Arrived, s.Returned)
+	}
 	_, _ = fmt.Fprintf(w, "%d orders told done, %d more done, %d told refused, %d told failed, %d repeated, %d unknown\n", s.Done, s.Unheard, s.Refused, s.Failed, s.Repeated, s.Unknown)
 	_, _ = fmt.Fprintf(w, "%d told and lost, %d doubled\n", s.Lost, s.Doubled)
 	if s.OK() {

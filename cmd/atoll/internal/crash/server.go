@@ -46,6 +46,7 @@ const (
 	twice       // does an order again that comes again
 	half        // keeps what an order has done that is refused
 	stays       // leaves a ware where it is that was bought
+	apart       // takes gold, and sends it in a transaction of its own
 )
 
 // halfDone is the Turn of the receipt of an order that is to be told refused.
@@ -101,8 +102,17 @@ type server struct {
 	replies atomic.Uint64
 }
 
+// The servers that there are, as values of ServerEnv.
+const (
+	marketServer = "market"
+	townServer   = "town"
+)
+
 // Serve is a server until from ends, or it is killed.
 func Serve(ctx context.Context, from io.Reader, to io.Writer) error {
+	if os.Getenv(ServerEnv) == townServer {
+		return serveTown(ctx, from, to)
+	}
 	in := json.NewDecoder(from)
 	s := &server{}
 	err := in.Decode(&s.life)
