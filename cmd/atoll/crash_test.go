@@ -22,7 +22,7 @@ func TestCrashHelp(t *testing.T) {
 	require.Empty(t, r.stderr)
 	for _, want := range []string{
 		"Usage: atoll crash [flags]\n", "-kills number\n", "(1 to 1000000) (default 100)", "-clients number\n", "(default 16)", "-hz number\n",
-		"-seed number\n", "-sealed\n", "-state directory\n", "-json\n",
+		"-worlds number\n", "-seed number\n", "-sealed\n", "-state directory\n", "-json\n",
 	} {
 		require.Contains(t, r.stdout, want)
 	}
@@ -33,6 +33,14 @@ func TestCrash(t *testing.T) {
 	require.Zero(t, r.code, r.stdout+r.stderr)
 	require.Empty(t, r.stderr)
 	require.Contains(t, r.stdout, "2 kills, 4 clients, 200 Hz, seed 7, sealed: true; ")
+	require.Contains(t, r.stdout, "\n0 told and lost, 0 doubled\naudit ok\n")
+}
+
+// TestCrashWorlds runs linked towns.
+func TestCrashWorlds(t *testing.T) {
+	r := atoll(t.Context(), strings.Fields("crash -worlds 2 -sealed -kills 2 -clients 4 -seed 7")...)
+	require.Zero(t, r.code, r.stdout+r.stderr)
+	require.Contains(t, r.stdout, " kills, 2 worlds of 4 clients, 200 Hz, seed 7, sealed: true; ")
 	require.Contains(t, r.stdout, "\n0 told and lost, 0 doubled\naudit ok\n")
 }
 

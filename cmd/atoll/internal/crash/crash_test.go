@@ -76,6 +76,38 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestTowns kills linked towns, which wait before they answer, or whose ticks are sealed.
+func TestTowns(t *testing.T) {
+	for name, sealed := range map[string]bool{"wait": false, "sealed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, text := run(t, func(c *crash.Config) { c.Worlds, c.Sealed = 3, sealed })
+			require.True(t, s.OK(), text)
+			require.Regexp(t, `\n3 worlds; [1-9]\d* payments arrived in another, \d+ came back\n`, text)
+			require.Contains(t, text, "\n0 told and lost, 0 doubled\naudit ok\n")
+		})
+	}
+}
+
+// TestTownFaults plants faults in towns, which the audit must find.
+func TestTownFaults(t *testing.T) {
+	for _, fault := range crash.TownFaults {
+		t.Run(fault.Want, func(t *testing.T) {
+			if testing.Short() && fault.Kills > 100 {
+				t.Skip("it takes longer at times")
+			}
+			t.Parallel()
+			s, text := run(t, func(c *crash.Config) {
+				c.Plant(fault)
+				c.Worlds, c.Kills = 2, fault.Kills
+			})
+			require.False(t, s.OK())
+			require.Regexp(t, fault.Want, text)
+			require.Less(t, s.Kills, fault.Kills, "it stops")
+		})
+	}
+}
+
 // TestState refuses a directory with files, and settings out of range.
 func TestState(t *testing.T) {
 	c := crash.Default()
@@ -83,8 +115,9 @@ func TestState(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(c.State, "x"), nil, 0o600))
 	_, err := crash.Run(t.Context(), c, os.Args[0], &bytes.Buffer{})
 	require.ErrorContains(t, err, "has files of an earlier run")
-	_, err = crash.Run(t.Context(), crash.Config{Hz: 1001}, "", nil)
+	_, err = crash.Run(t.Context(), crash.Config{Hz: 1001, Worlds: 17}, "", nil)
 	require.ErrorContains(t, err, "crash: Kills is 0, want 1 to 1000000")
+	require.ErrorContains(t, err, "Worlds is 17, want 1 to 16")
 	require.ErrorContains(t, err, "crash: Hz is 1001, want 1 to 1000")
 }
 

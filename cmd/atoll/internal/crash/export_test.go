@@ -16,5 +16,12 @@ var Faults = []Fault{
 	{stays, `ware \d+(: it is \S+ .* before| is in the bag of \d+, and belongs to)`, 20},
 }
 
+// TownFaults has one of each that towns may have.
+var TownFaults = []Fault{
+	{early, `restored to an older day|[1-9]\d* told and lost`, 100},
+	{twice, `, [1-9]\d* doubled(?s:.*)has sent`, 100},
+	{apart, `has got (back )?\d+ payments of \d+ gold, and should have`, 400},
+}
+
 // Plant has the servers do something wrong.
 func (c *Config) Plant(f Fault) { c.fault = f.fault }
