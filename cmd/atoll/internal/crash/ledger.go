@@ -48,7 +48,20 @@ func newLedger(worlds, clients int) *ledger {
 	return l
 }
 
-// find notes something that is wrong.
+// say notes something that is wrong, and wrong reports whether something is, while clients run.
+func (l *ledger) say(format string, values ...any) {
+	l.Lock()
+	defer l.Unlock()
+	l.find(format, values...)
+}
+
+func (l *ledger) wrong() bool {
+	l.Lock()
+	defer l.Unlock()
+	return len(l.findings) > 0
+}
+
+// find is say by who has the mutex.
 func (l *ledger) find(format string, values ...any) {
 	if len(l.findings) < findingsMax {
 		l.findings = append(l.findings, fmt.Sprintf(format, values...))

@@ -69,7 +69,7 @@ func runTowns(ctx context.Context, c Config, program string, live io.Writer) (s 
 	}
 	r.counts, r.Audit, r.Seconds = r.ledger.counts, auditOK, time.Since(r.began).Seconds()
 	switch {
-	case len(r.ledger.findings) > 0:
+	case r.ledger.wrong():
 		r.Audit, r.kept = r.ledger.findings, r.path
 	case c.State == "":
 		err = os.RemoveAll(r.path)
@@ -90,7 +90,7 @@ func freeAddress(ctx context.Context) (string, error) {
 // play opens towns, has them trade, kills some, and audits all, until that is enough.
 func (r *towns) play(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, r.endAll()) }()
-	for r.Kills < r.config.Kills && ctx.Err() == nil && len(r.ledger.findings) == 0 {
+	for r.Kills < r.config.Kills && ctx.Err() == nil && !r.ledger.wrong() {
 		if err := r.openAll(ctx, true); err != nil {
 			return err
 		}
@@ -99,14 +99,14 @@ func (r *towns) play(ctx context.Context) (err error) {
 		case <-time.After(time.Duration(r.dice.Int64N(int64(longestLife)))):
 		}
 		r.killSome()
-		if r.Kills-r.audited >= auditKills && len(r.ledger.findings) == 0 {
+		if r.Kills-r.audited >= auditKills && !r.ledger.wrong() {
 			if err := r.settle(ctx); err != nil {
 				return err
 			}
 		}
 		r.tell()
 	}
-	if len(r.ledger.findings) == 0 && ctx.Err() == nil {
+	if !r.ledger.wrong() && ctx.Err() == nil {
 		return r.settle(ctx)
 	}
 	return nil
@@ -225,7 +225,7 @@ func (r *towns) dead(t *lodging) {
 	t.p = nil
 	r.Kills++
 	if err != nil {
-		r.ledger.find("town %d: %v", t.number, err)
+		r.ledger.say("town %d: %v", t.number, err)
 	}
 }
 
@@ -277,11 +277,11 @@ func (r *towns) settle(ctx context.Context) error {
 				since[i] = l.Tick
 			}
 		}
-		if len(r.ledger.findings) > 0 {
+		if r.ledger.wrong() {
 			return nil
 		}
 		if time.Since(began) > settleMax {
-			r.ledger.find("after %v, %d payments are still under way", settleMax, items)
+			r.ledger.say("after %v, %d payments are still under way", settleMax, items)
 			return nil
 		}
 		time.Sleep(5 * time.Millisecond) // towns make ticks meanwhile
@@ -295,10 +295,15 @@ func (r *towns) endAll() error {
 	for _, t := range r.all {
 		if t.p != nil {
 			t.quiet()
+			_ = t.p.in.Close() // all end at once
+		}
+	}
+	for _, t := range r.all {
+		if t.p != nil {
 			errs = append(errs, t.p.end())
 		}
 	}
-	if len(r.ledger.findings) > 0 {
+	if r.ledger.wrong() {
 		return nil // which says enough
 	}
 	return errors.Join(errs...)
@@ -311,6 +316,8 @@ func (r *towns) tell() {
 	}
 	r.told = time.Now()
 	l := r.ledger
+	l.Lock()
+	defer l.Unlock()
 	_, _ = fmt.Fprintf(r.live, "%6.0fs %6d kills │ %d audits │ %8d done, %d unheard of, %d refused, %d repeated │ %d arrived, %d came back │ %d lost, %d doubled\n",
 		time.Since(r.began).Seconds(), r.Kills, l.Audits, l.Done, l.Unheard, l.Refused, l.Repeated, l.Arrived, l.Returned, l.Lost, l.Doubled)
 }
