@@ -28,7 +28,7 @@ type Client struct {
 	options Options
 	http    *http.Transport
 	scheme  string
-	probe   chan struct{} // has room for one: who looks whether there is a line
+	probe   chan struct{} // has room for one: who tries until there is a line
 
 	mu    sync.Mutex // guards what follows
 	users int        // calls of Carry
@@ -187,24 +187,23 @@ func (c *Client) forget(key string) {
 	delete(c.wrong, key)
 }
 
-// connect waits until there is a line, and returns its number. One goroutine tries at a time.
+// connect waits until there is a line, and returns its number. One goroutine tries for all.
 func (c *Client) connect(ctx context.Context) (line int, err error) {
+	if line, up := c.line(); up {
+		return line, nil
+	}
+	select {
+	case c.probe <- struct{}{}:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	defer func() { <-c.probe }()
 	var pause pause
 	for {
 		if line, up := c.line(); up {
 			return line, nil
 		}
-		select {
-		case c.probe <- struct{}{}:
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		}
-		line, up := c.line()
-		if !up {
-			line, err = c.hello(ctx)
-		}
-		<-c.probe
-		if up || err == nil {
+		if line, err := c.hello(ctx); err == nil {
 			return line, nil
 		}
 		if err := pause.wait(ctx); err != nil {

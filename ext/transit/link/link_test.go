@@ -316,6 +316,37 @@ func TestClosed(t *testing.T) {
 	eventually(t, client, "closed")
 }
 
+// TestMany carries between all worlds of two processes over one connection, and that again when it was
+// cut.
+func TestMany(t *testing.T) {
+	const each = 4
+	var here, there []*town
+	for i := range transit.World(each) {
+		here, there = append(here, started(t, 1+i, transit.Options{})), append(there, started(t, 11+i, transit.Options{}))
+	}
+	_, address, _ := serve(t, "127.0.0.1:0", link.Options{}, here...)
+	p := newProxy(t, address, func(int) fate { return fate{forever, forever, false} })
+	client, err := link.NewClient(p.address, link.Options{})
+	require.NoError(t, err)
+	for _, y := range there {
+		for _, x := range here {
+			background(t, func(ctx context.Context) error { return client.Carry(ctx, y.roads, x.roads.World()) })
+		}
+	}
+	for i := 1; i <= 2; i++ {
+		for _, y := range there {
+			for _, x := range here {
+				x.pay(t, y, 3)
+				y.pay(t, x, 3)
+			}
+		}
+		for _, x := range append(here, there...) {
+			x.gets(t, 3*each*i)
+		}
+		require.Equal(t, i, p.cut(), "connections")
+	}
+}
+
 // TestSilent finds a line that takes what is sent and brings nothing, in either direction.
 func TestSilent(t *testing.T) {
 	for name, f := range map[string]fate{"up": {500, forever, true}, "down": {forever, 500, true}} {

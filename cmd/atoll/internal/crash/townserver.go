@@ -113,7 +113,10 @@ func serveTown(ctx context.Context, from io.Reader, to io.Writer) error {
 				return
 			}
 			p.asked <- struct{}{}
-			_ = out.Encode(<-p.found)
+			l := <-p.found
+			if p.store.Wait(ctx) == nil { // a kill must not take back what is told
+				_ = out.Encode(l)
+			}
 		}
 	}()
 	err = p.carry(ctx, at)
