@@ -33,9 +33,9 @@ type ExtractOptions struct {
 // empty; ExtractAll takes all entities. It costs a few microseconds for one entity, and 0.4 µs for each
 // of many, and it looks at all timers that are set.
 //
-// Components and messages of timers are written by their codecs, as in a snapshot. A timer.ID or
-// async.ID in a component, and an ask under way, do not go along: the ID becomes None. Neither do
-// resources, messages, requests, hooks and systems.
+// Components and messages of timers are written by their codecs, as in a snapshot; in these, calls that
+// would move rows of the world panic. A timer.ID or async.ID in a component, and an ask under way, do
+// not go along: the ID becomes None. Neither do resources, messages, requests, hooks and systems.
 //
 // The world must be idle. Errors are world.ErrStale for a root that is not alive, state.ErrNoCodec,
 // world.ErrClosed, ErrTooLarge for a component with more than a gigabyte, and those of codecs. Extract
@@ -46,6 +46,7 @@ func Extract(w *world.World, o ExtractOptions, roots ...handle.Handle) (*Piece, 
 	if err != nil {
 		return nil, err
 	}
+	defer engine.Of(w).Hold("a codec of snapshot.Extract")()
 	if err := x.follow(roots); err != nil {
 		return nil, err
 	}
@@ -58,6 +59,7 @@ func ExtractAll(w *world.World, o ExtractOptions) (*Piece, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer engine.Of(w).Hold("a codec of snapshot.ExtractAll")()
 	for _, s := range engine.Of(w).Survey().Shards() {
 		for _, t := range s.Tables() {
 			for _, c := range t.Chunks() {

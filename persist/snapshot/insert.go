@@ -99,7 +99,7 @@ func (i *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
 func Insert(w *world.World, piece *Piece, o InsertOptions) (*Inserted, error) {
 	x, err := newInsertion(w, piece, &o)
 	if err == nil {
-		err = inOrder(x.plan, x.read, x.readParts, x.number, x.rewrite, x.planParts) // no user's code runs after readParts
+		err = inOrder(x.plan, x.read, x.readParts, x.mayInsert, x.number, x.rewrite, x.planParts) // no user's code runs after readParts
 	}
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func newInsertion(w *world.World, piece *Piece, o *InsertOptions) (*insertion, e
 		return nil, err
 	}
 	x := &insertion{to: engine.Of(w), o: o}
-	if err := x.to.MayInsert("snapshot.Insert"); err != nil {
+	if err := x.mayInsert(); err != nil {
 		return nil, err
 	}
 	var err error
@@ -158,6 +158,9 @@ func newInsertion(w *world.World, piece *Piece, o *InsertOptions) (*insertion, e
 	x.by, err = x.types.match(x.has, o)
 	return x, err
 }
+
+// mayInsert returns an error if the world is closed, as code of the user may have done meanwhile.
+func (i *insertion) mayInsert() error { return i.to.MayInsert("snapshot.Insert") }
 
 // group is the entities for one table.
 //
