@@ -167,7 +167,8 @@ func (r *Roads) Channel(peer World) Channel {
 
 // Close closes the roads: from the refresh on nothing new is sent, and what comes is refused with
 // the reason Closed. What is under way still goes, and what other worlds refuse still comes back.
-// When Done, the world may be given up: nothing is lost by it.
+// When Done, and after one more tick in which systems find what has come last, the world may be given
+// up: nothing is lost by it.
 func (r *Roads) Close(by world.Actor) error {
 	r.engine.MustOwn(by, r.name)
 	switch self := engine.Is(by).(type) {
