@@ -30,7 +30,7 @@ const (
 	TooLarge                    // it has more than ItemBytesMax
 	Full                        // outboxes were full
 	Closed                      // the roads of this world, or of the other, are closed
-	Peers                       // one of both worlds knows PeersMax others
+	Peers                       // this world knows PeersMax others
 	Resolved                    // an operator has called Roads.Resolve
 	reasons
 )
@@ -100,7 +100,7 @@ func RegisterMail[M any](r *Roads, m *world.Message[M]) *Mail[M] {
 		panic(fmt.Sprintf("transit: RegisterMail of message %q, which cannot be written (%v); give the type MarshalBinary and UnmarshalBinary", x.name, err))
 	}
 	for _, part := range x.form.Parts() {
-		x.unsure = x.unsure || part.Size == 0 && part.Fields[0].Type != "string"
+		x.unsure = x.unsure || part.ByCodec && part.Fields[0].Type != "string"
 	}
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(x.form.Shape()))
@@ -216,17 +216,11 @@ func (r *Roads) room(to World, bytes int) error {
 
 // peersWith returns how many other worlds there are with one that is new.
 func (r *Roads) peersWith(to World) int {
-	n := len(r.channels) + 1
-	if n+len(r.drafts.all) <= PeersMax {
-		return n
+	n := len(r.channels) + len(r.drafts.peers)
+	if !r.drafts.peers[to] {
+		n++
 	}
-	more := map[World]bool{to: true}
-	for i := range r.drafts.all {
-		if d := &r.drafts.all[i]; d.kind == boarded && r.find(d.peer) == nil {
-			more[d.peer] = true
-		}
-	}
-	return len(r.channels) + len(more)
+	return n
 }
 
 // write returns the item of a message.

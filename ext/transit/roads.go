@@ -168,7 +168,8 @@ func (r *Roads) Channel(peer World) Channel {
 
 // Close closes the roads: from the refresh on nothing new is sent, and what comes is refused with
 // the reason Closed. What is under way still goes, and what other worlds refuse still comes back.
-// When Done, the world may be given up: nothing is lost by it.
+// When Done, and after one more tick in which systems find what has come last, the world may be given
+// up: nothing is lost by it.
 func (r *Roads) Close(by world.Actor) error {
 	r.engine.MustOwn(by, r.name)
 	switch self := engine.Is(by).(type) {
@@ -227,6 +228,8 @@ type resolve struct {
 	Peer World
 	How  Resolution
 	Era  uint64 // of the channel from then on
+	Last uint64 // the last item that was under way when it began; 0: it begins
+	Of   uint64 // the era of that
 }
 
 // Resolve ends what is under way to another world, and begins the channel to it anew. It is for an
@@ -236,13 +239,14 @@ type resolve struct {
 // Drop. Channels in the other direction are the other world's to resolve. No Carry may run between both
 // worlds meanwhile: what it has in hand would still arrive. Resolve returns how many
 // items there were. By a *World, which must be idle, it acts at once; by a *Port it waits for
-// refreshes, and until that is on disk, or ctx ends. It panics for other actors.
+// refreshes, and until that is on disk, or ctx ends: then call it again, as nothing is sent to that
+// world before it is done. What is told meanwhile is sent afterwards. It panics for other actors.
 func (r *Roads) Resolve(ctx context.Context, by world.Actor, peer World, how Resolution) (n int, err error) {
 	r.engine.MustOwn(by, r.name)
 	if how != Return && how != Drop {
 		panic(fmt.Sprintf("transit: Roads.Resolve of %q with the resolution %d; use Return or Drop", r.name, how))
 	}
-	x := resolve{peer, how, uint64(clock().UnixNano())} // later than that of a world that was restored
+	x := resolve{Peer: peer, How: how, Era: uint64(clock().UnixNano())} // later than that of a world that was restored
 	for {
 		var part part
 		switch self := engine.Is(by).(type) {
@@ -261,11 +265,15 @@ func (r *Roads) Resolve(ctx context.Context, by world.Actor, peer World, how Res
 		if n += part.Done; err != nil || part.Left == 0 {
 			return n, err
 		}
+		x.Last, x.Of = part.Last, part.Of
 	}
 }
 
 // part is what one transaction of Resolve has done.
-type part struct{ Done, Left int }
+type part struct {
+	Done, Left int
+	Last, Of   uint64 // for the next one
+}
 
 // resolve does a part of the work. While an operator resolves, nothing is sent.
 func (r *Roads) resolve(tx *world.Tx, x resolve) (part, error) {
@@ -277,7 +285,14 @@ func (r *Roads) resolve(tx *world.Tx, x resolve) (part, error) {
 		return part{}, ErrPeers
 	}
 	o, n, work := &c.out, 0, 0
-	for _, it := range o.items() {
+	switch {
+	case x.Last == 0:
+		x.Last, x.Of = o.next-1, o.era
+	case x.Of != o.era: // another Resolve has ended meanwhile
+		return part{}, nil
+	}
+	all := o.items()[:max(min(x.Last, o.next-1), o.acked)-o.acked]
+	for _, it := range all {
 		if work += r.workOf(it.bytes); x.How == Return && n > 0 && (n == settleMost || work > workMost) {
 			break
 		}
@@ -287,7 +302,7 @@ func (r *Roads) resolve(tx *world.Tx, x resolve) (part, error) {
 			}
 		}
 	}
-	did := part{n, len(o.items()) - n}
+	did := part{n, len(all) - n, x.Last, x.Of}
 	d := draft{kind: resolved, peer: c.peer, n: o.acked + uint64(n), era: max(x.Era, o.era+1), how: x.How, ends: did.Left == 0}
 	return did, r.write(tx, "Roads.Resolve", d)
 }

@@ -41,6 +41,7 @@ type drafts struct {
 	all     []draft
 	items   int
 	bytes   int
+	peers   map[World]bool // that get their first item
 	closing bool
 }
 
@@ -62,6 +63,12 @@ func (r *Roads) write(tx *world.Tx, call string, d draft) error {
 	case boarded:
 		x.items++
 		x.bytes += len(d.item)
+		if r.find(d.peer) == nil {
+			if x.peers == nil {
+				x.peers = map[World]bool{}
+			}
+			x.peers[d.peer] = true
+		}
 	case closed:
 		x.closing = true
 	}
@@ -81,6 +88,7 @@ func (p *party) Commit() {
 func (p *party) Drop() {
 	x := &p.drafts
 	clear(x.all)
+	clear(x.peers)
 	x.all, x.items, x.bytes, x.closing = x.all[:0], 0, 0, false
 }
 
@@ -109,7 +117,11 @@ func (r *Roads) commit(d *draft) {
 	case resolved:
 		r.forget(c, d.n)
 		if c.out.resolving = d.how; d.ends {
+			later := c.out.items()
 			c.out = newOutbox(r.world, c.peer, d.era)
+			for _, x := range later {
+				c.out.push(x.bytes, &r.scratch)
+			}
 			r.tell(c.peer)
 		}
 	}

@@ -241,11 +241,11 @@ func (p Plan) err() error {
 	case 1:
 		return format.OtherWorld("%v", all[0])
 	default:
-		text := ""
+		var text strings.Builder
 		for _, d := range all {
-			text += "\n\t" + d.String()
+			text.WriteString("\n\t" + d.String())
 		}
-		return format.OtherWorld("%d differences:%s", len(all), text)
+		return format.OtherWorld("%d differences:%s", len(all), text.String())
 	}
 }
 

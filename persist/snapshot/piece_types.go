@@ -42,7 +42,7 @@ type typeCounts struct {
 // part is an extension, as pieces know it. One that is neither stays behind, such as asks.
 type part struct {
 	name       string
-	insertable extend.Insertable
+	insertable engine.Insertable
 	holder     form.Insertable // of one that holds values
 	err        error           // it has no form for them
 }
@@ -61,7 +61,7 @@ var ownerType = reflect.TypeFor[reference.Owner]()
 
 // typesOf returns the types of a world.
 func typesOf(w *engine.World, codecs *state.Codecs) *types {
-	v := w.Survey()
+	v := (*engine.Survey)(w) // of what is registered
 	counts := typeCounts{v.Counts(), v.MessageCount(), (*form.Codecs)(codecs).Len()}
 	if t, ok := (*w.Pieces()).(*types); ok && t.codecs == codecs && t.counts == counts {
 		return t
@@ -92,7 +92,7 @@ func (t *types) addPart(number int, e extend.Base) {
 		shown, p.err = form.StateOf(e, (*form.Codecs)(t.codecs), true)
 	}
 	switch x := shown.(type) {
-	case extend.Insertable:
+	case engine.Insertable:
 		p.insertable = x
 	case form.Insertable:
 		p.holder = x
@@ -258,16 +258,21 @@ func (t *types) match(x *contents, o *InsertOptions) (*known, error) {
 			return nil, fmt.Errorf("snapshot: Insert: component %q: %w", n.Name, remap.ErrOwner)
 		}
 	}
+	payloads := map[string]form.Form{}
+	for _, p := range names.Payloads {
+		if p.Form != nil {
+			payloads[p.Name] = p.Form
+		}
+	}
 	for i := range names.Extensions {
 		n := &names.Extensions[i]
-		at := slices.IndexFunc(names.Payloads, func(p format.Named) bool { return p.Name == n.Name && p.Form != nil })
 		switch {
 		case n.Type == "" && o.WithoutNames && x.unique[i]:
 			n.At = -1
 		case n.Type == "":
 			n.At = nowhere
-		case at >= 0:
-			k.payloads[i] = names.Payloads[at].Form
+		default:
+			k.payloads[i] = payloads[n.Name]
 		}
 		if n.Type != "" && n.At >= 0 && t.parts[n.At].holder != nil && k.payloads[i] == nil {
 			return nil, format.Altered("the piece does not say in which form the values of %q are", n.Name)
