@@ -62,8 +62,15 @@ func NewClient(address string, o Options) (*Client, error) {
 	return c, nil
 }
 
+// connecting is in the context of a request that may connect. All others use the connection that is
+// there, or fail: otherwise each of them would connect when a line breaks.
+type connecting struct{}
+
 // dial connects. A name may stand for any address.
 func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if ctx.Value(connecting{}) == nil {
+		return nil, errors.New("there is no connection")
+	}
 	d := net.Dialer{Timeout: openMost}
 	conn, err := d.DialContext(ctx, network, address)
 	switch {
@@ -220,7 +227,7 @@ func (c *Client) line() (line int, up bool) {
 
 // hello connects.
 func (c *Client) hello(ctx context.Context) (line int, err error) {
-	soon, cancel := context.WithTimeout(ctx, openMost)
+	soon, cancel := context.WithTimeout(context.WithValue(ctx, connecting{}, true), openMost)
 	defer cancel()
 	_, _, err = c.send(soon, http.MethodGet, helloPath, nil, textMax)
 	switch {

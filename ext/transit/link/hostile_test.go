@@ -3,13 +3,16 @@ package link_test
 import (
 	"context"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
 
 	"github.com/atoll-sim/atoll/ext/transit"
 	"github.com/atoll-sim/atoll/ext/transit/link"
@@ -91,6 +94,53 @@ func TestHostile(t *testing.T) {
 	said, _ := io.ReadAll(conn) // until the server closes it
 	require.NotContains(t, string(said), "200 OK")
 	require.NoError(t, conn.Close())
+}
+
+// records counts what is logged.
+type records struct {
+	n     *atomic.Int64
+	level slog.Level
+}
+
+func (r records) Enabled(context.Context, slog.Level) bool { return true }
+func (r records) Handle(_ context.Context, x slog.Record) error {
+	if x.Level == r.level {
+		r.n.Inc()
+	}
+	return nil
+}
+func (r records) WithAttrs([]slog.Attr) slog.Handler { return r }
+func (r records) WithGroup(string) slog.Handler      { return r }
+
+// TestLogs logs one record a second of what is refused, and one for all that a client tries meanwhile.
+func TestLogs(t *testing.T) {
+	x, y := started(t, 1, transit.Options{}), started(t, 2, transit.Options{})
+	served, warned, healed := atomic.NewInt64(0), atomic.NewInt64(0), atomic.NewInt64(0)
+	s, address, _ := serve(t, "127.0.0.1:0", link.Options{Logger: slog.New(records{served, slog.LevelWarn})}, x)
+	r := newRaw(t, address)
+	for range 100 {
+		_, code := r.ask(t, "POST", "/atoll/transit/1/arrive/1/2", strings.NewReader("x"))
+		require.Equal(t, "carrier", code)
+	}
+	require.Positive(t, served.Load())
+	require.Less(t, served.Load(), int64(50))
+
+	s.Remove(x.roads)
+	both := slog.New(records{warned, slog.LevelWarn})
+	client, _ := carry(t, address, link.Options{Logger: both}, y, 1)
+	eventually(t, client, "world 1 is not served here")
+	other, _ := carry(t, address, link.Options{Logger: slog.New(records{healed, slog.LevelInfo})}, y, 1)
+	eventually(t, other, "world 1 is not served here")
+	s.Add(x.roads)
+	x.pay(t, y, 1)
+	y.pay(t, x, 1)
+	check(t, x, y, 1, 1)
+	for client.Err() != nil || other.Err() != nil || healed.Load() == 0 {
+		require.NoError(t, t.Context().Err())
+		runtime.Gosched()
+	}
+	require.LessOrEqual(t, warned.Load(), int64(2), "one direction may hear of it after the other goes on")
+	require.LessOrEqual(t, healed.Load(), int64(2))
 }
 
 // TestBusy refuses more than a number of requests, of one pair of worlds and in all.
