@@ -34,7 +34,7 @@ import (
 // Open saves a snapshot then. If there is a log, it returns a *ShardsError.
 //
 // It returns ErrInUse, ErrDamaged, inputlog.ErrOtherProgram, a *ShardsError, snapshot.ErrNotNew,
-// world.ErrVersions when no incarnation is left, the errors of snapshot.Load, inputlog.Log.Play,
+// world.ErrVersions when no incarnation is left, the errors of snapshot.Dir.Load, inputlog.Log.Play,
 // Options.New and Options.Upgrade, or the error of ctx. Then the world must not be used. The files
 // are unchanged, but there may be an empty segment of the log, and a snapshot of what was restored:
 // what AcceptLoss or DiscardOther has left out is lost from then on, and only the Logger was told. A

@@ -44,6 +44,9 @@ func (r *restoring) restore(ctx context.Context) error {
 	x.Snapshot = loaded
 	none := errors.Is(err, snapshot.ErrNone)
 	if err != nil && !none {
+		if stack := aside.Stack(err); stack != nil {
+			r.warn("a function that a load calls has panicked", stack...)
+		}
 		return fmt.Errorf("durable: %w", err)
 	}
 	all, err := segments(r.files, r.o.Content)
