@@ -15,6 +15,7 @@ import (
 	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/state"
+	"github.com/atoll-sim/atoll/world"
 )
 
 // The files of a directory are
@@ -273,6 +274,33 @@ func (s *segment) open(f files.Files) (o opened, err error) {
 		_ = in.Close() // an earlier error counts
 	}
 	return o, err
+}
+
+// misfits returns why a segment cannot be played to a world that is made like this one, or nil. One
+// without ticks is in nobody's way.
+func (s *segment) misfits(f files.Files, w *world.World, o Options) error {
+	if s.wrong != nil {
+		return s.wrong
+	}
+	in, err := s.open(f)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err = in.Fits(w, o.Snapshot.Codecs); err != nil && s.empty(f) {
+		return nil
+	}
+	return err
+}
+
+// empty reports whether no tick of a segment can be read.
+func (s *segment) empty(f files.Files) bool {
+	in, err := s.open(f)
+	if err != nil {
+		return true
+	}
+	defer in.Close()
+	return in.Empty()
 }
 
 // errForeign is for a segment that is whole, and belongs elsewhere.

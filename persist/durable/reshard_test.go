@@ -85,6 +85,8 @@ func TestReshard(t *testing.T) {
 				require.Equal(t, want, x.observe())
 				require.Equal(t, accounts, x.accounts(), "the handles of the first day")
 			}
+			x.step(t)
+			require.NoError(t, st.Wait(context.Background()))
 			st.Crash()
 			again := bankOf(3, 1)
 			_, err = again.open(path)
