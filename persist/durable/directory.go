@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/snapshot"
@@ -386,6 +387,14 @@ func readStatement(f files.Files) (s statement, err error) {
 	s.logs = logs == 1
 	s.segment = s.first
 	return s, nil
+}
+
+// init lets commands read, through extend, the last incarnation that the world of a directory was.
+func init() {
+	extend.Incarnation = func(path string) (uint32, error) {
+		said, err := readStatement(files.Of(path))
+		return said.incarnation, err
+	}
 }
 
 // errAltered is for a file of this package that makes no sense.

@@ -2,9 +2,11 @@ package durable
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/atoll-sim/atoll/internal/engine"
@@ -51,8 +53,8 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	if path == "" {
 		return nil, errNoPath
 	}
-	if wo := w.Options(); wo.VersionsEach > wo.VersionMax/2 {
-		return nil, fmt.Errorf("durable: VersionsEach is %d of VersionMax = %d, so there is one incarnation; make the world with world.Options{VersionsEach: 10_000}", wo.VersionsEach, wo.VersionMax)
+	if err := oneIncarnation(w); err != nil {
+		return nil, fmt.Errorf("durable: %w", err)
 	}
 	var now world.Stats
 	if w.Stats(&now); now.Ports > 0 {
@@ -127,6 +129,14 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	return store, nil
 }
 
+// oneIncarnation returns an error if a world has one incarnation, and so none for a crash.
+func oneIncarnation(w *world.World) error {
+	if o := w.Options(); o.VersionsEach > o.VersionMax/2 {
+		return fmt.Errorf("VersionsEach is %d of VersionMax = %d, so there is one incarnation; make the world with world.Options{VersionsEach: 10_000}, or with as many as its snapshots have", o.VersionsEach, o.VersionMax)
+	}
+	return nil
+}
+
 // record returns what Open logs when all has gone well. began is what it has saved.
 func (r *Recovered) record(began []any) (what string, values []any) {
 	if what = "restored"; r.New {
@@ -178,7 +188,8 @@ func (s *Store) upgrade() (err error) {
 }
 
 // Plan compares the newest intact snapshot of a directory with the world. It returns what Open
-// would do about each difference, and what Open would refuse. It changes neither: use it before
+// would do about each difference, and what Open would refuse, such as a file incarnation that is
+// missing. It changes neither: use it before
 // another version of a program is started. If the directory was not closed, as after a crash, its
 // log is a difference too, of the Kind "directory": it says which ticks are there, which program
 // logged them, and what Options.OtherProgram does with them. Plan does not play the log, so it cannot
@@ -202,8 +213,28 @@ func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snaps
 	}
 	defer in.Close()
 	p, err := snapshot.PlanLoad(in, w, o.snapshot(s, new(mark)))
-	if err != nil || o.NoLog {
+	if err != nil {
 		return p, err
+	}
+	const each = "VersionsEach"
+	if err := oneIncarnation(w); err != nil && !slices.ContainsFunc(p.Differences, func(d snapshot.Difference) bool { return d.Name == each }) {
+		p.Differences = append(p.Differences, snapshot.Difference{Kind: "option", Name: each, Text: err.Error(), Blocks: true})
+	}
+	switch said, err := readStatement(files.Of(path)); {
+	case err != nil && !errors.Is(err, errAltered):
+		return snapshot.Plan{}, fmt.Errorf("durable: %s: %w", incarnationName, err)
+	case err != nil || !said.written:
+		why := "is missing"
+		if err != nil {
+			why = "was altered"
+		}
+		p.Differences = append(p.Differences, snapshot.Difference{
+			Kind: "file", Name: incarnationName, Blocks: !o.AcceptLoss,
+			Text: why + ": it has the last incarnation, and which files there were: restore it, or set AcceptLoss to go on from what is whole",
+		})
+	}
+	if o.NoLog {
+		return p, nil
 	}
 	x, err := logSince(&dir, found, w, o)
 	if err != nil {
