@@ -476,7 +476,7 @@ func (m *matching) migrate(what string, n, own *format.Named) (done bool, err er
 			return old, nil
 		}
 		by, all, err := m.convert(what, n, &format.Named{Name: own.Name, Of: of, At: own.At, Type: of.String(), Hash: n.Hash, Form: old, Parts: parts})
-		notes = slices.DeleteFunc(all, func(x schema.Note) bool { return !x.Blocks || x.Undeclared })
+		notes = slices.DeleteFunc(all, func(x schema.Note) bool { return !x.Blocks || x.Undeclared != nil })
 		return by, err
 	})
 	about := Difference{Kind: what, Name: n.Name, Was: n.Type, Is: own.Type, Text: "is made by a function"}
@@ -522,7 +522,7 @@ func (m *matching) bundled(n, own *format.Named) (done bool, err error) {
 		if by, notes, err = m.convert("request", n, &old); err != nil {
 			return false, err
 		}
-		m.notes("request", n.Name, notes)
+		m.notes("request", n.Name, slices.DeleteFunc(notes, b.Reads))
 	}
 	m.note("request", n.Name, "", false, "has components that are made by a function")
 	n.Form = b.Form(by, own.Form)
