@@ -25,6 +25,9 @@ type ExtractOptions struct {
 	// Relations are the names of those whose children go along with their parents. Nil means all. In
 	// the others the children that go along for another reason keep their places.
 	Relations []string
+	// Take also takes from the entities what PutBack puts back: components, flags and timers. They stay
+	// alive, with their names and their places in relations. For a *world.Tx.
+	Take bool
 }
 
 // Extract copies entities, with all entities below them in any relation, out of a world into a Piece:
@@ -41,8 +44,8 @@ type ExtractOptions struct {
 // world.ErrClosed, ErrTooLarge for a component with more than a gigabyte, and those of codecs. Extract
 // also refuses entities that are marked to be destroyed, and a type with a reference.Owner. It panics
 // for Relations that the world does not have.
-func Extract(w *world.World, o ExtractOptions, roots ...handle.Handle) (*Piece, error) {
-	x, err := newExtraction(w, "Extract", &o)
+func Extract(by world.Actor, o ExtractOptions, roots ...handle.Handle) (*Piece, error) {
+	x, err := newExtraction(by, "Extract", &o)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +112,11 @@ type extracted struct {
 }
 
 // newExtraction checks the arguments of Extract and that the world is idle.
-func newExtraction(w *world.World, call string, o *ExtractOptions) (*extraction, error) {
+func newExtraction(by world.Actor, call string, o *ExtractOptions) (*extraction, error) {
+	w, ok := by.(*world.World)
+	if !ok {
+		panic("snapshot: " + call + " by a *world.Tx: not yet")
+	}
 	if w == nil {
 		panic("snapshot: " + call + " with a nil World; pass one of world.New")
 	}

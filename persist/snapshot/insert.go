@@ -96,7 +96,11 @@ func (i *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
 // of codecs. Insert also refuses a value that contains itself or is nested more than 10,000 deep, and a
 // reference.Owner. It panics for a Shard that the world does not have, and if a function of a Migrated
 // or a codec panics; the world is unchanged then, too.
-func Insert(w *world.World, piece *Piece, o InsertOptions) (*Inserted, error) {
+func Insert(by world.Actor, piece *Piece, o InsertOptions) (*Inserted, error) {
+	w, ok := by.(*world.World)
+	if !ok {
+		panic("snapshot: Insert by a *world.Tx: not yet")
+	}
 	x, err := newInsertion(w, piece, &o)
 	if err == nil {
 		err = inOrder(x.plan, x.read, x.readParts, x.number, x.rewrite, x.planParts) // no user's code runs after readParts
@@ -112,6 +116,14 @@ func Insert(w *world.World, piece *Piece, o InsertOptions) (*Inserted, error) {
 		f()
 	}
 	return x.made, nil
+}
+
+// PutBack puts everything of a piece back into the very entities that it was extracted from, which must
+// be alive: components that the piece has are set, or added if they are missing, flags are set, and
+// timers set again. Places in relations and names are not touched, and neither is what else the entities
+// have got.
+func PutBack(tx *world.Tx, piece *Piece, o InsertOptions) error {
+	panic("snapshot: PutBack: not yet")
 }
 
 // insertion is an Insert that is under way.
