@@ -72,8 +72,12 @@ func (a adapter) Measure(add func(extend.Measured)) {
 }
 
 // AppendFollowers appends the children of an entity.
-func (a adapter) AppendFollowers(dst []handle.Handle, h handle.Handle) []handle.Handle {
-	for _, child := range a.tree.items(a.tree.own(h)) {
+func (a adapter) AppendFollowers(tx *engine.Tx, dst []handle.Handle, h handle.Handle) []handle.Handle {
+	items := a.tree.items(a.tree.own(h))
+	if tx != nil && tx.Work(len(items)) != nil {
+		return dst
+	}
+	for _, child := range items {
 		if child != handle.None {
 			dst = append(dst, child)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -192,16 +193,18 @@ func errorOf(text string) error {
 
 // AppendExcerpt appends the lists of the entities of a piece. Children that are not in it leave a free
 // place in a list whose places stay where they are; another list closes up.
-func (a adapter) AppendExcerpt(dst []byte, of *extend.Excerpt) (excerpt []byte, children int) {
+func (a adapter) AppendExcerpt(tx *engine.Tx, dst []byte, of *extend.Excerpt) (excerpt []byte, children int) {
 	t, begun, lists := a.tree, len(dst), 0
-	t.Settle()
 	var places []uint64 // 1 more than the place of a child in the piece, or 0
 	for owner, h := range of.Handles {
 		number := t.listed(h)
 		if number == 0 {
 			continue
 		}
-		l := t.list(number)
+		l := t.settled(number)
+		if tx != nil && tx.Work(placeSteps*l.places()) != nil {
+			break
+		}
 		stays := l.is(fixed) || l.hasHoles()
 		places = places[:0]
 		for _, child := range t.items(number) {
@@ -233,9 +236,17 @@ func (a adapter) AppendExcerpt(dst []byte, of *extend.Excerpt) (excerpt []byte, 
 	return dst, children
 }
 
+// placeSteps is for each place of a list that comes to a piece, or from one.
+const placeSteps = 32
+
 // PlanInsert returns a function that adds an excerpt. The tree must not have its entities. It makes
 // the room for that, even with ManualGrowth.
-func (a adapter) PlanInsert(src []byte, now []handle.Handle) (insert func(), err error) {
+func (a adapter) PlanInsert(tx *engine.Tx, src []byte, now []handle.Handle) (insert func(), err error) {
+	if tx != nil {
+		if err := tx.Work(placeSteps * len(src)); err != nil { // a place takes a byte or more
+			return nil, err
+		}
+	}
 	lists, err := a.readExcerpt(src, now)
 	if err != nil {
 		return nil, err
@@ -249,6 +260,9 @@ func (a adapter) PlanInsert(src []byte, now []handle.Handle) (insert func(), err
 	}
 	if !a.tree.mayGrow(sizes) || len(a.tree.owners)+len(lists) > ParentsMax {
 		return nil, fmt.Errorf("%w: relation %q", ErrLimit, a.name)
+	}
+	if tx != nil {
+		return func() { a.insertIn(tx, lists) }, nil
 	}
 	return func() { a.tree.insertLists(lists) }, nil
 }

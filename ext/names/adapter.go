@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
 )
 
@@ -180,27 +181,34 @@ type named[K Name] struct {
 }
 
 // AppendFollowers appends nothing.
-func (a adapter[K]) AppendFollowers(dst []handle.Handle, _ handle.Handle) []handle.Handle { return dst }
+func (a adapter[K]) AppendFollowers(_ *engine.Tx, dst []handle.Handle, _ handle.Handle) []handle.Handle {
+	return dst
+}
 
 // Unique reports that a name is that of one entity.
 func (a adapter[K]) Unique() bool { return true }
 
+// nameSteps is what a name of a piece counts as steps of a transaction.
+const nameSteps = 256
+
 // AppendExcerpt appends the names of the entities of a piece.
-func (a adapter[K]) AppendExcerpt(dst []byte, of *extend.Excerpt) (excerpt []byte, n int) {
-	if a.Len() == 0 {
+func (a adapter[K]) AppendExcerpt(tx *engine.Tx, dst []byte, of *extend.Excerpt) (excerpt []byte, n int) {
+	if a.Len() == 0 && len(a.drafts) == 0 {
 		return dst, 0
 	}
 	for at, h := range of.Handles {
-		if b := a.byHandle.of(h); b != nil {
-			dst = appendName(extend.AppendNumber(dst, at), &b.name)
-			n++
+		if name, ok := a.nameIn(h); ok {
+			dst = appendName(extend.AppendNumber(dst, at), &name)
+			if n++; tx != nil && tx.Work(nameSteps+length(&name)) != nil {
+				break
+			}
 		}
 	}
 	return dst, n
 }
 
 // PlanInsert returns what adds the names of an excerpt.
-func (a adapter[K]) PlanInsert(src []byte, now []handle.Handle) (insert func(), err error) {
+func (a adapter[K]) PlanInsert(tx *engine.Tx, src []byte, now []handle.Handle) (insert func(), err error) {
 	var all []named[K]
 	c, has, taken := extend.Cursor{Rest: src}, make([]bool, len(now)), map[K]bool{}
 	for len(c.Rest) > 0 {
@@ -213,18 +221,35 @@ func (a adapter[K]) PlanInsert(src []byte, now []handle.Handle) (insert func(), 
 			return nil, fmt.Errorf("names: %q: an entity of the piece has two names, or %v is that of two (%w)", a.name, name, extend.ErrImage)
 		}
 		has[at], taken[name] = true, true
-		holder, found := a.Lookup(name)
-		switch {
-		case found && !a.engine.IsDying(holder):
+		switch holder, found := a.holder(tx, name); {
+		case found:
 			return nil, fmt.Errorf("%w: %v is the name of %v in %q", ErrTaken, name, holder, a.name)
 		case length(&name) > a.options.LengthMax:
 			return nil, fmt.Errorf("%w, which is %d of %q: %v", ErrLength, a.options.LengthMax, a.name, name)
 		}
 		all = append(all, named[K]{now[at], name})
+		if tx != nil {
+			if err := tx.Work(nameSteps); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return func() {
 		for _, x := range all {
-			_, _ = a.bind(x.handle, x.name)
+			if tx != nil {
+				_ = a.doIn(tx, x.handle, change[K]{name: x.name, bind: true}) // or the transaction fails
+			} else {
+				_, _ = a.bind(x.handle, x.name)
+			}
 		}
 	}, c.Err
+}
+
+// holder returns the living entity that has a name, also as a transaction leaves it.
+func (a adapter[K]) holder(tx *engine.Tx, name K) (h handle.Handle, ok bool) {
+	if tx != nil {
+		return a.lookupIn(tx, name)
+	}
+	h, ok = a.Lookup(name)
+	return h, ok && !a.engine.IsDying(h)
 }

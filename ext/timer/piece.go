@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/form"
 	"github.com/atoll-sim/atoll/internal/mem"
@@ -27,25 +28,26 @@ type entry[M any] struct {
 	body         M
 }
 
+// entrySteps is what a timer of a piece counts as steps of a transaction.
+const entrySteps = 256
+
 // AppendExcerpt appends the timers of the entities of a piece, with the ticks that are left: those that
-// are due first, and of these those that were set first. It looks at all timers.
-func (c coded[M]) AppendExcerpt(dst []byte, of *extend.Excerpt) (excerpt []byte, n int) {
-	var all []entry[M]
-	now := c.t.w.Tick()
-	for i := range c.t.wheels {
-		w := &c.t.wheels[i]
-		if w.Count() == 0 {
-			continue
+// are due first, and of these those that were set in an earlier tick, by the places of their entities.
+func (c coded[M]) AppendExcerpt(tx *engine.Tx, dst []byte, of *extend.Excerpt) (excerpt []byte, n int) {
+	all, now, pending := []entry[M](nil), c.t.w.Tick(), c.t.pending()
+	c.t.eachOf(of, func(home, index, place int) bool {
+		w := &c.t.wheels[home]
+		x := w.At(index)
+		due, armed := x.Due(), x.Armed()
+		if p, ok := pending[ID(w.IDAt(home, index))]; !ok {
+		} else if due, armed = p.due, p.armed; due == 0 {
+			return true
 		}
-		w.Each(i, func(index int, id wheel.ID) {
-			x := w.At(index)
-			if place, ok := of.Place(x.To); ok {
-				all = append(all, entry[M]{place, x.Due() - now, x.Period, x.Armed(), *w.Body(index)})
-			}
-		})
-	}
+		all = append(all, entry[M]{place, due - now, x.Period, armed, *w.Body(index)})
+		return tx == nil || tx.Work(entrySteps) == nil
+	})
 	slices.SortStableFunc(all, func(a, b entry[M]) int {
-		return cmp.Or(cmp.Compare(a.left, b.left), cmp.Compare(a.armed, b.armed))
+		return cmp.Or(cmp.Compare(a.left, b.left), cmp.Compare(a.armed, b.armed), cmp.Compare(a.place, b.place))
 	})
 	for i := range all {
 		x := &all[i]
@@ -53,6 +55,58 @@ func (c coded[M]) AppendExcerpt(dst []byte, of *extend.Excerpt) (excerpt []byte,
 		dst = c.Form.Append(dst, mem.CellOf(&x.body))
 	}
 	return dst, len(all)
+}
+
+// eachOf calls f with the timers of entities, until it returns false. f may cancel the timer.
+func (t *Timers[M]) eachOf(of *extend.Excerpt, f func(home, index, place int) bool) {
+	for home := range t.wheels {
+		w := &t.wheels[home]
+		if w.Count() == 0 {
+			continue
+		}
+		for place, h := range of.Handles {
+			for index := w.FirstOf(h); index >= 0; {
+				next := w.NextOf(index)
+				if !f(home, index, place) {
+					return
+				}
+				index = next
+			}
+		}
+	}
+}
+
+// pending returns what systems have asked for in this tick about timers of other homes, and what the
+// refresh has not done yet: by ID, the last, or that it is cancelled.
+func (t *Timers[M]) pending() (by map[ID]change) {
+	n := 0
+	for i := range t.wheels {
+		n += len(t.wheels[i].changes)
+	}
+	switch key := [2]uint64{t.w.Tick(), uint64(n)}; {
+	case n == 0:
+		return nil
+	case t.ahead.by != nil && t.ahead.of == key:
+		return t.ahead.by
+	default:
+		by = make(map[ID]change, n)
+		t.ahead.by, t.ahead.of = by, key
+	}
+	for i := range t.wheels {
+		for _, c := range t.wheels[i].changes {
+			if was, ok := by[c.id]; !ok || was.due != 0 {
+				by[c.id] = c
+			}
+		}
+	}
+	return by
+}
+
+// Take cancels the timers of entities by a transaction.
+func (c coded[M]) Take(tx *engine.Tx, of *extend.Excerpt) {
+	c.t.eachOf(of, func(home, index, _ int) bool {
+		return c.t.changeIn(tx, "Timers.Cancel", change{id: ID(c.t.wheels[home].IDAt(home, index))}) == nil
+	})
 }
 
 // ReadExcerpt reads the timers of an excerpt.
@@ -78,11 +132,11 @@ func (c coded[M]) ReadExcerpt(src []byte, entities int, by form.Form) (read any,
 }
 
 // PlanInsert returns a function that sets the timers of an excerpt, as if they were set now.
-func (c coded[M]) PlanInsert(read any, now []handle.Handle, rewrite func(mem.Cells) error) (insert func(), err error) {
+func (c coded[M]) PlanInsert(tx *engine.Tx, read any, now []handle.Handle, rewrite func(mem.Cells) error) (insert func(), err error) {
 	t, all := c.t, read.([]entry[M])
 	added := make([]int, len(t.wheels))
 	for i := range all {
-		home := t.homeOf(now[all[i].place])
+		home := t.homeOf(tx, now[all[i].place])
 		if added[home]++; t.wheels[home].Count()+added[home] > t.options.Max {
 			return nil, fmt.Errorf("%w: %q has Max %d", ErrMax, t.name, t.options.Max)
 		}
@@ -94,12 +148,21 @@ func (c coded[M]) PlanInsert(read any, now []handle.Handle, rewrite func(mem.Cel
 		tick := t.w.Tick()
 		for i := range all {
 			x := &all[i]
-			_, _ = t.set(t.homeOf(now[x.place]), now[x.place], tick+x.left, x.period, x.body) // there is room
+			if h := now[x.place]; tx != nil {
+				_, _ = t.startIn(tx, "Timers.After", h, tick+x.left, x.period, x.body) // or the transaction fails
+			} else {
+				_, _ = t.set(t.homeOf(nil, h), h, tick+x.left, x.period, x.body) // there is room
+			}
 		}
 	}, nil
 }
 
-// homeOf returns the home in which the idle world sets timers for an entity that is new there.
-func (t *Timers[M]) homeOf(h handle.Handle) int {
+// homeOf returns the home in which timers are set for an entity, which may be about to be created.
+func (t *Timers[M]) homeOf(tx *engine.Tx, h handle.Handle) int {
+	if tx != nil {
+		if shard, ok := tx.Owner(h); ok {
+			return t.engine.Space().FirstOf(shard)
+		}
+	}
 	return t.engine.Space().FirstOf(t.engine.Space().OwnerOfHome(int(h.Home())))
 }

@@ -61,6 +61,15 @@ type Timers[M any] struct {
 	owner   func(handle.Handle) int32 // bound once
 	asks    *engine.Requests[request[M]]
 	undo    []undone[M] // of the transaction under way
+	ahead   ahead
+}
+
+// ahead has what pending has returned.
+//
+// Ownership: as for the idle world; in a refresh, the goroutine of transactions.
+type ahead struct {
+	of [2]uint64 // the tick, and how many changes there were
+	by map[ID]change
 }
 
 // home has the timers that were set in a shard, or by global systems: in the home of ports, which no

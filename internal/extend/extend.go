@@ -5,7 +5,7 @@
 //
 // What an extension implements, in the order in which a refresh comes to it:
 //
-//	extension.go  Extension, which relations and names are; DyingSet; Naming, Insertable
+//	extension.go  Extension, which relations and names are; DyingSet; Naming, Excerpt
 //	late.go       Late: work when the rows are where they stay, such as timers
 //	derived.go    Derived: an index, which can be computed again
 //	framed.go     Framed: what frames can have a copy of; Runs copies memory in parts

@@ -61,25 +61,6 @@ type Guarding interface {
 	Left(h handle.Handle) bool
 }
 
-// Insertable is an Extension whose data about entities goes along with them, into a piece and from
-// that into another world, which may be that of another program. What is not Insertable stays behind.
-//
-// Ownership: the owner of the idle world calls.
-type Insertable interface {
-	// AppendFollowers appends the entities that must go along with an entity.
-	AppendFollowers(dst []handle.Handle, h handle.Handle) []handle.Handle
-	// Unique reports whether only one entity can have what an entity has here, such as a name.
-	Unique() bool
-	// AppendExcerpt appends the extension's data about the entities of a piece, in which these have
-	// the numbers of their places in it. It appends nothing if there is none. n is how much there is,
-	// as Optioned.SavedCount counts.
-	AppendExcerpt(dst []byte, of *Excerpt) (excerpt []byte, n int)
-	// PlanInsert returns a function that adds what AppendExcerpt has appended in another world, for
-	// the entities that have these handles now; they exist when it is called. It trusts no byte. It
-	// returns an error if the excerpt cannot be added. PlanInsert itself changes nothing.
-	PlanInsert(src []byte, now []handle.Handle) (insert func(), err error)
-}
-
 // Excerpt lists the entities of a piece, in the order of their places in it.
 //
 // Ownership: the goroutine that makes the piece.

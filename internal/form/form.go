@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/mem"
 )
@@ -86,18 +87,20 @@ type Holder interface {
 }
 
 // Insertable is what Coded returns of a state whose entries go along with entities, as those of an
-// extend.Insertable do. They have values of one type of the user's, which another form may read.
+// engine.Insertable do. They have values of one type of the user's, which another form may read.
 //
-// Ownership: as for extend.Insertable.
+// Ownership: as for engine.Insertable.
 type Insertable interface {
 	Held() reflect.Type
-	AppendExcerpt(dst []byte, of *extend.Excerpt) (excerpt []byte, n int)
+	AppendExcerpt(tx *engine.Tx, dst []byte, of *extend.Excerpt) (excerpt []byte, n int)
+	// Take takes the entries of entities away, by a transaction.
+	Take(tx *engine.Tx, of *extend.Excerpt)
 	// ReadExcerpt reads what AppendExcerpt has appended of so many entities in another world, with
 	// values that a form reads, perhaps by code of the user. It trusts no byte, and changes nothing.
 	ReadExcerpt(src []byte, entities int, by Form) (read any, err error)
-	// PlanInsert is that of extend.Insertable, of what ReadExcerpt has returned. It calls rewrite for
+	// PlanInsert is that of engine.Insertable, of what ReadExcerpt has returned. It calls rewrite for
 	// each value.
-	PlanInsert(read any, now []handle.Handle, rewrite func(mem.Cells) error) (insert func(), err error)
+	PlanInsert(tx *engine.Tx, read any, now []handle.Handle, rewrite func(mem.Cells) error) (insert func(), err error)
 }
 
 // StateOf returns the value that shows the state of an Extension or Late: itself, unless it is

@@ -5,6 +5,7 @@ package wheel
 type Undo struct {
 	index int
 	was   Entry
+	kin   link
 	added bool // it was free before
 	fresh bool // it had never been used
 }
@@ -19,10 +20,15 @@ func (w *Wheel) BeforeAdd() Undo {
 }
 
 // Before returns what undoes the next change of the entry at an index, which is set.
-func (w *Wheel) Before(index int) Undo { return Undo{index: index, was: *w.At(index)} }
+func (w *Wheel) Before(index int) Undo {
+	return Undo{index: index, was: *w.At(index), kin: w.linkOf(index)}
+}
 
 // Undo undoes the change.
 func (w *Wheel) Undo(u Undo) {
+	if w.kin != nil && w.kin.passing {
+		w.kin = nil
+	}
 	x := w.At(u.index)
 	switch {
 	case x.due != 0:
@@ -41,12 +47,16 @@ func (w *Wheel) Undo(u Undo) {
 		w.count--
 	default:
 		w.relink(w.slot(x.due), u.index)
+		w.rejoin(u.index, u.kin)
 	}
 }
 
 // Calm ends the time in which the Wheel is Still.
 func (w *Wheel) Calm() {
 	w.Still = false
+	if w.kin != nil {
+		w.kin.passing = false
+	}
 	w.grow()
 }
 

@@ -30,8 +30,9 @@ type Wheel struct {
 	used  int // how many indexes were ever used
 	free  list
 	count int // how many entries are set
+	kin   *kin
 
-	// Still says that the slots do not become more for now, so that Undo finds an entry's neighbours.
+	// Still says that there are not more lists for now, so that Undo finds an entry's neighbours.
 	Still bool
 
 	Fired []Fired // by the last Collect, in the order in which they were set
@@ -134,10 +135,14 @@ func (w *Wheel) Set(index int, due, armed uint64) {
 	x := w.At(index)
 	x.due, x.armed = due, armed
 	w.append(w.slot(due), index)
+	w.join(index)
 }
 
 // Unset takes the entry at an index out of its slot.
-func (w *Wheel) Unset(index int) { w.remove(w.slot(w.At(index).due), index) }
+func (w *Wheel) Unset(index int) {
+	w.remove(w.slot(w.At(index).due), index)
+	w.part(index)
+}
 
 // slot returns the list of a tick's slot.
 func (w *Wheel) slot(due uint64) *list { return &w.slots[due&uint64(len(w.slots)-1)] }
@@ -188,6 +193,9 @@ func (w *Wheel) grow() {
 	}
 }
 
+// IDAt returns the ID of the entry at an index.
+func (w *Wheel) IDAt(home, index int) ID { return idOf(home, index, w.At(index).generation) }
+
 // Find returns the index of the entry with an ID of this wheel. It returns false if the entry is
 // gone.
 func (w *Wheel) Find(id ID) (index int, ok bool) {
@@ -203,7 +211,7 @@ func (w *Wheel) Find(id ID) (index int, ok bool) {
 func (w *Wheel) Each(home int, f func(index int, id ID)) {
 	for _, l := range w.slots {
 		for at := l.first; at != 0; at = w.At(int(at - 1)).next {
-			f(int(at-1), idOf(home, int(at-1), w.At(int(at-1)).generation))
+			f(int(at-1), w.IDAt(home, int(at-1)))
 		}
 	}
 }
@@ -223,6 +231,7 @@ func (w *Wheel) Collect(home int, tick uint64, owner func(handle.Handle) int32) 
 			continue
 		}
 		w.remove(l, index)
+		w.part(index)
 		f := Fired{To: x.To, Armed: x.armed, ID: idOf(home, index, x.generation), Owner: by, Last: by == Gone || x.Period == 0}
 		w.Fired = append(w.Fired, f)
 		if f.Last {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/zeebo/xxh3"
 
@@ -30,20 +31,26 @@ type ExtractOptions struct {
 	Take bool
 }
 
-// Extract copies entities, with all entities below them in any relation, out of a world into a Piece:
-// their components and flags, places in relations, names, and timers with the ticks that are left.
-// Insert puts the piece into a world. The world of Extract is not changed. Without roots the piece is
-// empty; ExtractAll takes all entities. It costs a few microseconds for one entity, and 0.4 µs for each
-// of many, and it looks at all timers that are set.
+// Extract copies entities, with all entities below them in any relation, into a Piece: their components
+// and flags, places in relations, names, and timers with the ticks that are left. Insert puts the piece
+// into a world. Without roots the piece is empty; ExtractAll takes all entities. It costs a few
+// microseconds for one entity, and 0.4 µs for each of many.
+//
+// Given a *world.World, which must be idle, the world is not changed. Given a *world.Tx the piece has
+// what the transaction sees: what it has created and changed until then, without timers that systems have
+// cancelled in this tick. Then it counts for the limits of the transaction: for each entity a call and
+// its components, and more calls by bytes and time, so that PutBack of the piece is within the limits of
+// a transaction of its own. Other actors cannot extract: it panics.
 //
 // Components and messages of timers are written by their codecs, as in a snapshot. A timer.ID or
 // async.ID in a component, and an ask under way, do not go along: the ID becomes None. Neither do
 // resources, messages, requests, hooks and systems.
 //
-// The world must be idle. Errors are world.ErrStale for a root that is not alive, state.ErrNoCodec,
-// world.ErrClosed, ErrTooLarge for a component with more than a gigabyte, and those of codecs. Extract
-// also refuses entities that are marked to be destroyed, and a type with a reference.Owner. It panics
-// for Relations that the world does not have.
+// Errors are world.ErrStale for a root that is not alive, and for any entity that is marked to be
+// destroyed; state.ErrNoCodec, world.ErrClosed, ErrTooLarge for a component with more than a gigabyte,
+// those of codecs, and world.ErrTx. Extract also refuses a type with a reference.Owner. After an error
+// nothing has changed; world.ErrTx fails the transaction, the others do not. It panics for Relations that
+// the world does not have.
 func Extract(by world.Actor, o ExtractOptions, roots ...handle.Handle) (*Piece, error) {
 	x, err := newExtraction(by, "Extract", &o)
 	if err != nil {
@@ -85,12 +92,15 @@ type source interface {
 
 // extraction is an Extract that is under way.
 //
-// Ownership: the goroutine of Extract, while the world is idle.
+// Ownership: the goroutine of Extract, while the world is idle or the transaction runs.
 type extraction struct {
 	call   string
 	from   source
+	tx     *engine.Tx // or nil
+	take   bool
+	n      int // entities
 	types  *types
-	along  []extend.Insertable // the relations that it follows
+	along  []engine.Insertable // the relations that it follows
 	byKey  map[groupKey]*extracted
 	groups []*extracted
 	last   *extracted // the group of the last entity
@@ -111,22 +121,38 @@ type extracted struct {
 	flags   slots.Flags // those of all
 }
 
-// newExtraction checks the arguments of Extract and that the world is idle.
+// actor returns the world of an actor and, if it is one, the transaction. It panics for what is neither.
+// The error is about a world that is closed, or a transaction that has failed.
+func actor(by world.Actor, call string) (w *engine.World, tx *engine.Tx, err error) {
+	switch self := engine.Is(by).(type) {
+	case nil:
+		panic("snapshot: " + call + " by a nil Actor; pass an idle *world.World, or a *world.Tx")
+	case *engine.World:
+		return self, nil, self.Err()
+	case *engine.Tx:
+		err := self.Begin("snapshot." + call)
+		return self.World(), self, err
+	}
+	panic(fmt.Sprintf("snapshot: %s by a %s; pass an idle *world.World, or a *world.Tx", call, strings.TrimPrefix(fmt.Sprintf("%T", by), "*")))
+}
+
+// newExtraction checks the arguments of Extract, and that the world is idle or the transaction runs.
 func newExtraction(by world.Actor, call string, o *ExtractOptions) (*extraction, error) {
-	w, ok := by.(*world.World)
-	if !ok {
-		panic("snapshot: " + call + " by a *world.Tx: not yet")
-	}
-	if w == nil {
-		panic("snapshot: " + call + " with a nil World; pass one of world.New")
-	}
-	if err := w.Err(); err != nil {
+	x := &extraction{call: call, take: o.Take, byKey: map[groupKey]*extracted{}}
+	w, tx, err := actor(by, call)
+	switch {
+	case err != nil:
 		return nil, err
+	case tx != nil:
+		x.from, x.tx = tx, tx
+	case o.Take:
+		panic("snapshot: " + call + " with ExtractOptions.Take by a *world.World; a *world.Tx can take")
+	default:
+		w.MustIdle("snapshot." + call)
+		w.MustBeWhole("snapshot." + call)
+		x.from = w
 	}
-	d := engine.Of(w)
-	d.MustIdle("snapshot." + call)
-	d.MustBeWhole("snapshot." + call)
-	x := &extraction{call: call, from: d, types: typesOf(d, o.Codecs), byKey: map[groupKey]*extracted{}}
+	x.types = typesOf(w, o.Codecs)
 	for _, name := range o.Relations {
 		if !slices.ContainsFunc(x.types.parts, func(p part) bool { return p.name == name && p.insertable != nil && !p.insertable.Unique() }) {
 			panic(fmt.Sprintf("snapshot: %s with ExtractOptions.Relations that have %q; the world has no relation of that name", call, name))
@@ -158,21 +184,39 @@ func (x *extraction) follow(roots []handle.Handle) error {
 			return err
 		}
 		for _, relation := range x.along {
-			all = relation.AppendFollowers(all, h)
+			all = relation.AppendFollowers(x.tx, all, h)
+		}
+		if err := x.fault(); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// add adds an entity. The error says that it is marked.
+// fault returns the error of a transaction that has reached a limit.
+func (x *extraction) fault() error {
+	if x.tx == nil {
+		return nil
+	}
+	return x.tx.Fault()
+}
+
+// add adds an entity. The error says that it is marked, or that there are too many for the transaction.
 func (x *extraction) add(h handle.Handle) error {
 	r, ok := x.from.Row(h)
 	if !ok || r.Marked {
-		return fmt.Errorf("snapshot: %s of %v, which is marked to be destroyed; call Refresh first", x.call, h)
+		hint := "call Refresh first"
+		if x.tx != nil {
+			hint = "it dies in this refresh"
+		}
+		return fmt.Errorf("%w: snapshot.%s of %v, which is marked to be destroyed; %s", world.ErrStale, x.call, h, hint)
+	}
+	if x.n++; x.tx != nil && x.n > engine.TxEntitiesMax {
+		return x.tx.TooMany()
 	}
 	g := x.last
-	if g == nil || g.shard != r.Shard || g.set != *r.Set {
-		k := groupKey{r.Shard, *r.Set}
+	if g == nil || g.shard != r.Shard || g.set != r.Set {
+		k := groupKey{r.Shard, r.Set}
 		if g = x.byKey[k]; g == nil {
 			g = &extracted{groupKey: k}
 			x.byKey[k] = g
@@ -193,6 +237,9 @@ func (x *extraction) piece() (*Piece, error) {
 	}
 	var entities extend.Excerpt
 	for _, g := range x.groups {
+		if x.tx != nil && x.tx.Weigh(&g.set, len(g.rows)) != nil {
+			return nil, x.fault()
+		}
 		entities.Handles = append(entities.Handles, g.handles...)
 	}
 	parts, excerpts, err := x.excerpts(&entities)
@@ -209,10 +256,37 @@ func (x *extraction) piece() (*Piece, error) {
 		if b, err = x.appendGroup(b, g, forms); err != nil {
 			return nil, err
 		}
+		if x.tx != nil && x.tx.WorkOf(len(g.rows), 0) != nil {
+			return nil, x.fault()
+		}
 	}
 	b = append(extend.AppendNumber(b, len(parts)), excerpts...)
 	b = binary.LittleEndian.AppendUint64(b, xxh3.Hash(b))
+	if x.tx != nil && x.tx.WorkOf(0, len(b)) != nil {
+		return nil, x.fault()
+	}
+	if x.take {
+		if err := x.takeOut(&entities); err != nil {
+			return nil, err
+		}
+	}
 	return &Piece{bytes: b}, nil
+}
+
+// takeOut takes from the entities what the piece has of them. The error is that of a limit, with which
+// the transaction fails.
+func (x *extraction) takeOut(all *extend.Excerpt) error {
+	for _, h := range all.Handles {
+		if err := x.tx.Strip(h); err != nil {
+			return err
+		}
+	}
+	for i := range x.types.parts {
+		if p := &x.types.parts[i]; p.holder != nil {
+			p.holder.Take(x.tx, all)
+		}
+	}
+	return x.fault()
 }
 
 // size returns about how many bytes the entities take.
@@ -276,11 +350,13 @@ func (x *extraction) excerpts(of *extend.Excerpt) (parts []int, all []byte, err 
 		name = p.name
 		n := 0
 		if p.insertable != nil {
-			excerpt, n = p.insertable.AppendExcerpt(excerpt[:0], of)
+			excerpt, n = p.insertable.AppendExcerpt(x.tx, excerpt[:0], of)
 		} else if p.holder != nil {
-			excerpt, n = p.holder.AppendExcerpt(excerpt[:0], of)
+			excerpt, n = p.holder.AppendExcerpt(x.tx, excerpt[:0], of)
 		}
 		switch {
+		case x.fault() != nil:
+			return nil, nil, x.fault()
 		case len(excerpt) == 0:
 			continue
 		case p.err != nil:

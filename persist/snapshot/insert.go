@@ -85,53 +85,57 @@ func (i *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
 // hierarchy.Options.Places see there. The next refresh calls hooks for the entities, as for all that
 // were created.
 //
-// The world must be idle, as within Scheduler.Between, and no query loop may be open on it. One
-// goroutine inserts: a single entity takes a few microseconds, each of many with three components
-// about 0.2 µs. The same inserts give the same world. An Insert is a change of the idle world, which no
-// log has; a durable.Store saves a snapshot after it.
+// A *world.World must be idle, as within Scheduler.Between, and no query loop may be open on it. An
+// Insert is then a change of the idle world, which no log has; a durable.Store saves a snapshot after it.
+// Given a *world.Tx the entities are created by the transaction, which counts them, their components and
+// its time for its limits. Other actors cannot insert: it panics. One goroutine inserts: a single entity
+// takes a few microseconds, each of many with three components about 0.2 µs. The same inserts give the
+// same world.
 //
-// After an error the world is unchanged. Errors are ErrOtherWorld for something that the world lacks or
-// has in another form, ErrAltered, ErrTooLarge, names.ErrTaken and names.ErrLength, timer.ErrMax,
-// hierarchy.ErrLimit, world.ErrIndexes, world.ErrChunks, world.ErrClosed, state.ErrNoCodec, and those
-// of codecs. Insert also refuses a value that contains itself or is nested more than 10,000 deep, and a
-// reference.Owner. It panics for a Shard that the world does not have, and if a function of a Migrated
-// or a codec panics; the world is unchanged then, too.
+// After an error nothing has changed, and a transaction may go on, unless it has reached a limit, which
+// is world.ErrTx. Errors are ErrOtherWorld for something that the world lacks or has in another form,
+// ErrAltered, ErrTooLarge, names.ErrTaken and names.ErrLength, timer.ErrMax, hierarchy.ErrLimit,
+// world.ErrIndexes, world.ErrChunks, world.ErrClosed, state.ErrNoCodec, and those of codecs. Insert also
+// refuses a value that contains itself or is nested more than 10,000 deep, and a reference.Owner. It
+// panics for a Shard that the world does not have, and if a function of a Migrated or a codec panics;
+// nothing has changed then, too.
 func Insert(by world.Actor, piece *Piece, o InsertOptions) (*Inserted, error) {
-	w, ok := by.(*world.World)
-	if !ok {
-		panic("snapshot: Insert by a *world.Tx: not yet")
-	}
-	x, err := newInsertion(w, piece, &o)
+	x, err := newInsertion(by, "Insert", piece, &o)
 	if err == nil {
-		err = inOrder(x.plan, x.read, x.readParts, x.number, x.rewrite, x.planParts) // no user's code runs after readParts
+		err = inOrder(x.plan, x.read, x.readParts, x.number, x.rewrite, x.planParts, x.insert) // no user's code runs after readParts
 	}
 	if err != nil {
 		return nil, err
 	}
-	x.to.Touched()
-	for _, g := range x.groups {
-		g.insert()
-	}
-	for _, f := range x.puts {
-		f()
-	}
 	return x.made, nil
 }
 
-// PutBack puts everything of a piece back into the very entities that it was extracted from, which must
-// be alive: components that the piece has are set, or added if they are missing, flags are set, and
-// timers set again. Places in relations and names are not touched, and neither is what else the entities
-// have got.
+// PutBack gives the entities of a piece back what Extract has copied, or with ExtractOptions.Take has
+// taken, in the same world: under the same handles, whatever shards they are in now. Components that the
+// piece has are set, or added where they are missing; flags are added, and timers set again, due as many
+// ticks from now as they were from Extract. What the entities have got since then stays, and places in
+// relations and names are not touched. Handles in components stay as they are.
+//
+// Of the options only Codecs, Changes and BytesMax count. Errors are those of Insert, and world.ErrStale
+// if an entity is not alive, or is marked. After an error nothing has changed.
 func PutBack(tx *world.Tx, piece *Piece, o InsertOptions) error {
-	panic("snapshot: PutBack: not yet")
+	o.Shard = 0
+	x, err := newInsertion(tx, "PutBack", piece, &o)
+	if err == nil {
+		x.back = true
+		err = inOrder(x.plan, x.read, x.readParts, x.find, x.rewrite, x.planParts, x.insert)
+	}
+	return err
 }
 
-// insertion is an Insert that is under way.
+// insertion is an Insert or a PutBack that is under way.
 //
-// Ownership: the goroutine of Insert, while the world is idle.
+// Ownership: the goroutine of Insert, while the world is idle or the transaction runs.
 type insertion struct {
+	call   string
 	to     *engine.World
-	own    *engine.Survey
+	tx     *engine.Tx // or nil
+	back   bool       // it is a PutBack
 	o      *InsertOptions
 	types  *types
 	has    *contents
@@ -142,31 +146,41 @@ type insertion struct {
 	puts   []func() // insert the parts of extensions
 }
 
-// newInsertion checks the arguments of Insert, and that the world is idle and has what the piece has.
-// It changes nothing; nor does any other step before insert.
-func newInsertion(w *world.World, piece *Piece, o *InsertOptions) (*insertion, error) {
+// newInsertion checks the arguments of Insert, and that the world is idle, or the transaction runs, and
+// has what the piece has. It changes nothing; nor does any other step before insert.
+func newInsertion(by world.Actor, call string, piece *Piece, o *InsertOptions) (*insertion, error) {
+	w, tx, err := actor(by, call)
 	switch {
-	case w == nil:
-		panic("snapshot: Insert with a nil World; pass one of world.New")
 	case piece == nil:
-		panic("snapshot: Insert with a nil Piece; pass one of Extract or ReadPiece")
+		panic("snapshot: " + call + " with a nil Piece; pass one of Extract or ReadPiece")
 	case o.Shard < 0 || o.Shard >= w.Shards():
-		panic(fmt.Sprintf("snapshot: Insert with InsertOptions.Shard = %d; want 0 to %d", o.Shard, w.Shards()-1))
+		panic(fmt.Sprintf("snapshot: %s with InsertOptions.Shard = %d; want 0 to %d", call, o.Shard, w.Shards()-1))
 	case o.BytesMax < 0:
-		panic(fmt.Sprintf("snapshot: Insert with InsertOptions.BytesMax = %d; want 0 or more", o.BytesMax))
-	}
-	if err := w.Err(); err != nil {
+		panic(fmt.Sprintf("snapshot: %s with InsertOptions.BytesMax = %d; want 0 or more", call, o.BytesMax))
+	case err != nil:
 		return nil, err
 	}
-	x := &insertion{to: engine.Of(w), o: o}
-	if err := x.to.MayInsert("snapshot.Insert"); err != nil {
+	x := &insertion{call: call, to: w, tx: tx, o: o}
+	if tx == nil {
+		err = w.MayInsert("snapshot." + call)
+	} else {
+		err = tx.WorkOf(0, len(piece.bytes))
+	}
+	if err != nil {
 		return nil, err
 	}
-	var err error
 	if x.has, err = piece.contents(); err != nil {
 		return nil, err
 	}
-	x.own, x.types = x.to.Survey(), typesOf(x.to, o.Codecs)
+	if n := len(x.has.entities.Handles); tx != nil {
+		if err := tx.WorkOf(n, 0); err != nil {
+			return nil, err
+		}
+		if n > engine.TxEntitiesMax {
+			return nil, tx.TooMany()
+		}
+	}
+	x.types = typesOf(w, o.Codecs)
 	x.by, err = x.types.match(x.has, o)
 	return x, err
 }
@@ -188,11 +202,14 @@ const bytesMost = 1 << 30
 
 // plan finds the tables of the entities in the world. An error ends the Insert; nothing has changed.
 func (i *insertion) plan() error {
-	groups, homes := map[groupKey]*group{}, i.to.Space().Shards()
+	groups, shards := map[groupKey]*group{}, i.to.Shards()
 	bytes, most := int64(0), cmp.Or(i.o.BytesMax, bytesMost)
 	for k := range i.has.groups {
 		from := &i.has.groups[k]
-		key := groupKey{shard: (from.shard + i.o.Shard) % homes}
+		key := groupKey{shard: (from.shard + i.o.Shard) % shards}
+		if i.back {
+			key.shard = 0
+		}
 		row := int64(0)
 		for _, id := range from.components {
 			if id >= len(i.by.components) || i.by.components[id].Type == "" {
@@ -208,7 +225,7 @@ func (i *insertion) plan() error {
 		}
 		g := groups[key]
 		if g == nil {
-			g = &group{shard: i.own.Shard(key.shard), set: key.set}
+			g = &group{shard: i.to.Shard(key.shard), set: key.set}
 			groups[key] = g
 			i.groups = append(i.groups, g)
 		}
@@ -221,12 +238,14 @@ func (i *insertion) plan() error {
 // number checks that there is room, and finds the handles that the entities will get. It takes
 // none. An error ends the Insert; nothing has changed.
 func (i *insertion) number() error {
-	byShard, chunks := make([]int, i.to.Space().Shards()), 0
+	byShard, chunks := make([]int, i.to.Shards()), 0
 	for _, g := range i.groups {
 		byShard[g.shard.ID()] += g.rows
-		chunks += g.shard.ChunksFor(g.set, g.rows)
+		if i.tx == nil {
+			chunks += g.shard.ChunksFor(g.set, g.rows)
+		}
 	}
-	if left := i.to.Space().ChunksLeft(); chunks > left {
+	if left := i.to.Space().ChunksLeft(); i.tx == nil && chunks > left {
 		return fmt.Errorf("%w: the piece needs %d, and %d are left; with a higher ChunkRowsMax each holds more", world.ErrChunks, chunks, left)
 	}
 	next := make([][]handle.Handle, len(byShard))
@@ -235,7 +254,12 @@ func (i *insertion) number() error {
 			continue
 		}
 		var err error
-		if next[k], err = i.own.Shard(k).AppendNext(nil, n); err != nil {
+		if i.tx != nil {
+			next[k], err = i.tx.AppendNext(nil, k, n)
+		} else {
+			next[k], err = i.to.Shard(k).AppendNext(nil, n)
+		}
+		if err != nil {
 			return fmt.Errorf("%w; the piece needs %d there", err, n)
 		}
 	}
@@ -251,6 +275,22 @@ func (i *insertion) number() error {
 	return nil
 }
 
+// find is number for a PutBack: it finds the entities where they are.
+func (i *insertion) find() error {
+	for _, g := range i.groups {
+		for _, from := range g.from {
+			g.now = append(g.now, i.has.entities.Handles[from.first:from.first+from.n]...)
+		}
+	}
+	i.made = &Inserted{old: &i.has.entities, now: i.has.entities.Handles}
+	for _, h := range i.made.now {
+		if !i.tx.Living(h) {
+			return fmt.Errorf("%w: snapshot.PutBack of %v", world.ErrStale, h)
+		}
+	}
+	return i.tx.CheckChunks(len(i.made.now))
+}
+
 // read reads the components into memory of the insertion's own. It runs codecs and Migrated functions
 // of the user. An error ends the Insert; nothing has changed.
 func (i *insertion) read() (err error) {
@@ -260,7 +300,7 @@ func (i *insertion) read() (err error) {
 			err = e
 		}
 		if err != nil {
-			err = fmt.Errorf("snapshot: Insert: component %q: %w", name, err)
+			err = fmt.Errorf("snapshot: %s: component %q: %w", i.call, name, err)
 		}
 	}()
 	for _, g := range i.groups {
@@ -302,6 +342,9 @@ func (i *insertion) readColumn(from *pieceGroup, component int, to mem.Cells) er
 // newMapper returns what replaces handles in values for the insertion that is under way.
 func newMapper(w *engine.World, t *types) *remap.Mapper {
 	return remap.New(w.Liveness(), ownerType, func(old handle.Handle) (handle.Handle, bool) {
+		if t.into.back {
+			return old, true
+		}
 		now := t.into.made.Handle(old)
 		return now, now != handle.None
 	})
@@ -315,7 +358,7 @@ func (i *insertion) mapping(t reflect.Type, f func(m *remap.Mapper)) (err error)
 		i.made.Cut += m.Cut
 		i.types.into = nil
 	}()
-	defer remap.Catch(func(e error) { err = fmt.Errorf("snapshot: Insert: a value of type %v: %w", t, e) })
+	defer remap.Catch(func(e error) { err = fmt.Errorf("snapshot: %s: a value of type %v: %w", i.call, t, e) })
 	f(m)
 	return nil
 }
@@ -339,11 +382,11 @@ func (i *insertion) rewrite() error {
 }
 
 // about adds to an error the extension that it is about.
-func about(name string, err error) error {
+func (i *insertion) about(name string, err error) error {
 	if errors.Is(err, extend.ErrImage) || errors.Is(err, extend.ErrBody) {
 		err = format.Altered("%w", err)
 	}
-	return fmt.Errorf("snapshot: Insert: %q: %w", name, err)
+	return fmt.Errorf("snapshot: %s: %q: %w", i.call, name, err)
 }
 
 // readParts reads what extensions with values have of the entities. It runs codecs and Migrated
@@ -352,7 +395,7 @@ func (i *insertion) readParts() (err error) {
 	name := ""
 	defer func() {
 		if e := format.CodecError(recover()); e != nil {
-			err = about(name, e)
+			err = i.about(name, e)
 		}
 	}()
 	i.held = make([]any, len(i.has.parts))
@@ -366,7 +409,7 @@ func (i *insertion) readParts() (err error) {
 		}
 		name = i.types.parts[at].name
 		if i.held[k], err = i.types.parts[at].holder.ReadExcerpt(x.excerpt, len(i.has.entities.Handles), i.by.payloads[x.extension]); err != nil {
-			return about(name, err)
+			return i.about(name, err)
 		}
 	}
 	return nil
@@ -383,21 +426,73 @@ func (i *insertion) planParts() error {
 		var put func()
 		var err error
 		p := &i.types.parts[at]
-		if p.insertable != nil {
-			put, err = p.insertable.PlanInsert(x.excerpt, i.made.now)
-		} else {
-			put, err = p.holder.PlanInsert(i.held[k], i.made.now, func(value mem.Cells) error {
-				return i.mapping(value.Type, func(m *remap.Mapper) {
-					if f := m.Of(value.Type); f != nil {
-						f(value.Part(0).Address)
-					}
-				})
-			})
+		switch {
+		case p.insertable == nil:
+			put, err = p.holder.PlanInsert(i.tx, i.held[k], i.made.now, i.rewriteOne)
+		case i.back: // names and places have stayed
+			continue
+		default:
+			put, err = p.insertable.PlanInsert(i.tx, x.excerpt, i.made.now)
 		}
 		if err != nil {
-			return about(p.name, err)
+			return i.about(p.name, err)
 		}
 		i.puts = append(i.puts, put)
+	}
+	return nil
+}
+
+// rewriteOne replaces the handles in a value of an extension.
+func (i *insertion) rewriteOne(value mem.Cells) error {
+	return i.mapping(value.Type, func(m *remap.Mapper) {
+		if f := m.Of(value.Type); f != nil {
+			f(value.Part(0).Address)
+		}
+	})
+}
+
+// insert makes what was planned. On an idle world it cannot fail; a transaction fails if it reaches a
+// limit.
+func (i *insertion) insert() error {
+	if i.tx == nil {
+		i.to.Touched()
+	}
+	for _, g := range i.groups {
+		if i.tx == nil {
+			g.insert()
+		} else if err := i.insertIn(g); err != nil {
+			return err
+		}
+	}
+	for _, f := range i.puts {
+		f()
+	}
+	if i.tx != nil {
+		return i.tx.Fault()
+	}
+	return nil
+}
+
+// insertIn makes the entities of a group, or changes them, by the transaction.
+func (i *insertion) insertIn(g *group) error {
+	at := 0
+	for _, from := range g.from {
+		for k := range from.n {
+			flags := engine.Flags(0)
+			if from.flags != nil {
+				flags = engine.Flags(from.flags[k])
+			}
+			h, err := g.now[at], error(nil)
+			if i.back {
+				err = i.tx.PutOf(h, &g.set, g.values, at, flags)
+			} else if h, err = i.tx.CreateOf(g.shard.ID(), &g.set, g.values, at, flags); err == nil && h != g.now[at] {
+				panic(fmt.Sprintf("snapshot: Insert: the transaction has given %v, and was going to give %v", h, g.now[at]))
+			}
+			if err != nil {
+				return err
+			}
+			at++
+		}
 	}
 	return nil
 }

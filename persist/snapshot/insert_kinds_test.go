@@ -278,11 +278,11 @@ func TestInsertPanics(t *testing.T) {
 		return func() { _, _ = snapshot.Insert(w, piece, o) }
 	}
 	for text, f := range map[string]func(){
-		"snapshot: Insert with a nil World; pass one of world.New":            insert(nil, piece, snapshot.InsertOptions{}),
-		"snapshot: Insert with a nil Piece; pass one of Extract or ReadPiece": insert(w, nil, snapshot.InsertOptions{}),
-		"snapshot: Insert with InsertOptions.Shard = 2; want 0 to 1":          insert(w, piece, snapshot.InsertOptions{Shard: 2}),
-		"snapshot: Insert with InsertOptions.BytesMax = -1; want 0 or more":   insert(w, piece, snapshot.InsertOptions{BytesMax: -1}),
-		"snapshot: Extract with a nil World; pass one of world.New":           func() { _, _ = snapshot.Extract(nil, snapshot.ExtractOptions{}) },
+		"snapshot: Insert by a nil Actor; pass an idle *world.World, or a *world.Tx":  insert(nil, piece, snapshot.InsertOptions{}),
+		"snapshot: Insert with a nil Piece; pass one of Extract or ReadPiece":         insert(w, nil, snapshot.InsertOptions{}),
+		"snapshot: Insert with InsertOptions.Shard = 2; want 0 to 1":                  insert(w, piece, snapshot.InsertOptions{Shard: 2}),
+		"snapshot: Insert with InsertOptions.BytesMax = -1; want 0 or more":           insert(w, piece, snapshot.InsertOptions{BytesMax: -1}),
+		"snapshot: Extract by a nil Actor; pass an idle *world.World, or a *world.Tx": func() { _, _ = snapshot.Extract(nil, snapshot.ExtractOptions{}) },
 		`snapshot: Extract with ExtractOptions.Relations that have "kin"; the world has no relation of that name`: func() {
 			_, _ = snapshot.Extract(w, snapshot.ExtractOptions{Relations: []string{"kin"}})
 		},

@@ -3,7 +3,9 @@ package snapshot
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"math/bits"
+	"slices"
 	"sync"
 
 	"github.com/zeebo/xxh3"
@@ -47,6 +49,12 @@ func (p *Piece) Bytes() []byte { return p.bytes }
 func (p *Piece) Len() int {
 	has, _ := p.contents()
 	return len(has.entities.Handles)
+}
+
+// Handles yields the handles that the entities had where the piece comes from.
+func (p *Piece) Handles() iter.Seq[handle.Handle] {
+	has, _ := p.contents()
+	return slices.Values(has.entities.Handles)
 }
 
 // A piece begins with its magic, the version of its format and the machine that has written it, and ends

@@ -42,7 +42,7 @@ type typeCounts struct {
 // part is an extension, as pieces know it. One that is neither stays behind, such as asks.
 type part struct {
 	name       string
-	insertable extend.Insertable
+	insertable engine.Insertable
 	holder     form.Insertable // of one that holds values
 	err        error           // it has no form for them
 }
@@ -61,7 +61,7 @@ var ownerType = reflect.TypeFor[reference.Owner]()
 
 // typesOf returns the types of a world.
 func typesOf(w *engine.World, codecs *state.Codecs) *types {
-	v := w.Survey()
+	v := (*engine.Survey)(w) // of what is registered
 	counts := typeCounts{v.Counts(), v.MessageCount(), (*form.Codecs)(codecs).Len()}
 	if t, ok := (*w.Pieces()).(*types); ok && t.codecs == codecs && t.counts == counts {
 		return t
@@ -92,7 +92,7 @@ func (t *types) addPart(number int, e extend.Base) {
 		shown, p.err = form.StateOf(e, (*form.Codecs)(t.codecs), true)
 	}
 	switch x := shown.(type) {
-	case extend.Insertable:
+	case engine.Insertable:
 		p.insertable = x
 	case form.Insertable:
 		p.holder = x

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -68,6 +69,9 @@ type scene struct {
 	made   []handle.Handle // by the transaction under way
 	model  *model          // nil: there is none
 	draft  *model          // of the transaction under way
+	codecs *state.Codecs
+	away   []away // what was taken from the world
+	leave  []away // away, as the transaction under way leaves it
 }
 
 func codecs() *state.Codecs {
@@ -82,7 +86,7 @@ func codecs() *state.Codecs {
 func newScene(t testing.TB, workers int) *scene {
 	w := world.MustNew(world.Options{Shards: 3, Seed: 7, VersionMax: 1000})
 	engine.Of(w).Scatter(16)
-	x := &scene{World: w, t: t}
+	x := &scene{World: w, t: t, codecs: codecs()}
 	x.purse, x.bag = world.Register[Purse](w, "purse"), world.Register[Bag](w, "bag")
 	x.note, x.owner = world.Register[Note](w, "note"), world.Register[Owner](w, "owner")
 	x.ring = world.RegisterMessage[Ring](w, "ring")
@@ -112,7 +116,7 @@ func newScene(t testing.TB, workers int) *scene {
 	}
 	x.s = scheduler.New(w, scheduler.Options{Workers: workers})
 	x.s.MustAdd("live", x.live)
-	x.hasher = state.NewHasher(w, codecs())
+	x.hasher = state.NewHasher(w, x.codecs)
 	for i := range 60 {
 		h, err := x.player.Create(w, Player{Purse{int64(i) * 10}, Note{fmt.Sprint(i)}})
 		require.NoError(t, err)
@@ -149,6 +153,7 @@ var errNoDeal = errors.New("no deal")
 // do is the transaction.
 func (x *scene) do(tx *world.Tx, d Deed) (uint64, error) {
 	x.made = x.made[:0]
+	x.leave = slices.Clone(x.away)
 	if x.model != nil {
 		x.draft = x.model.clone()
 	}
@@ -170,6 +175,7 @@ func (x *scene) do(tx *world.Tx, d Deed) (uint64, error) {
 		if x.model != nil {
 			x.model = x.draft
 		}
+		x.away = x.leave
 		x.hs = append(x.hs, x.made...)
 		if len(x.hs) > 300 {
 			x.hs = append(x.hs[:0:0], x.hs[len(x.hs)-200:]...)
@@ -197,7 +203,7 @@ func (x *scene) act(tx *world.Tx, d Deed, most int) (sum uint64, err error) {
 	for range 1 + dice.IntN(most) {
 		h, to, n := x.someone(dice), x.someone(dice), dice.Int64N(100)
 		sum = sum*31 + uint64(tx.Status(h))
-		switch dice.IntN(24) {
+		switch dice.IntN(29) {
 		case 0, 1, 2:
 			from, into := x.purse.Edit(tx, h), x.purse.Edit(tx, to)
 			if from != nil && into != nil {
@@ -285,6 +291,10 @@ func (x *scene) act(tx *world.Tx, d Deed, most int) (sum uint64, err error) {
 			if _, err := x.item.Create(tx, Item{Owner{h}}); err != nil {
 				note(err)
 			}
+		case 24, 25, 26, 27:
+			sum += x.travel(tx, h, int(n))
+		case 28:
+			sum += x.comeBack(tx)
 		}
 	}
 	return sum, err
