@@ -76,7 +76,7 @@ func arrived(t testing.TB, x *town, p transit.Packet) transit.Answers {
 	x.openPort(t)
 	require.NoError(t, x.roads.Arriving().Send(x.port, p, &a))
 	x.step(t)
-	v, err := transit.Arrived(x.roads, &a)
+	v, err := transit.HasArrived(x.roads, &a)
 	require.NoError(t, err)
 	return v
 }

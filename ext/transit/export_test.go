@@ -17,8 +17,8 @@ type (
 func (r *Roads) Turning() *world.Transaction[Answers, Packet]  { return r.turning }
 func (r *Roads) Arriving() *world.Transaction[Packet, Answers] { return r.arriving }
 
-// Arrived and Turned are what a carrier waits for.
-func Arrived(r *Roads, a *world.Answer[Answers]) (Answers, error) {
+// HasArrived and Turned are what a carrier waits for.
+func HasArrived(r *Roads, a *world.Answer[Answers]) (Answers, error) {
 	return await(context.Background(), r, a, answerEarly)
 }
 func Turned(r *Roads, a *world.Answer[Packet]) (Packet, error) {

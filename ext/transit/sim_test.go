@@ -284,7 +284,7 @@ func (s *sim) deliver(p parcel) (answered parcel, ok bool) {
 			return parcel{}, false
 		}
 		var v transit.Answers
-		if v, err = transit.Arrived(x.roads, a); err == nil {
+		if v, err = transit.HasArrived(x.roads, a); err == nil {
 			answered = parcel{at: int(v.From) - 1, answers: &v}
 		}
 		s.log("%+v\n  arrives: %+v %v", *p.packet, v, err)
@@ -576,7 +576,7 @@ func (s *sim) drainOne(from, to int) {
 		}
 		if next.packet != nil && next.packet.Items == "" && ok {
 			c := s.channel(from, to)
-			if c.out.Items == 0 && c.in.Known == c.out.Acked {
+			if c.out.Items == 0 && c.in.Known == c.out.Acked && c.in.Refuse == 0 {
 				if broken {
 					s.fail("the broken channel %d %d was not found", from, to)
 				}
@@ -600,7 +600,7 @@ func (s *sim) stopped(from, to int) bool {
 			if !ok {
 				return false
 			}
-			v, err := transit.Arrived(x.roads, a)
+			v, err := transit.HasArrived(x.roads, a)
 			if err != nil {
 				return errors.Is(err, transit.ErrOlder)
 			}

@@ -53,7 +53,8 @@ type town struct {
 	saves *world.Transaction[int64, struct{}]         // puts it there
 	dies  *world.Transaction[handle.Handle, struct{}] // a person, who leaves the gold
 	store *durable.Store
-	port  *world.Port
+	harbour
+	port *world.Port
 }
 
 // hashed adds to a hash of what has come.
@@ -75,8 +76,10 @@ func newTownOf(number transit.World, shards, workers int, o transit.Options) *to
 	x.chest = world.RegisterResource(w, "chest", int64(0))
 	x.people = world.NewBundle[person](w)
 	o.World = number
+	x.build(w, number)
 	x.roads = transit.New(w, "roads", o)
 	x.coins = transit.RegisterMail(x.roads, message)
+	x.openGates(w, number)
 	x.pays = world.RegisterTransaction(w, "pay", func(tx *world.Tx, d order) (struct{}, error) {
 		p := x.purse.Edit(tx, d.From)
 		if p == nil || p.Gold < d.Gold {
@@ -142,6 +145,7 @@ func newTownOf(number transit.World, shards, workers int, o transit.Options) *to
 			}
 		}
 	})
+	x.addPilots()
 	return x
 }
 
