@@ -373,12 +373,18 @@ func extensionCallbacks() []callbackRow {
 			return inStderr
 		}},
 		loop("snapshot.Inserted.All loop", func(x *callbackScene) {
-			piece := world.MustNew(world.Options{Shards: 2})
-			world.Register[misuseHealth](piece, "health")
-			must(world.NewBundle[misuseUnit](piece).Create(piece, misuseUnit{}))
-			failIn2(x, must(snapshot.Insert(x.w, must(snapshot.ExtractAll(piece, snapshot.ExtractOptions{})), snapshot.InsertOptions{})).All())
+			failIn2(x, must(snapshot.Insert(x.w, pieceOfOne(), snapshot.InsertOptions{})).All())
 		}),
+		loop("snapshot.Piece.Handles loop", func(x *callbackScene) { failIn(x, pieceOfOne().Handles()) }),
 	}
+}
+
+// pieceOfOne returns a piece with an entity.
+func pieceOfOne() *snapshot.Piece {
+	w := world.MustNew(world.Options{Shards: 2})
+	world.Register[misuseHealth](w, "health")
+	must(world.NewBundle[misuseUnit](w).Create(w, misuseUnit{}))
+	return must(snapshot.ExtractAll(w, snapshot.ExtractOptions{}))
 }
 
 type foreign struct{}
