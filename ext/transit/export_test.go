@@ -76,7 +76,7 @@ func ItemOf(mail string, shape, from, to uint64, body string) string {
 }
 
 // Shape returns the number of the form of a Mail.
-func (m *Mail[M]) Shape() uint64 { return m.shape }
+func (m *Mail[M]) Shape() uint64 { return m.body.shape }
 
 // Save and Load are what a snapshot calls.
 func (r *Roads) Save() []byte          { return adapter{r}.AppendSaved(nil) }
