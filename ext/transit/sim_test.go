@@ -703,7 +703,7 @@ func TestSim(t *testing.T) {
 	case check.Enabled:
 		count = min(count, 30)
 	case testing.Short():
-		count = min(count, 50)
+		count = min(count, 40)
 	}
 	began := time.Now()
 	for i := range uint64(count) {
