@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/extend"
 )
 
@@ -159,12 +160,15 @@ func (a adapter) SavedOptions() (all, same string) {
 	for _, name := range slices.Sorted(maps.Keys(a.mails)) {
 		all += fmt.Sprintf(", mail %q of form %08x", name, uint32(a.mails[name].shaped()))
 	}
+	for _, name := range slices.Sorted(maps.Keys(a.gates)) {
+		all += fmt.Sprintf(", gate %q of form %08x", name, uint32(a.gates[name].shaped()))
+	}
 	return all, same
 }
 
 // Refuses returns why LoadSaved would refuse a state that another program has saved, for a plan.
 func (a adapter) Refuses(src []byte) error {
-	return adapter{&Roads{name: a.name, world: a.world, mails: a.mails}}.LoadSaved(src)
+	return adapter{&Roads{w: a.w, name: a.name, world: a.world, mails: a.mails, gates: a.gates, options: a.options}}.LoadSaved(src)
 }
 
 // SavedCount returns how many items are under way.
@@ -211,7 +215,7 @@ func (a adapter) append(dst []byte, items bool) []byte {
 // LoadSaved gives the roads the state that AppendSaved wrote, and no other.
 func (a adapter) LoadSaved(src []byte) error {
 	r := a.Roads
-	r.channels, r.items, r.bytes, r.closing = nil, 0, 0, false
+	r.channels, r.items, r.bytes, r.closing, r.trees = nil, 0, 0, false, map[handle.Handle]leaving{}
 	c := extend.Cursor{Rest: src}
 	if v := c.Take(1); v != nil && v[0] != stateVersion {
 		return fmt.Errorf("transit: %q has a state of version %d; this program reads %d", r.name, v[0], stateVersion)
@@ -270,7 +274,7 @@ func (r *Roads) load(c *extend.Cursor, peer World) (*channel, error) {
 		if err := r.known(text); err != nil {
 			return nil, err
 		}
-		o.push(text, &r.scratch)
+		r.push(x, text)
 		r.items++
 		r.bytes += len(text)
 	}
