@@ -83,11 +83,7 @@ type carrier struct {
 
 // arrive brings a packet, and returns the answers when they are on disk.
 func (x *carrier) arrive(ctx context.Context, p packet) (answers, error) {
-	var a world.Answer[answers]
-	if err := x.to.arriving.Send(x.there.Within(ctx), p, &a); err != nil {
-		return answers{}, err
-	}
-	return await(ctx, x.to, &a, answerEarly)
+	return x.to.take(ctx, x.there, p)
 }
 
 // turn brings answers, and returns the next packet when its items are on disk.

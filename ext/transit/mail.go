@@ -274,9 +274,11 @@ func (m *Mail[M]) Waiting(to World) iter.Seq2[uint64, Returned[M]] {
 
 // Unaccepted yields the messages that are under way to another world of this process, and that it has
 // not accepted: those that it has refused are among them, until they are back. So what entities of both
-// worlds have, and what is in these messages, is all that there is. Both worlds must be idle.
+// worlds have, what is in these messages, and what is in those that were delivered and not read yet
+// (world.Message.Waiting), is all that there is. This world must be idle; the other one may make ticks
+// meanwhile, within a Cut.
 func (m *Mail[M]) Unaccepted(to *Roads) iter.Seq2[uint64, Returned[M]] {
-	return m.waiting("Mail.Unaccepted", to.world, m.roads.accepted("Mail.Unaccepted", to))
+	return m.waiting("Mail.Unaccepted", to.world, m.roads.accepted(to))
 }
 
 // waiting yields the messages that are under way to a world but those that skip says; call is the name
@@ -297,13 +299,14 @@ func (m *Mail[M]) waiting(call string, to World, skip func(n uint64) bool) iter.
 }
 
 // accepted returns a function that reports whether another world has accepted an item.
-func (r *Roads) accepted(call string, to *Roads) func(n uint64) bool {
-	to.engine.MustIdle(call)
-	in := &to.look(r.world).in
-	era := r.look(to.world).out.era
+func (r *Roads) accepted(to *Roads) func(n uint64) bool {
+	to.changing.Lock()
+	in := to.look(r.world).in
+	in.refused = slices.Clone(in.refused)
+	to.changing.Unlock()
 	return func(n uint64) bool {
 		_, refused := slices.BinarySearchFunc(in.refused, n, func(x refusal, n uint64) int { return cmp.Compare(x.n, n) })
-		return in.era == era && n <= in.last && !refused
+		return in.era == r.look(to.world).out.era && n <= in.last && !refused
 	}
 }
 

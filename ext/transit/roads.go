@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/persist/snapshot"
@@ -102,6 +104,9 @@ type Roads struct {
 	resolving *world.Transaction[resolve, part]
 	closes    *world.Transaction[struct{}, struct{}]
 
+	arrivals arrivals
+	// changing is held while channels change, so that an Unaccepted of another world can look into them.
+	changing sync.Mutex
 	// waiting has the carriers that wait for something to carry.
 	waiting struct {
 		sync.Mutex
@@ -138,6 +143,7 @@ func New(w *world.World, name string, o Options) *Roads {
 	o.Max, o.MaxBytes = cmp.Or(o.Max, maxDefault), cmp.Or(o.MaxBytes, maxBytesDefault)
 	r := &Roads{w: w, engine: d, name: name, world: o.World, options: o, mails: map[string]letters{}, gates: map[string]letters{}}
 	r.waiting.all = map[World][]chan struct{}{}
+	r.arrivals.open = semaphore.NewWeighted(arrivalsMost)
 	r.turning = world.RegisterTransaction(w, name+" turn", r.turn)
 	r.arriving = world.RegisterTransaction(w, name+" arrive", r.arrive)
 	r.resolving = world.RegisterTransaction(w, name+" resolve", r.resolve)

@@ -214,6 +214,8 @@ func (a adapter) append(dst []byte, items bool) []byte {
 // LoadSaved gives the roads the state that AppendSaved wrote, and no other.
 func (a adapter) LoadSaved(src []byte) error {
 	r := a.Roads
+	r.changing.Lock()
+	defer r.changing.Unlock()
 	r.channels, r.items, r.bytes, r.closing = nil, 0, 0, false
 	c := extend.Cursor{Rest: src}
 	if v := c.Take(1); v != nil && v[0] != stateVersion {

@@ -71,6 +71,8 @@ func (r *Roads) write(tx *world.Tx, call string, d draft) error {
 // Commit makes the changes of the transaction.
 func (p *party) Commit() {
 	r := (*Roads)(p)
+	r.changing.Lock()
+	defer r.changing.Unlock()
 	for i := range r.drafts.all {
 		r.commit(&r.drafts.all[i])
 	}
