@@ -32,6 +32,9 @@ func SamePast(from, to *Roads) bool {
 	return in.last >= out.acked && in.last < out.next && out.at(in.last) == in.chain
 }
 
+// IsClosed reports whether Close has been called.
+func (r *Roads) IsClosed() bool { return r.closing }
+
 // Mistakes are those that can be planted, by name.
 var Mistakes = map[string]mistake{
 	"32 in is not in the snapshot":                              withoutInbox,
@@ -43,6 +46,9 @@ var Mistakes = map[string]mistake{
 	"38 Carry sends beyond Durable":                             sendEarly,
 	"39 acknowledged before B has it":                           answerEarly,
 	"40 Tell to the dead acknowledged":                          deadAccepted,
+	"36 a tree comes back under new handles":                    returnAnew,
+	"41 a tree is lost with its parent":                         dieWithParent,
+	"43 a world is given up before others know the final last":  doneEarly,
 }
 
 // StopClock makes the time stand still until the function that it returns is called.

