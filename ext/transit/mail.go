@@ -20,7 +20,7 @@ type Reason uint8
 
 // Why something comes back.
 const (
-	Gone      Reason = iota + 1 // the entity that it was for is not alive
+	Gone      Reason = iota + 1 // the entity that it was for is not alive, or its world was forgotten
 	Unknown                     // the other world has no mail or gate of that name
 	Differs                     // the other world has something of it in another form, or lacks it
 	Malformed                   // it cannot be written, or not be read in the other world
@@ -161,6 +161,8 @@ func reasonOf(err error) Reason {
 		return Gone
 	case ErrPeers:
 		return Peers
+	case ErrNowhere:
+		return Gone
 	case errBody:
 		return Malformed
 	}
@@ -200,6 +202,8 @@ func (r *Roads) room(to World, bytes int) error {
 	switch {
 	case r.closing || x.closing:
 		return ErrClosed
+	case r.hasForgotten(to):
+		return ErrNowhere
 	case r.items+x.items >= r.options.Max || r.bytes+x.bytes+bytes > r.options.MaxBytes:
 		return ErrFull
 	case r.find(to) == nil && r.peersWith(to) > PeersMax:
@@ -210,7 +214,7 @@ func (r *Roads) room(to World, bytes int) error {
 
 // peersWith returns how many other worlds there are with one that is new.
 func (r *Roads) peersWith(to World) int {
-	n := len(r.channels) + 1
+	n := len(r.channels) + len(r.forgot) + 1
 	if n+len(r.drafts.all) <= PeersMax {
 		return n
 	}
@@ -220,7 +224,7 @@ func (r *Roads) peersWith(to World) int {
 			more[d.peer] = true
 		}
 	}
-	return len(r.channels) + len(more)
+	return n - 1 + len(more)
 }
 
 // write returns the item of a message.
