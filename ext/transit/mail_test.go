@@ -213,6 +213,24 @@ func TestPeersMax(t *testing.T) {
 	require.ErrorIs(t, err, transit.ErrPeers)
 }
 
+// TestEmptyBody sends what has a body of no bytes.
+func TestEmptyBody(t *testing.T) {
+	type nod struct{}
+	w := world.MustNew(world.Options{Shards: 1})
+	roads := transit.New(w, "roads", transit.Options{World: 1})
+	nods := transit.RegisterMail(roads, world.RegisterMessage[nod](w, "nod"))
+	transit.RegisterGate[struct{}](roads, "gate")
+	require.NoError(t, nods.Tell(w, handle.None, transit.RefOf(2, 1), nod{}))
+	_, err := roads.Resolve(t.Context(), w, 2, transit.Return)
+	require.NoError(t, err)
+	n := 0
+	for m := range nods.Returned.Waiting() {
+		require.Equal(t, transit.Resolved, m.Body.Why)
+		n++
+	}
+	require.Equal(t, 1, n)
+}
+
 // TestForget forgets worlds, more than there may be at a time, and loads what is kept of them.
 func TestForget(t *testing.T) {
 	x := newTown(1, 1, transit.Options{})
