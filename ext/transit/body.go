@@ -15,9 +15,9 @@ import (
 // Ownership: as for Roads.
 type bodies[M any] struct {
 	form   form.Form
-	unsure bool // methods of the user's may write it
-	shape  uint64
-	body   *M // that is written or read, so that only this one is on the heap
+	unsure bool   // methods of the user's may write it
+	shape  uint64 // a number for the form
+	body   *M     // that is written or read, so that only this one is on the heap
 }
 
 // init finds out how a body is written. It panics for one that cannot be; call is for the message.
@@ -33,9 +33,6 @@ func (b *bodies[M]) init(call string) {
 	_, _ = hash.Write([]byte(b.form.Shape()))
 	b.shape, b.body = hash.Sum64(), new(M)
 }
-
-// shaped returns a number for the form.
-func (b *bodies[M]) shaped() uint64 { return b.shape }
 
 // append appends a body. The error is errBody.
 func (b *bodies[M]) append(dst []byte, body M) ([]byte, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -31,6 +32,9 @@ func SamePast(from, to *Roads) bool {
 	out, in := &from.look(to.world).out, &to.look(from.world).in
 	return in.last >= out.acked && in.last < out.next && out.at(in.last) == in.chain
 }
+
+// Strip takes from an entity what says that it is away, as a tool may.
+func (r *Roads) Strip(h handle.Handle) { _ = r.husks.Remove(r.w, h) }
 
 // IsClosed reports whether Close has been called.
 func (r *Roads) IsClosed() bool { return r.closing }
@@ -72,7 +76,7 @@ func ItemOf(mail string, shape, from, to uint64, body string) string {
 }
 
 // Shape returns the number of the form of a Mail.
-func (m *Mail[M]) Shape() uint64 { return m.shape }
+func (m *Mail[M]) Shape() uint64 { return m.body.shape }
 
 // Message returns the message.
 func (m *Mail[M]) Message() *world.Message[M] { return m.message }

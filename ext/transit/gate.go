@@ -25,7 +25,7 @@ type Gate[G any] struct {
 	// under the name of the gate, and " returned".
 	Returned *world.Message[Returned[G]]
 
-	bodies[G]
+	body    bodies[G]
 	roads   *Roads
 	name    string
 	sending *world.Transaction[sent[G], struct{}]
@@ -66,7 +66,7 @@ func RegisterGate[G any](r *Roads, name string) *Gate[G] {
 	}
 	r.mustHaveRelations()
 	g := &Gate[G]{roads: r, name: name}
-	g.init(fmt.Sprintf("RegisterGate of %q", name))
+	g.body.init(fmt.Sprintf("RegisterGate of %q", name))
 	g.Returned = world.RegisterMessage[Returned[G]](r.w, name+" returned")
 	g.Arrived = world.RegisterMessage[Arrived[G]](r.w, name+" arrived")
 	r.openGates()
@@ -164,7 +164,7 @@ func (g *Gate[G]) send(tx *world.Tx, root handle.Handle, to World, body G) error
 	if work > treeWork {
 		return ErrTooLarge
 	}
-	text, err := g.append(nil, body)
+	text, err := g.body.append(nil, body)
 	switch {
 	case err != nil:
 		return err
@@ -190,7 +190,7 @@ func (g *Gate[G]) send(tx *world.Tx, root handle.Handle, to World, body G) error
 			return err
 		}
 	}
-	head := treeHeading{g.name, g.shape, uint64(root), uint64(work + len(piece.Bytes()))}
+	head := treeHeading{g.name, g.body.shape, uint64(root), uint64(work + len(piece.Bytes()))}
 	item := string(append(appendText(head.append(r.building[:0]), string(text)), piece.Bytes()...))
 	return r.write(tx, "Gate.Send", draft{kind: boarded, peer: to, item: item})
 }
@@ -207,6 +207,8 @@ func (r *Roads) nextItem(to World) (era, n uint64) {
 	return o.era, n
 }
 
+func (g *Gate[G]) shaped() uint64 { return g.body.shape }
+
 // work returns about how many bytes of a transaction the item takes.
 func (g *Gate[G]) work(x *opened) int {
 	return int(min(x.weight, treeWork)) + 2*len(x.piece) + envelopeSize
@@ -215,7 +217,7 @@ func (g *Gate[G]) work(x *opened) int {
 // deliver inserts what has come. The item of another process is trusted in nothing.
 func (g *Gate[G]) deliver(tx *world.Tx, x *opened) (Reason, error) {
 	r := g.roads
-	body, ok := g.read(x.body)
+	body, ok := g.body.read(x.body)
 	if !ok {
 		return Malformed, nil
 	}
@@ -273,7 +275,7 @@ func refusalOf(err error) Reason {
 // giveBack puts back what was refused, as it was.
 func (g *Gate[G]) giveBack(tx *world.Tx, x *opened, why Reason) error {
 	r, root := g.roads, handle.Handle(x.from)
-	body, ok := g.read(x.body)
+	body, ok := g.body.read(x.body)
 	piece, err := snapshot.ReadPiece(slices.Clone(x.piece))
 	if !ok || err != nil { // send has tried it
 		return fmt.Errorf("transit: what was sent by gate %q cannot be read any more", g.name)
@@ -370,7 +372,7 @@ func (g *Gate[G]) waiting(call string, to World, skip func(n uint64) bool) iter.
 			if x.mail != letters(g) {
 				continue
 			}
-			v, ok := g.read(x.body)
+			v, ok := g.body.read(x.body)
 			piece, err := snapshot.ReadPiece(slices.Clone(x.piece))
 			if ok && err == nil && !yield(x.n, Traveller[G]{handle.Handle(x.from), v, piece}) {
 				return

@@ -59,7 +59,7 @@ type Mail[M any] struct {
 	// and " returned".
 	Returned *world.Message[Returned[M]]
 
-	bodies[M]
+	body    bodies[M]
 	roads   *Roads
 	name    string
 	message *world.Message[M]
@@ -92,7 +92,7 @@ func RegisterMail[M any](r *Roads, m *world.Message[M]) *Mail[M] {
 	if x.size > workMost {
 		panic(fmt.Sprintf("transit: RegisterMail of message %q, whose values have %d bytes; make them smaller than %d", x.name, x.size, workMost))
 	}
-	x.init(fmt.Sprintf("RegisterMail of message %q", x.name))
+	x.body.init(fmt.Sprintf("RegisterMail of message %q", x.name))
 	x.Returned = world.RegisterMessage[Returned[M]](r.w, x.name+" returned")
 	x.telling = world.RegisterTransaction(r.w, r.name+" tell "+x.name, x.request)
 	r.mails[x.name] = x
@@ -230,7 +230,7 @@ func (r *Roads) peersWith(to World) int {
 // write returns the item of a message.
 func (m *Mail[M]) write(from, to handle.Handle, body M) (text string, err error) {
 	r := m.roads
-	buf, err := m.append((&heading{m.name, m.shape, uint64(from), uint64(to)}).append(r.building[:0]), body)
+	buf, err := m.body.append((&heading{m.name, m.body.shape, uint64(from), uint64(to)}).append(r.building[:0]), body)
 	if err != nil {
 		return "", err
 	}
@@ -238,11 +238,12 @@ func (m *Mail[M]) write(from, to handle.Handle, body M) (text string, err error)
 	return string(buf), nil
 }
 
+func (m *Mail[M]) shaped() uint64   { return m.body.shape }
 func (m *Mail[M]) work(*opened) int { return m.size + envelopeSize }
 
 // deliver delivers the body of an item that has come.
 func (m *Mail[M]) deliver(tx *world.Tx, x *opened) (Reason, error) {
-	v, ok := m.read(x.body)
+	v, ok := m.body.read(x.body)
 	if !ok {
 		return Malformed, nil
 	}
@@ -255,7 +256,7 @@ func (m *Mail[M]) deliver(tx *world.Tx, x *opened) (Reason, error) {
 
 // giveBack delivers the body of an item to its sender.
 func (m *Mail[M]) giveBack(tx *world.Tx, x *opened, why Reason) error {
-	v, ok := m.read(x.body)
+	v, ok := m.body.read(x.body)
 	if !ok { // write has tried it
 		return fmt.Errorf("transit: message %q of an outbox cannot be read any more", m.name)
 	}
@@ -299,7 +300,7 @@ func (m *Mail[M]) waiting(call string, to World, skip func(n uint64) bool) iter.
 			if x.mail != letters(m) {
 				continue
 			}
-			v, ok := m.read(x.body)
+			v, ok := m.body.read(x.body)
 			if ok && !yield(x.n, Returned[M]{handle.Handle(x.from), Ref{to, x.to}, 0, v}) {
 				return
 			}

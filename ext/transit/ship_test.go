@@ -75,7 +75,9 @@ var strays atomic.Int64
 // numberBeside is a mistake of a program: a number that does not travel with its entity.
 var numberBeside bool
 
-const bellsMost = 24
+// bellsMost is how many timers a shard may have. In simulations it is so low that worlds have no room for
+// ships, at times.
+var bellsMost = 24
 
 // build makes the harbour of a town.
 func (x *town) build(w *world.World, number transit.World) {

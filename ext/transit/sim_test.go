@@ -172,7 +172,9 @@ func (x *node) begin() {
 		shards = 1 + x.sim.dice.IntN(3)
 	}
 	x.lives++
+	bellsMost = 2
 	x.town = newTownOf(x.number, shards, x.sim.workers, x.options)
+	bellsMost = 24
 	o := snapshot.Options{Scheduler: x.s, Compression: snapshot.None}
 	switch {
 	case x.disk != nil:
@@ -701,7 +703,7 @@ func TestSim(t *testing.T) {
 	case check.Enabled:
 		count = min(count, 30)
 	case testing.Short():
-		count = min(count, 50)
+		count = min(count, 40)
 	}
 	began := time.Now()
 	for i := range uint64(count) {

@@ -39,6 +39,7 @@ type keep struct {
 	kin    *hierarchy.Relation
 	names  *names.Names[string]
 	heard  [][]world.Envelope[Fuse] // by shard, in this tick
+	tries  *world.Transaction[job, int]
 }
 
 func newKeep(t testing.TB, shards, most int) *keep {
@@ -49,6 +50,7 @@ func newKeep(t testing.TB, shards, most int) *keep {
 	x.timers = timer.New(x.World, "fuses", fuse, timer.Options{Max: most})
 	x.kin = hierarchy.New(x.World, "kin", hierarchy.Options{})
 	x.names = names.New[string](x.World, "names", names.Options{})
+	x.tries = world.RegisterTransaction(x.World, "try", func(tx *world.Tx, f job) (int, error) { return 0, f(tx) })
 	x.s = scheduler.New(x.World, scheduler.Options{})
 	x.s.MustAdd("hear", func(b *world.Build) func(c *world.Context) {
 		in := world.Receive[Fuse](b)
@@ -57,6 +59,12 @@ func newKeep(t testing.TB, shards, most int) *keep {
 	t.Cleanup(x.Close)
 	return x
 }
+
+// job is what a transaction of a test does.
+type job func(tx *world.Tx) error
+
+// try has a transaction do a job, by the idle world.
+func (x *keep) try(f job) error { return x.tries.Call(x.World, f) }
 
 // ticks runs some ticks, and returns what timers have delivered, by tick from 1 on.
 func (x *keep) ticks(n int) map[int][]world.Envelope[Fuse] {
@@ -390,27 +398,49 @@ func resum(b []byte) []byte {
 	return b
 }
 
-// mustBeSound inserts what may be a piece, and checks that the world is sound: as it was after an error.
+// mustBeSound inserts what may be a piece, on the idle world and by transactions, and checks that the
+// world is sound: as it was after an error.
 func (x *keep) mustBeSound(b []byte) (inserted bool) {
 	x.t.Helper()
 	before, err := state.StateHash(x.World, nil)
 	require.NoError(x.t, err)
+	o := snapshot.InsertOptions{BytesMax: 1 << 20}
 	piece, err := snapshot.ReadPiece(b)
 	if err == nil {
-		_, err = snapshot.Insert(x.World, piece, snapshot.InsertOptions{BytesMax: 1 << 20})
+		_, err = snapshot.Insert(x.World, piece, o)
 	}
 	if err != nil {
 		after, failed := state.StateHash(x.World, nil)
 		require.NoError(x.t, failed)
 		require.Equal(x.t, before, after, "after %v", err)
+		if piece != nil {
+			again := x.try(func(tx *world.Tx) error { _, err := snapshot.Insert(tx, piece, o); return err })
+			require.Equal(x.t, err.Error(), again.Error())
+		}
 		return false
 	}
-	var image bytes.Buffer
-	require.NoError(x.t, snapshot.Write(&image, x.World, snapshot.Options{}))
-	require.NoError(x.t, snapshot.Load(&image, newKeep(x.t, x.Shards(), 0).World, snapshot.Options{}), "it verifies relations and names")
+	x.mustLoad()
+	require.NoError(x.t, x.s.Step(x.t.Context()))
+	x.Clear()
+	require.NoError(x.t, x.try(func(tx *world.Tx) error {
+		in, err := snapshot.Insert(tx, piece, o)
+		for _, h := range in.All() {
+			require.True(x.t, tx.Alive(h))
+		}
+		return err
+	}))
+	x.mustLoad()
 	require.NoError(x.t, x.s.Step(x.t.Context()))
 	x.Clear()
 	return true
+}
+
+// mustLoad saves and loads the world, which verifies relations and names.
+func (x *keep) mustLoad() {
+	x.t.Helper()
+	var image bytes.Buffer
+	require.NoError(x.t, snapshot.Write(&image, x.World, snapshot.Options{}))
+	require.NoError(x.t, snapshot.Load(&image, newKeep(x.t, x.Shards(), 0).World, snapshot.Options{}))
 }
 
 // TestPieceHostile changes the bytes of a piece, and gives them the right checksum.

@@ -15,7 +15,6 @@ import (
 // and put them back, and insert them into another world. In the first world 100,000 timers are set, of
 // which each entity has one.
 func BenchmarkPieceTx(b *testing.B) {
-	type job func(tx *world.Tx) error
 	for _, n := range []int{1, 200} {
 		from, agents := newAgents(b)
 		to, _ := newAgents(b)

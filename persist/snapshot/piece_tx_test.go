@@ -17,19 +17,15 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// job is what a transaction of a test does.
-type job func(tx *world.Tx) error
-
 // trying returns what has a transaction do a job: by the idle world, or in the next refresh.
 func (x *keep) trying(idle bool) func(job) error {
-	try := world.RegisterTransaction(x.World, "try", func(tx *world.Tx, f job) (int, error) { return 0, f(tx) })
 	if idle {
-		return func(f job) error { return try.Call(x.World, f) }
+		return x.try
 	}
 	port := must(x.OpenPort())
 	return func(f job) error {
 		var answer world.Answer[int]
-		require.NoError(x.t, try.Send(port, f, &answer))
+		require.NoError(x.t, x.tries.Send(port, f, &answer))
 		require.NoError(x.t, x.s.Step(x.t.Context()))
 		_, err := answer.Get(x.t.Context())
 		return err

@@ -330,6 +330,17 @@ func extensionCallbacks() []callbackRow {
 			_ = x.mail.Tell(x.w, x.hs[0], misuseFar, misuseHit{})
 			failIn2(x, x.mail.Unaccepted(there))
 		}),
+		loop("transit.Gate.Waiting loop", func(x *callbackScene) {
+			_ = x.gate.Send(x.w, x.hs[19], 2, misusePass{})
+			defer func() { _, _ = x.roads.Resolve(context.Background(), x.w, 2, transit.Drop) }() // World.Clear would leave it
+			failIn2(x, x.gate.Waiting(2))
+		}),
+		loop("transit.Gate.Unaccepted loop", func(x *callbackScene) {
+			there := transit.New(world.MustNew(world.Options{}), "roads", transit.Options{World: 2})
+			_ = x.gate.Send(x.w, x.hs[19], 2, misusePass{})
+			defer func() { _, _ = x.roads.Resolve(context.Background(), x.w, 2, transit.Drop) }() // World.Clear would leave it
+			failIn2(x, x.gate.Unaccepted(there))
+		}),
 		loop("names.Reader.All loop", func(x *callbackScene) { failIn2(x, x.called.All()) }),
 		loop("hierarchy.Reader.Ancestors loop", kin(func(x *callbackScene, r *hierarchy.Reader) { failIn(x, r.Ancestors(x.hs[11])) })),
 		loop("hierarchy.Reader.BreadthFirst loop", kin(func(x *callbackScene, r *hierarchy.Reader) { failIn(x, r.BreadthFirst(x.hs[10])) })),
@@ -373,12 +384,18 @@ func extensionCallbacks() []callbackRow {
 			return inStderr
 		}},
 		loop("snapshot.Inserted.All loop", func(x *callbackScene) {
-			piece := world.MustNew(world.Options{Shards: 2})
-			world.Register[misuseHealth](piece, "health")
-			must(world.NewBundle[misuseUnit](piece).Create(piece, misuseUnit{}))
-			failIn2(x, must(snapshot.Insert(x.w, must(snapshot.ExtractAll(piece, snapshot.ExtractOptions{})), snapshot.InsertOptions{})).All())
+			failIn2(x, must(snapshot.Insert(x.w, pieceOfOne(), snapshot.InsertOptions{})).All())
 		}),
+		loop("snapshot.Piece.Handles loop", func(x *callbackScene) { failIn(x, pieceOfOne().Handles()) }),
 	}
+}
+
+// pieceOfOne returns a piece with an entity.
+func pieceOfOne() *snapshot.Piece {
+	w := world.MustNew(world.Options{Shards: 2})
+	world.Register[misuseHealth](w, "health")
+	must(world.NewBundle[misuseUnit](w).Create(w, misuseUnit{}))
+	return must(snapshot.ExtractAll(w, snapshot.ExtractOptions{}))
 }
 
 type foreign struct{}

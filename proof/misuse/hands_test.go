@@ -16,6 +16,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/persist/inputlog"
+	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -259,6 +260,17 @@ func keptRows() (rows []misuseRow) {
 		"Call.Go by Tx":           func(x *misuseScene, tx *world.Tx) error { _, err := x.calls.Go(tx, x.hs[0], 1); return err },
 		"Relation.AddChild by Tx": func(x *misuseScene, tx *world.Tx) error { return x.kin.AddChild(tx, x.hs[10], x.hs[1]) },
 		"Relation.Read by Tx":     func(x *misuseScene, tx *world.Tx) error { x.kin.Read(tx); return nil },
+		"snapshot.Extract by Tx": func(x *misuseScene, tx *world.Tx) error {
+			_, err := snapshot.Extract(tx, snapshot.ExtractOptions{Codecs: misuseCodecs()}, x.hs[0])
+			return err
+		},
+		"snapshot.Insert by Tx": func(x *misuseScene, tx *world.Tx) error {
+			_, err := snapshot.Insert(tx, misusePiece, snapshot.InsertOptions{})
+			return err
+		},
+		"snapshot.PutBack": func(x *misuseScene, tx *world.Tx) error {
+			return snapshot.PutBack(tx, misusePiece, snapshot.InsertOptions{})
+		},
 	} {
 		add(call, "", func(x *misuseScene) error { return do(x, transaction(x)) })
 	}
