@@ -66,6 +66,8 @@
 //	send something to an entity               world.RegisterMessage, Message.Send
 //	send a message later, or every n ticks    package ext/timer
 //	send something to an entity of another world  package ext/transit
+//	send an entity to another world           transit.RegisterGate
+//	add up what there is in several worlds    transit.Cut, Message.Waiting
 //	ask a database or service outside         package ext/async
 //	name an entity in a database or packet    package handle
 //	write a tool that looks into the storage  package shard

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -39,4 +40,39 @@ func TestInstances(t *testing.T) {
 	if home != players {
 		t.Errorf("%d players are home", home)
 	}
+}
+
+// BenchmarkDungeon makes dungeons, each of which makes a tick, and closes them. It gives what one takes of
+// memory until then.
+func BenchmarkDungeon(b *testing.B) {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	all := make([]*place, 200)
+	for i := range all {
+		all[i] = dungeon(b)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	for b.Loop() {
+		dungeon(b).world.Close()
+	}
+	b.ReportMetric(float64(after.HeapInuse-before.HeapInuse)/1000/float64(len(all)), "KB/world")
+	for _, d := range all {
+		d.world.Close()
+	}
+}
+
+func dungeon(b *testing.B) *place {
+	d, err := newPlace(2, time.Second, nil)
+	if err == nil {
+		_, err = d.cave.Create(d.world)
+	}
+	if err == nil {
+		err = d.systems.Step(b.Context())
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return d
 }
