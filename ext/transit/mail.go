@@ -27,7 +27,7 @@ const (
 	TooLarge                    // it has more than ItemBytesMax, or is more than a traveller may be
 	Full                        // outboxes were full, or the other world has no room for a traveller
 	Closed                      // the roads of this world, or of the other, are closed
-	Peers                       // one of both worlds knows PeersMax others
+	Peers                       // this world knows PeersMax others
 	Resolved                    // an operator has called Roads.Resolve
 	Away                        // it is away already
 	Taken                       // an entity of the other world has a name of the traveller, or of one with it
@@ -198,15 +198,15 @@ func (m *Mail[M]) tell(tx *world.Tx, from handle.Handle, to Ref, body M) error {
 
 // room returns why a message of so many bytes cannot be sent to a world, or nil.
 func (r *Roads) room(to World, bytes int) error {
-	x := &r.drafts
+	x, c := &r.drafts, r.find(to)
 	switch {
 	case r.closing || x.closing:
 		return ErrClosed
-	case r.hasForgotten(to):
+	case r.hasForgotten(to) || c != nil && c.out.resolving == Forget:
 		return ErrNowhere
 	case r.items+x.items >= r.options.Max || r.bytes+x.bytes+bytes > r.options.MaxBytes:
 		return ErrFull
-	case r.find(to) == nil && r.peersWith(to) > PeersMax:
+	case c == nil && r.peersWith(to) > PeersMax:
 		return ErrPeers
 	}
 	return nil
@@ -214,17 +214,11 @@ func (r *Roads) room(to World, bytes int) error {
 
 // peersWith returns how many other worlds there are with one that is new.
 func (r *Roads) peersWith(to World) int {
-	n := len(r.channels) + len(r.forgot) + 1
-	if n+len(r.drafts.all) <= PeersMax {
-		return n
+	n := len(r.channels) + len(r.forgot) + len(r.drafts.peers)
+	if !r.drafts.peers[to] {
+		n++
 	}
-	more := map[World]bool{to: true}
-	for i := range r.drafts.all {
-		if d := &r.drafts.all[i]; d.kind == boarded && r.find(d.peer) == nil {
-			more[d.peer] = true
-		}
-	}
-	return n - 1 + len(more)
+	return n
 }
 
 // write returns the item of a message.
@@ -339,7 +333,6 @@ type opened struct {
 	heading
 	peer   World // where it goes, or comes from
 	n      uint64
-	era    uint64
 	first  bool // a transaction decides it before others
 	mail   letters
 	body   []byte
@@ -393,7 +386,7 @@ func (r *Roads) open(b []byte) (x opened, why Reason) {
 // openAt reads an item of an outbox.
 func (r *Roads) openAt(c *channel, n uint64) (x opened, why Reason) {
 	x, why = r.open([]byte(c.out.items()[n-c.out.acked-1].bytes))
-	x.peer, x.n, x.era = c.peer, n, c.out.era
+	x.peer, x.n = c.peer, n
 	return x, why
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/extend"
 )
 
@@ -252,7 +253,7 @@ func (a adapter) LoadSaved(src []byte) error {
 	r := a.Roads
 	r.changing.Lock()
 	defer r.changing.Unlock()
-	r.channels, r.forgot, r.items, r.bytes, r.closing = nil, nil, 0, 0, false
+	r.channels, r.forgot, r.items, r.bytes, r.closing, r.trees = nil, nil, 0, 0, false, map[handle.Handle]leaving{}
 	c := extend.Cursor{Rest: src}
 	if v := c.Take(1); v != nil && v[0] != stateVersion {
 		return fmt.Errorf("transit: %q has a state of version %d; this program reads %d", r.name, v[0], stateVersion)
@@ -320,7 +321,7 @@ func (r *Roads) load(c *extend.Cursor, peer World) (*channel, error) {
 		if err := r.known(text); err != nil {
 			return nil, err
 		}
-		o.push(text, &r.scratch)
+		r.push(x, text)
 		r.items++
 		r.bytes += len(text)
 	}

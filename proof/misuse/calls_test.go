@@ -358,6 +358,13 @@ var misuseSections = []struct {
 			}
 			return err
 		}},
+		{call: "Log.Fits", why: doneInLoop, do: func(x *misuseScene) error {
+			log, err := inputlog.Open(bytes.NewReader(misuseLog))
+			if err == nil {
+				err = log.Fits(x.w, misuseCodecs())
+			}
+			return err
+		}},
 		{call: "snapshot.Write", why: doneInLoop, do: func(x *misuseScene) error {
 			return snapshot.Write(io.Discard, x.w, snapshot.Options{Codecs: misuseCodecs(), Compression: snapshot.None})
 		}},
