@@ -67,6 +67,8 @@
 //	send a message later, or every n ticks    package ext/timer
 //	send something to an entity of another world  package ext/transit
 //	reach the worlds of another process       package ext/transit/link
+//	send an entity to another world           transit.RegisterGate
+//	add up what there is in several worlds    transit.Cut, Message.Waiting
 //	ask a database or service outside         package ext/async
 //	name an entity in a database or packet    package handle
 //	write a tool that looks into the storage  package shard

@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"sync"
 	"syscall"
@@ -48,6 +49,33 @@ func BenchmarkThousandWorlds(b *testing.B) {
 	runs.Wait()
 	for _, s := range all {
 		s.World().Close()
+	}
+}
+
+// BenchmarkEmptyWorld makes ticks of a world without entities, and gives what one takes of memory.
+func BenchmarkEmptyWorld(b *testing.B) {
+	for _, shards := range []int{1, 4} {
+		b.Run(fmt.Sprintf("shards=%d", shards), func(b *testing.B) {
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			all := make([]*scheduler.Scheduler, 200)
+			for i := range all {
+				all[i] = newDungeon(b, world.Options{Shards: shards}, 0)
+				if err := all[i].Step(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			for b.Loop() {
+				_ = all[0].Step(context.Background())
+			}
+			b.ReportMetric(float64(after.HeapInuse-before.HeapInuse)/1000/float64(len(all)), "KB/world")
+			for _, s := range all {
+				s.World().Close()
+			}
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"iter"
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -181,6 +182,23 @@ func (m *Message[M]) add(shard int, to handle.Handle, body M) {
 	box.now = append(box.now, Envelope[M]{to, body})
 	if of := m.sending.Type(); of.HasTimes() {
 		of.DropClocks(mem.PointerTo(&box.now[len(box.now)-1].Body).Address, 1)
+	}
+}
+
+// Waiting yields the messages that were delivered and that the next tick receives, shard by shard, in
+// order. What is in them belongs to nobody yet: who adds up money, say, counts them beside entities. The
+// world must be idle, and nothing may be sent in the loop.
+func (m *Message[M]) Waiting() iter.Seq[Envelope[M]] {
+	m.w.MustIdle("Message.Waiting")
+	return func(yield func(Envelope[M]) bool) {
+		m.w.MustIdle("Message.Waiting")
+		for i := range m.boxes {
+			for _, e := range m.boxes[i].now {
+				if !yield(e) {
+					return
+				}
+			}
+		}
 	}
 }
 

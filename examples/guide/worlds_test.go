@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 
@@ -33,6 +34,8 @@ type banking struct {
 	w        *world.World
 	s        *scheduler.Scheduler
 	roads    *transit.Roads
+	payment  *world.Message[Payment]
+	payments *transit.Mail[Payment]
 	pay      *world.Transaction[Transfer, struct{}]
 	citizens *world.Bundle[citizen]
 }
@@ -43,7 +46,8 @@ func newBanking(number transit.World) banking {
 	s := scheduler.New(w, scheduler.Options{Workers: 1})
 
 	roads := transit.New(w, "roads", transit.Options{World: number})
-	payments := transit.RegisterMail(roads, world.RegisterMessage[Payment](w, "payment"))
+	payment := world.RegisterMessage[Payment](w, "payment")
+	payments := transit.RegisterMail(roads, payment)
 	pay := world.RegisterTransaction(w, "pay", func(tx *world.Tx, o Transfer) (struct{}, error) {
 		from := vaults.Edit(tx, o.From)
 		if from == nil || from.Gold < o.Gold {
@@ -71,7 +75,7 @@ func newBanking(number transit.World) banking {
 		}
 	})
 
-	return banking{w, s, roads, pay, world.NewBundle[citizen](w)}
+	return banking{w, s, roads, payment, payments, pay, world.NewBundle[citizen](w)}
 }
 
 func Example_worlds() {
@@ -126,4 +130,46 @@ func Example_link() {
 	}
 	// Output:
 	// link: without TLS only loopback addresses are allowed; set Options.TLS; the address is eu1.example:7000
+}
+
+func (x banking) money(others ...banking) (sum int) {
+	vaults := world.Read[Vault](x.w)
+	for ch := range x.w.Query(vaults).Chunks() {
+		for _, v := range vaults.Slice(ch) {
+			sum += v.Gold
+		}
+	}
+	for m := range x.payment.Waiting() {
+		sum += m.Body.Gold
+	}
+	for m := range x.payments.Returned.Waiting() {
+		sum += m.Body.Body.Gold
+	}
+	for _, y := range others {
+		for _, m := range x.payments.Unaccepted(y.roads) {
+			sum += m.Body.Gold
+		}
+	}
+	return sum
+}
+
+func Example_audit() {
+	paris, rome := newBanking(1), newBanking(2)
+	anna, _ := paris.citizens.Create(paris.w, citizen{Vault{100}})
+	bruno, _ := rome.citizens.Create(rome.w, citizen{Vault{100}})
+	_, _ = paris.pay.Run(paris.w, Transfer{anna, rome.roads.Ref(bruno), 30})
+
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { _ = paris.s.Run(ctx) }()
+	go func() { _ = rome.s.Run(ctx) }()
+	sum := 0
+	err := transit.Cut(ctx, func() error {
+		return errors.Join(
+			<-paris.s.Between(func(*world.World) { sum += paris.money(rome) }),
+			<-rome.s.Between(func(*world.World) { sum += rome.money(paris) }))
+	}, paris.roads, rome.roads)
+	cancel()
+	fmt.Println(sum, err)
+	// Output:
+	// 200 <nil>
 }

@@ -38,11 +38,13 @@
 // and what the sender's death makes undeliverable comes to shard 0: nothing vanishes. Messages from
 // one world to another keep their order.
 //
-// A sum over worlds, of money say, is exact at any moment at which they are idle: what entities have,
-// and what is in [Mail.Unaccepted] and [Gate.Unaccepted] of each world for each other.
+// A sum over worlds, of money say, is exact between two ticks of each: what entities have, what is in
+// messages that were delivered and not read yet ([world.Message.Waiting]), and what is in [Mail.Unaccepted]
+// and [Gate.Unaccepted] of each world for each other. [Cut] holds what arrives meanwhile, so that worlds
+// need not stand still.
 //
 // If one world is restored from a backup, and the other is not, its channels stop with [ErrOlder],
 // because it has forgotten what it has told. [Roads.Resolve] is for the operator then. [Roads.Close] is
 // for a world that is to be given up. A world that is gone without it blocks the outboxes to it, until
-// Resolve; [ErrFull] bounds these.
+// Resolve; [ErrFull] bounds these. [Forget] is for worlds that exist no more.
 package transit

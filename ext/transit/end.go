@@ -58,18 +58,18 @@ func (e *end) Close() {
 	e.free = nil
 }
 
-// ask has a transaction run, and returns what it returns when that is on disk.
-func ask[A, R any](ctx context.Context, e *end, f *world.Transaction[A, R], arg A, early mistake) (v R, err error) {
-	p, err := e.port()
+// once brings answers, and returns the next packet when its items are on disk.
+func (e *end) once(ctx context.Context, a answers) (packet, error) {
+	port, err := e.port()
 	if err != nil {
-		return v, err
+		return packet{}, err
 	}
-	defer e.back(p)
-	var a world.Answer[R]
-	if err := f.Send(p.Within(ctx), arg, &a); err != nil {
-		return v, err
+	defer e.back(port)
+	var p world.Answer[packet]
+	if err := e.roads.turning.Send(port.Within(ctx), a, &p); err != nil {
+		return packet{}, err
 	}
-	return await(ctx, e.roads, &a, early)
+	return await(ctx, e.roads, &p, sendEarly)
 }
 
 // await waits for an answer of a world, and until what it tells is on disk.
@@ -83,7 +83,12 @@ func await[R any](ctx context.Context, r *Roads, a *world.Answer[R], early mista
 func (e *end) number() World { return e.roads.world }
 
 func (e *end) arrive(ctx context.Context, p packet) (answers, error) {
-	return ask(ctx, e, e.roads.arriving, p, answerEarly)
+	port, err := e.port()
+	if err != nil {
+		return answers{}, err
+	}
+	defer e.back(port)
+	return e.roads.take(ctx, port, p)
 }
 
 func (e *end) turn(ctx context.Context, a answers) (packet, error) { return e.turnBy(ctx, a, nil) }
@@ -93,7 +98,7 @@ func (e *end) turnBy(ctx context.Context, a answers, late <-chan time.Time) (pac
 	wake, over := e.roads.watch(a.To)
 	defer over()
 	for {
-		p, err := ask(ctx, e, e.roads.turning, a, sendEarly)
+		p, err := e.once(ctx, a)
 		if err != nil || p.tells(&a) {
 			return p, err
 		}

@@ -113,6 +113,35 @@ func ExampleMail() {
 	// Ahab hears "to myself"
 }
 
+// What has been told is in one world or in the other, while nothing arrives.
+func ExampleCut() {
+	w, east, mail, here, ahab := sea(1, "Ahab")
+	_, west, _, there, nemo := sea(2, "Nemo")
+	_ = mail.Tell(w, ahab, there.Ref(nemo), Hail{"Ahoy!"})
+	hails := 0
+	audited := make(chan error)
+	go func() {
+		audited <- transit.Cut(context.Background(), func() error {
+			return <-east.Between(func(*world.World) {
+				for range mail.Unaccepted(there) {
+					hails++
+				}
+			})
+		}, here, there)
+	}()
+	for {
+		select {
+		case err := <-audited:
+			fmt.Println(hails, err)
+			return
+		default:
+			_, _ = east.Step(context.Background()), west.Step(context.Background())
+		}
+	}
+	// Output:
+	// 1 <nil>
+}
+
 // The world that messages are under way to does not exist any more.
 func ExampleRoads() {
 	w, s, mail, roads, ahab := sea(1, "Ahab")

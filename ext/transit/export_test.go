@@ -80,6 +80,19 @@ func ItemOf(mail string, shape, from, to uint64, body string) string {
 // Shape returns the number of the form of a Mail.
 func (m *Mail[M]) Shape() uint64 { return m.body.shape }
 
+// Message returns the message.
+func (m *Mail[M]) Message() *world.Message[M] { return m.message }
+
+// Quiet reports that no carrier waits for an answer, and Late returns how many have given up.
+func (r *Roads) Quiet() bool {
+	free := r.arrivals.open.TryAcquire(arrivalsMost)
+	if free {
+		r.arrivals.open.Release(arrivalsMost)
+	}
+	return free
+}
+func (r *Roads) Late() int { return len(r.arrivals.late) }
+
 // Save and Load are what a snapshot calls.
 func (r *Roads) Save() []byte          { return adapter{r}.AppendSaved(nil) }
 func (r *Roads) Load(src []byte) error { return adapter{r}.LoadSaved(src) }

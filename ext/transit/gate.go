@@ -347,9 +347,9 @@ func (g *Gate[G]) Waiting(to World) iter.Seq2[uint64, Traveller[G]] {
 
 // Unaccepted yields what is under way by this gate to another world of this process, and was not
 // accepted there; see Mail.Unaccepted. To count what is in it, insert its Piece into a world that is
-// kept for that. Both worlds must be idle.
+// kept for that.
 func (g *Gate[G]) Unaccepted(to *Roads) iter.Seq2[uint64, Traveller[G]] {
-	return g.waiting("Gate.Unaccepted", to.world, g.roads.accepted("Gate.Unaccepted", to))
+	return g.waiting("Gate.Unaccepted", to.world, g.roads.accepted(to))
 }
 
 // waiting yields what is under way but for those that skip says.

@@ -20,7 +20,7 @@ type Reason uint8
 
 // Why something comes back.
 const (
-	Gone      Reason = iota + 1 // the entity that it was for is not alive
+	Gone      Reason = iota + 1 // the entity that it was for is not alive, or its world was forgotten
 	Unknown                     // the other world has no mail or gate of that name
 	Differs                     // the other world has something of it in another form, or lacks it
 	Malformed                   // it cannot be written, or not be read in the other world
@@ -161,6 +161,8 @@ func reasonOf(err error) Reason {
 		return Gone
 	case ErrPeers:
 		return Peers
+	case ErrNowhere:
+		return Gone
 	case errBody:
 		return Malformed
 	}
@@ -196,13 +198,15 @@ func (m *Mail[M]) tell(tx *world.Tx, from handle.Handle, to Ref, body M) error {
 
 // room returns why a message of so many bytes cannot be sent to a world, or nil.
 func (r *Roads) room(to World, bytes int) error {
-	x := &r.drafts
+	x, c := &r.drafts, r.find(to)
 	switch {
 	case r.closing || x.closing:
 		return ErrClosed
+	case r.hasForgotten(to) || c != nil && c.out.resolving == Forget:
+		return ErrNowhere
 	case r.items+x.items >= r.options.Max || r.bytes+x.bytes+bytes > r.options.MaxBytes:
 		return ErrFull
-	case r.find(to) == nil && r.peersWith(to) > PeersMax:
+	case c == nil && r.peersWith(to) > PeersMax:
 		return ErrPeers
 	}
 	return nil
@@ -210,7 +214,7 @@ func (r *Roads) room(to World, bytes int) error {
 
 // peersWith returns how many other worlds there are with one that is new.
 func (r *Roads) peersWith(to World) int {
-	n := len(r.channels) + len(r.drafts.peers)
+	n := len(r.channels) + len(r.forgot) + len(r.drafts.peers)
 	if !r.drafts.peers[to] {
 		n++
 	}
@@ -274,9 +278,11 @@ func (m *Mail[M]) Waiting(to World) iter.Seq2[uint64, Returned[M]] {
 
 // Unaccepted yields the messages that are under way to another world of this process, and that it has
 // not accepted: those that it has refused are among them, until they are back. So what entities of both
-// worlds have, and what is in these messages, is all that there is. Both worlds must be idle.
+// worlds have, what is in these messages, and what is in those that were delivered and not read yet
+// (world.Message.Waiting), is all that there is. This world must be idle; the other one may make ticks
+// meanwhile, within a Cut.
 func (m *Mail[M]) Unaccepted(to *Roads) iter.Seq2[uint64, Returned[M]] {
-	return m.waiting("Mail.Unaccepted", to.world, m.roads.accepted("Mail.Unaccepted", to))
+	return m.waiting("Mail.Unaccepted", to.world, m.roads.accepted(to))
 }
 
 // waiting yields the messages that are under way to a world but those that skip says; call is the name
@@ -297,13 +303,14 @@ func (m *Mail[M]) waiting(call string, to World, skip func(n uint64) bool) iter.
 }
 
 // accepted returns a function that reports whether another world has accepted an item.
-func (r *Roads) accepted(call string, to *Roads) func(n uint64) bool {
-	to.engine.MustIdle(call)
-	in := &to.look(r.world).in
-	era := r.look(to.world).out.era
+func (r *Roads) accepted(to *Roads) func(n uint64) bool {
+	to.changing.Lock()
+	in := to.look(r.world).in
+	in.refused = slices.Clone(in.refused)
+	to.changing.Unlock()
 	return func(n uint64) bool {
 		_, refused := slices.BinarySearchFunc(in.refused, n, func(x refusal, n uint64) int { return cmp.Compare(x.n, n) })
-		return in.era == era && n <= in.last && !refused
+		return in.era == r.look(to.world).out.era && n <= in.last && !refused
 	}
 }
 

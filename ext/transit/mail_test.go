@@ -3,6 +3,7 @@ package transit_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -210,6 +211,72 @@ func TestPeersMax(t *testing.T) {
 	require.NoError(t, x.coins.Tell(x.World, anna, transit.RefOf(4002, anna), Coins{}))
 	_, err = ask(t, x, x.roads.Arriving(), transit.Packet{From: 5000, To: 1})
 	require.ErrorIs(t, err, transit.ErrPeers)
+}
+
+// TestEmptyBody sends what has a body of no bytes.
+func TestEmptyBody(t *testing.T) {
+	type nod struct{}
+	w := world.MustNew(world.Options{Shards: 1})
+	roads := transit.New(w, "roads", transit.Options{World: 1})
+	nods := transit.RegisterMail(roads, world.RegisterMessage[nod](w, "nod"))
+	transit.RegisterGate[struct{}](roads, "gate")
+	require.NoError(t, nods.Tell(w, handle.None, transit.RefOf(2, 1), nod{}))
+	_, err := roads.Resolve(t.Context(), w, 2, transit.Return)
+	require.NoError(t, err)
+	n := 0
+	for m := range nods.Returned.Waiting() {
+		require.Equal(t, transit.Resolved, m.Body.Why)
+		n++
+	}
+	require.Equal(t, 1, n)
+}
+
+// TestForget forgets worlds, more than there may be at a time, and loads what is kept of them.
+func TestForget(t *testing.T) {
+	x := newTown(1, 1, transit.Options{})
+	anna := x.born(t, 0)
+	for i := range transit.World(transit.PeersMax + 10) {
+		n := 2 + i
+		require.NoError(t, x.coins.Tell(x.World, anna, transit.RefOf(n, anna), Coins{Gold: 1}))
+		if n != 9 {
+			items, err := x.roads.Resolve(t.Context(), x.World, n, transit.Forget)
+			require.NoError(t, err)
+			require.Equal(t, 1, items)
+		}
+	}
+	require.Equal(t, []transit.World{9}, x.roads.Peers())
+	x.step(t)
+	require.EqualValues(t, transit.PeersMax+9, x.gold(anna), "all came back")
+
+	image := x.roads.Save()
+	require.Less(t, len(image), 100)
+	y := newTown(1, 1, transit.Options{})
+	require.NoError(t, y.roads.Load(image))
+	require.Equal(t, image, y.roads.Save())
+	for _, n := range []transit.World{8, 10, 9} {
+		err := y.coins.Tell(y.World, handle.None, transit.RefOf(n, anna), Coins{Gold: 1})
+		_, late := ask(t, y, y.roads.Arriving(), transit.Packet{From: n, To: 1})
+		_, answers := ask(t, y, y.roads.Turning(), transit.Answers{From: 1, To: n})
+		_, again := y.roads.Resolve(t.Context(), y.World, n, transit.Return)
+		if n == 9 {
+			require.NoError(t, errors.Join(err, late, again))
+			continue
+		}
+		require.ErrorIs(t, err, transit.ErrNowhere)
+		require.ErrorIs(t, late, transit.ErrCarrier)
+		require.ErrorIs(t, answers, transit.ErrCarrier)
+		require.ErrorIs(t, again, transit.ErrNowhere)
+	}
+	x.openPort(t)
+	require.NoError(t, x.coins.Tell(x.port, anna, transit.RefOf(8, anna), Coins{Gold: 1}))
+	x.step(t)
+	x.step(t)
+	require.EqualValues(t, transit.PeersMax+10, x.gold(anna), "Gone")
+	require.NoError(t, x.gate.Send(x.World, x.ship(t, 1, 0, 0), 9, Pass{}))
+	_, err := x.roads.Resolve(t.Context(), x.World, 9, transit.Forget)
+	require.NoError(t, err)
+	x.has(t, 1)
+	require.Empty(t, x.roads.Peers())
 }
 
 // TestClose closes the roads of a world.

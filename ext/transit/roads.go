@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/persist/snapshot"
@@ -45,7 +47,8 @@ const (
 	// may have.
 	EntitiesMax  = 2048
 	TreeBytesMax = 256 << 10
-	// PeersMax is how many other worlds a world may exchange messages with.
+	// PeersMax is how many other worlds a world may exchange messages with. Worlds that were forgotten count
+	// no more, but for each gap between their numbers.
 	PeersMax = 4096
 
 	refusedMost  = 4096      // refusals of a channel that an inbox keeps; then it decides no more
@@ -65,8 +68,9 @@ var (
 	ErrFull = errors.New("transit: outboxes are full; call again when other worlds have taken something")
 	// ErrClosed is returned after Roads.Close.
 	ErrClosed = errors.New("transit: the roads of this world are closed")
-	// ErrNowhere is returned for a Ref that names no world, and by Resolve for no other world.
-	ErrNowhere = errors.New("transit: that is no other world; use a Ref of Roads.Ref or RefOf, and Resolve with another world's number")
+	// ErrNowhere is returned for a Ref that names no world, or one that was forgotten, and by Resolve for no
+	// other world.
+	ErrNowhere = errors.New("transit: that is no other world; use a Ref of Roads.Ref or RefOf, Resolve with another world's number, and none that was forgotten")
 	// ErrTooLarge is returned for a message of more than ItemBytesMax,
 	// and for a traveller of more than EntitiesMax or TreeBytesMax.
 	ErrTooLarge = errors.New("transit: this is too large; send less, or in parts")
@@ -90,6 +94,7 @@ type Roads struct {
 	husk     int                       // its number
 	trees    map[handle.Handle]leaving // by root: what is in outboxes
 	channels []*channel                // by the number of the peer
+	forgot   []span                    // worlds that exist no more
 	items    int                       // in outboxes
 	bytes    int
 	closing  bool
@@ -104,6 +109,9 @@ type Roads struct {
 	resolving *world.Transaction[resolve, part]
 	closes    *world.Transaction[struct{}, struct{}]
 
+	arrivals arrivals
+	// changing is held while channels change, so that an Unaccepted of another world can look into them.
+	changing sync.Mutex
 	// waiting has the carriers that wait for something to carry.
 	waiting struct {
 		sync.Mutex
@@ -140,6 +148,7 @@ func New(w *world.World, name string, o Options) *Roads {
 	o.Max, o.MaxBytes = cmp.Or(o.Max, maxDefault), cmp.Or(o.MaxBytes, maxBytesDefault)
 	r := &Roads{w: w, engine: d, name: name, world: o.World, options: o, mails: map[string]letters{}, gates: map[string]letters{}, trees: map[handle.Handle]leaving{}}
 	r.waiting.all = map[World][]chan struct{}{}
+	r.arrivals.open = semaphore.NewWeighted(arrivalsMost)
 	r.turning = world.RegisterTransaction(w, name+" turn", r.turn)
 	r.arriving = world.RegisterTransaction(w, name+" arrive", r.arrive)
 	r.resolving = world.RegisterTransaction(w, name+" resolve", r.resolve)
@@ -244,6 +253,7 @@ type Resolution uint8
 const (
 	Return      Resolution = iota + 1 // everything comes back to its sender, with the reason Resolved
 	Drop                              // everything is forgotten
+	Forget                            // as Return, and the other world is forgotten, because it exists no more
 	resolutions                       // how many there are, and one
 )
 
@@ -265,13 +275,21 @@ type resolve struct {
 // and this one does not know of, is there twice after Return; what it has not accepted is lost after
 // Drop. Channels in the other direction are the other world's to resolve. No Carry may run between both
 // worlds meanwhile: what it has in hand would still arrive. Resolve returns how many
-// items there were. By a *World, which must be idle, it acts at once; by a *Port it waits for
+// items there were.
+//
+// Forget is for a world that exists no more, so that what is kept of it here does not grow with each
+// world that ever was: it is none of Peers then, Tell and Send to it return ErrNowhere, or their
+// requests come back as Gone, and what still comes from it late is refused with ErrCarrier. Its number is
+// never used again. If that world was Done before, nothing is lost or doubled by it. Worlds whose numbers
+// follow each other take next to nothing.
+//
+// By a *World, which must be idle, it acts at once; by a *Port it waits for
 // refreshes, and until that is on disk, or ctx ends: then call it again, as nothing is sent to that
 // world before it is done. What is told meanwhile is sent afterwards. It panics for other actors.
 func (r *Roads) Resolve(ctx context.Context, by world.Actor, peer World, how Resolution) (n int, err error) {
 	r.engine.MustOwn(by, r.name)
-	if how != Return && how != Drop {
-		panic(fmt.Sprintf("transit: Roads.Resolve of %q with the resolution %d; use Return or Drop", r.name, how))
+	if how == 0 || how >= resolutions {
+		panic(fmt.Sprintf("transit: Roads.Resolve of %q with the resolution %d; use Return, Drop or Forget", r.name, how))
 	}
 	x := resolve{Peer: peer, How: how, Era: uint64(clock().UnixNano())} // later than that of a world that was restored
 	for {
@@ -306,13 +324,13 @@ type part struct {
 func (r *Roads) resolve(tx *world.Tx, x resolve) (part, error) {
 	c := r.look(x.Peer) // a world that was restored may not know the other at all
 	switch {
-	case x.Peer == 0 || x.Peer == r.world || x.How == 0 || x.How >= resolutions:
+	case x.Peer == 0 || x.Peer == r.world || x.How == 0 || x.How >= resolutions || r.hasForgotten(x.Peer):
 		return part{}, ErrNowhere
 	case r.find(x.Peer) == nil && r.peersWith(x.Peer) > PeersMax:
 		return part{}, ErrPeers
 	}
 	o, n, why := &c.out, 0, Reason(0)
-	if x.How == Return {
+	if x.How != Drop {
 		why = Resolved
 	}
 	switch {

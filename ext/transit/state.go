@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/extend"
@@ -126,6 +127,36 @@ func (r *Roads) fresh(peer World) *channel {
 	return &channel{peer, newOutbox(r.world, peer, 0), inbox{chain: chainOf(peer, r.world, 0)}}
 }
 
+// span is a run of numbers of worlds. Worlds that exist no more are kept as spans, so that a program that
+// gives its worlds numbers in order keeps a few.
+type span struct{ first, last World }
+
+// hasForgotten reports whether a world exists no more.
+func (r *Roads) hasForgotten(w World) bool {
+	i := sort.Search(len(r.forgot), func(i int) bool { return r.forgot[i].last >= w })
+	return i < len(r.forgot) && r.forgot[i].first <= w
+}
+
+// forgotten is the error for what comes from such a world, late.
+func (r *Roads) forgotten(w World) error {
+	return fmt.Errorf("%w: world %d was forgotten by world %d, and its number must not be used again", ErrCarrier, w, r.world)
+}
+
+// addTo adds a number to spans that do not have it.
+func addTo(all []span, w World) []span {
+	i := sort.Search(len(all), func(i int) bool { return all[i].last >= w })
+	all = slices.Insert(all, i, span{w, w})
+	if i+1 < len(all) && all[i+1].first == w+1 {
+		all[i].last = all[i+1].last
+		all = slices.Delete(all, i+1, i+2)
+	}
+	if i > 0 && all[i-1].last+1 == w {
+		all[i-1].last = all[i].last
+		all = slices.Delete(all, i, i+1)
+	}
+	return all
+}
+
 // look returns the channel of a world, to read: a new one if there is none.
 func (r *Roads) look(peer World) *channel {
 	if c := r.find(peer); c != nil {
@@ -209,13 +240,20 @@ func (a adapter) append(dst []byte, items bool) []byte {
 			dst = extend.AppendText(dst, x.bytes)
 		}
 	}
+	dst = extend.AppendNumber(dst, len(a.forgot))
+	for _, x := range a.forgot {
+		dst = extend.AppendNumber(dst, uint32(x.first))
+		dst = extend.AppendNumber(dst, uint32(x.last))
+	}
 	return dst
 }
 
 // LoadSaved gives the roads the state that AppendSaved wrote, and no other.
 func (a adapter) LoadSaved(src []byte) error {
 	r := a.Roads
-	r.channels, r.items, r.bytes, r.closing, r.trees = nil, 0, 0, false, map[handle.Handle]leaving{}
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	r.channels, r.forgot, r.items, r.bytes, r.closing, r.trees = nil, nil, 0, 0, false, map[handle.Handle]leaving{}
 	c := extend.Cursor{Rest: src}
 	if v := c.Take(1); v != nil && v[0] != stateVersion {
 		return fmt.Errorf("transit: %q has a state of version %d; this program reads %d", r.name, v[0], stateVersion)
@@ -236,6 +274,15 @@ func (a adapter) LoadSaved(src []byte) error {
 			return err
 		}
 		r.channels = append(r.channels, x)
+	}
+	next := uint64(1)
+	for range c.Count(2) {
+		x := span{World(c.Word()), World(c.Word())}
+		if c.Err == nil && (uint64(x.first) < next || x.last < x.first) {
+			return fmt.Errorf("transit: %q has forgotten worlds out of order (%w)", r.name, extend.ErrImage)
+		}
+		next = uint64(x.last) + 2
+		r.forgot = append(r.forgot, x)
 	}
 	if err := c.End(); err != nil {
 		return fmt.Errorf("transit: %q: %w", r.name, err)

@@ -3,6 +3,7 @@ package transit
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/atoll-sim/atoll/ext/timer"
 	"github.com/atoll-sim/atoll/handle"
@@ -80,6 +81,8 @@ func (r *Roads) write(tx *world.Tx, call string, d draft) error {
 // Commit makes the changes of the transaction.
 func (p *party) Commit() {
 	r := (*Roads)(p)
+	r.changing.Lock()
+	defer r.changing.Unlock()
 	for i := range r.drafts.all {
 		r.commit(&r.drafts.all[i])
 	}
@@ -118,7 +121,14 @@ func (r *Roads) commit(d *draft) {
 		c.in.prune()
 	case resolved:
 		r.forget(c, d.n)
-		if c.out.resolving = d.how; d.ends {
+		c.out.resolving = d.how
+		switch {
+		case d.ends && d.how == Forget:
+			i, _ := r.search(d.peer)
+			r.channels = slices.Delete(r.channels, i, i+1)
+			r.forgot = addTo(r.forgot, d.peer)
+			r.tell(d.peer)
+		case d.ends:
 			later := c.out.items()
 			c.out = newOutbox(r.world, c.peer, d.era)
 			for _, x := range later {
@@ -166,6 +176,9 @@ func older(which, other World, format string, args ...any) error {
 func (r *Roads) turn(tx *world.Tx, a answers) (packet, error) {
 	if a.From != r.world || a.To == r.world || a.To == 0 {
 		return packet{}, fmt.Errorf("%w: world %d got answers for world %d from world %d", ErrCarrier, r.world, a.From, a.To)
+	}
+	if r.hasForgotten(a.To) {
+		return packet{}, r.forgotten(a.To)
 	}
 	c := r.look(a.To)
 	o := &c.out
@@ -288,7 +301,10 @@ func (r *Roads) arrive(tx *world.Tx, p packet) (answers, error) {
 		return answers{}, fmt.Errorf("%w: world %d got items for world %d from world %d", ErrCarrier, r.world, p.To, p.From)
 	}
 	known := r.find(p.From)
-	if known == nil && len(r.channels) >= PeersMax {
+	if r.hasForgotten(p.From) {
+		return answers{}, r.forgotten(p.From)
+	}
+	if known == nil && r.peersWith(p.From) > PeersMax {
 		return answers{}, ErrPeers
 	}
 	x := &arrival{r: r, p: &p, in: r.look(p.From).in}

@@ -321,6 +321,13 @@ func extensionCallbacks() []callbackRow {
 	}
 	return []callbackRow{
 		loop("names.Names.All loop", func(x *callbackScene) { failIn2(x, x.names.All()) }),
+		loop("world.Message.Waiting loop", func(x *callbackScene) {
+			_ = x.hit.Send(x.w, x.hs[0], misuseHit{})
+			failIn(x, x.hit.Waiting())
+		}),
+		loop("transit.Cut read", func(x *callbackScene) {
+			_ = transit.Cut(context.Background(), func() error { x.fail(); return nil }, x.roads)
+		}),
 		loop("transit.Mail.Waiting loop", func(x *callbackScene) {
 			_ = x.mail.Tell(x.w, x.hs[0], misuseFar, misuseHit{})
 			failIn2(x, x.mail.Waiting(2))

@@ -153,6 +153,10 @@ var misuseSections = []struct {
 		{call: "Move", do: func(x *misuseScene) error { return world.Move(x.w, x.hs[0], 1-int(x.hs[0].Home())) }},
 		{call: "Func.Call", why: doneInLoop, do: func(x *misuseScene) error { return x.heal.Call(x.w, x.hs[0], 1) }},
 		{call: "Message.Send", why: doneInLoop, do: func(x *misuseScene) error { return x.hit.Send(x.w, x.hs[0], misuseHit{}) }},
+		{call: "Message.Waiting", why: doneInLoop, do: none(func(x *misuseScene) {
+			for range x.hit.Waiting() {
+			}
+		})},
 		{call: "Message.SendShard", why: doneInLoop, do: func(x *misuseScene) error { return x.hit.SendShard(x.w, 0, misuseHit{}) }},
 		{call: "Message.Broadcast", why: doneInLoop, do: func(x *misuseScene) error { return x.hit.Broadcast(x.w, misuseHit{}) }},
 		{call: "Resource.Get", why: doneInLoop, do: none(func(x *misuseScene) { x.weather.Get() })},

@@ -111,7 +111,7 @@ var misuseLeftOut = map[string]string{
 		Completion.Done Completion.Outcome Answer.Value Frame.Alive Frame.Count Frame.Diff Frame.Flags Frame.Has Frame.Locate Frame.Owner
 		Frame.Query Frame.Release Frame.Tick Diff.Changed Reader.Diff
 		Packet.AppendTo Clients.Open Clients.Update Client.Ack Client.Change Client.User Client.Close Client.Lost Client.Options`,
-	"wait for a refresh: within a tick they must not be called":                  `View.Capture Clients.Run transit.Carry Client.Carry`,
+	"wait for a refresh: within a tick they must not be called":                  `View.Capture Clients.Run transit.Carry transit.Cut Client.Carry`,
 	"are of a Store, which package durable tests":                                `durable.Follow durable.Open durable.Plan Store.Close Store.Durable Store.Err Store.Follow Store.Recovered Store.Save Store.Wait`,
 	"is for any goroutine at any time, and waits for what runs":                  "Pool.Close",
 	"is of what Prefab.CreateN gives out, for the time of its function":          "Instance.Set",
