@@ -89,7 +89,7 @@ func ExampleRegisterMail() {
 		fmt.Println(n, m.To, m.Body.Text, roads.Options().Max)
 	}
 	// Output:
-	// <nil> transit: that is no other world; use a Ref of Roads.Ref or RefOf, and Resolve with another world's number
+	// <nil> transit: that is no other world; use a Ref of Roads.Ref or RefOf, Resolve with another world's number, and none that was forgotten
 	// 1 2/0:7@1 Anybody? 10000
 }
 
