@@ -234,7 +234,7 @@ func (t *Tx) Has(h handle.Handle, x ComponentSet) bool { return (*engine.Tx)(t).
 func (t *Tx) Owner(h handle.Handle) (shard int, ok bool) { return (*engine.Tx)(t).Owner(h) }
 
 // Destroy marks an entity: the refresh destroys it. It returns ErrStale for one that is not alive,
-// or was marked before the transaction.
+// or was marked before the transaction, and transit.ErrAway for one that is away.
 func (t *Tx) Destroy(h handle.Handle) error { return (*engine.Tx)(t).Destroy(h) }
 
 // Rand returns the random numbers of the transaction. They are a stream of their own, made from the

@@ -154,7 +154,8 @@ func (w *World) Has(h handle.Handle, c ComponentSet) bool { return (*engine.Worl
 
 // Destroy marks the entity: it stays alive until the refresh, which removes it. Destroy reports
 // whether this call marked the entity: it returns false for a handle that is not alive and for
-// an entity that was marked before. Destroying within a query loop is allowed.
+// an entity that was marked before, and for one that is away; see package transit. Destroying within a
+// query loop is allowed.
 func (w *World) Destroy(h handle.Handle) bool { return (*engine.World)(w).Destroy(h) }
 
 // Count returns the number of entities, dying ones included. The world must be idle.

@@ -54,7 +54,7 @@ func (a adapter) Spare(d *extend.DyingSet) bool {
 	if first {
 		living := func(child handle.Handle) bool { return child != handle.None && !d.Has(child) }
 		for _, h := range d.All() {
-			if d.Has(h) && slices.ContainsFunc(a.tree.items(a.tree.own(h)), living) {
+			if d.Has(h) && !d.Left(h) && slices.ContainsFunc(a.tree.items(a.tree.own(h)), living) {
 				a.spare(d, h)
 			}
 		}
@@ -62,9 +62,9 @@ func (a adapter) Spare(d *extend.DyingSet) bool {
 	return d.Spared() > before
 }
 
-// spare spares h and its ancestors among the dying.
+// spare spares h and its ancestors among the dying, up to one that has left the world.
 func (a adapter) spare(d *extend.DyingSet, h handle.Handle) {
-	for ; h != handle.None && d.Has(h); h = a.tree.parent(h) {
+	for ; h != handle.None && d.Has(h) && !d.Left(h); h = a.tree.parent(h) {
 		d.Spare(h)
 		a.note(Conflict{Change: "Destroy", Entity: h, Err: ErrChildren})
 	}
@@ -95,7 +95,8 @@ func (a adapter) Spread(d *extend.DyingSet, from int) {
 	a.adoptBequests()
 }
 
-// remove takes a dying entity out of the relation, and its children from it.
+// remove takes a dying entity out of the relation, and its children from it. A child that is away
+// becomes a root, and so do the children of an entity that has left the world.
 func (a adapter) remove(d *extend.DyingSet, h handle.Handle) {
 	t := a.tree
 	if t.look(h) == 0 {
@@ -106,9 +107,11 @@ func (a adapter) remove(d *extend.DyingSet, h handle.Handle) {
 	if number == 0 {
 		return
 	}
-	if a.options.OnParentDeath == Destroy {
+	if a.options.OnParentDeath == Destroy && !d.Left(h) {
 		d.Mark(t.items(number))
+		n := len(a.dying)
 		t.unlinkChildren(number, &a.dying)
+		a.dying = append(a.dying[:n], d.WithoutGuarded(a.dying[n:])...)
 	} else {
 		t.unlinkChildren(number, nil)
 	}

@@ -131,27 +131,28 @@ func (c coded[M]) ReadExcerpt(src []byte, entities int, by form.Form) (read any,
 	return all, from.Err
 }
 
-// PlanInsert returns a function that sets the timers of an excerpt, as if they were set now.
-func (c coded[M]) PlanInsert(tx *engine.Tx, read any, now []handle.Handle, rewrite func(mem.Cells) error) (insert func(), err error) {
+// PlanInsert returns a function that sets the timers of an excerpt, as if they were set now. Those that
+// come back may be more than Max: others were set meanwhile.
+func (c coded[M]) PlanInsert(tx *engine.Tx, read any, now []handle.Handle, back bool, rewrite func(mem.Cells) error) (insert func(), err error) {
 	t, all := c.t, read.([]entry[M])
 	added := make([]int, len(t.wheels))
 	for i := range all {
 		home := t.homeOf(tx, now[all[i].place])
-		if added[home]++; t.wheels[home].Count()+added[home] > t.options.Max {
+		if added[home]++; !back && t.wheels[home].Count()+added[home] > t.options.Max {
 			return nil, fmt.Errorf("%w: %q has Max %d", ErrMax, t.name, t.options.Max)
 		}
 		if err := rewrite(mem.CellOf(&all[i].body)); err != nil {
 			return nil, fmt.Errorf("timer: %q: %w", t.name, err)
 		}
 	}
-	return func() {
+	return func() { // there is room
 		tick := t.w.Tick()
 		for i := range all {
 			x := &all[i]
 			if h := now[x.place]; tx != nil {
-				_, _ = t.startIn(tx, "Timers.After", h, tick+x.left, x.period, x.body) // or the transaction fails
+				_, _ = t.startIn(tx, "Timers.After", h, math.MaxInt, tick+x.left, x.period, x.body) // or the transaction fails
 			} else {
-				_, _ = t.set(t.homeOf(nil, h), h, tick+x.left, x.period, x.body) // there is room
+				t.set(t.homeOf(nil, h), h, tick+x.left, x.period, x.body)
 			}
 		}
 	}, nil

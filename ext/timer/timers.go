@@ -131,9 +131,11 @@ func New[M any](w *world.World, name string, m *world.Message[M], o Options) *Ti
 	t.deliver = d.Delivers(m)
 	t.owner = wheel.Owner(d.Space())
 	t.asks = engine.NewOwned(d, name, func(shard int, to handle.Handle, r *request[M]) engine.Outcome {
-		if _, err := t.set(d.Space().FirstOf(shard), to, r.Due, r.Period, r.Body); err != nil {
+		home := d.Space().FirstOf(shard)
+		if t.wheels[home].Count() >= t.options.Max {
 			return engine.Refused
 		}
+		t.set(home, to, r.Due, r.Period, r.Body)
 		return engine.Applied
 	})
 	d.ExtendLate(adapter[M]{t})
@@ -205,7 +207,7 @@ func (t *Timers[M]) in(ticks int) uint64 { return t.w.Tick() + uint64(max(ticks,
 func (t *Timers[M]) start(by world.Actor, call string, to handle.Handle, due, period uint64, body M) (ID, error) {
 	if x, ok := engine.Is(by).(*engine.Tx); ok {
 		t.engine.MustOwn(by, t.name)
-		return t.startIn(x, call, to, due, period, body)
+		return t.startIn(x, call, to, t.options.Max, due, period, body)
 	}
 	home, err := t.engine.Acts(by, t.name, call)
 	switch {
@@ -224,23 +226,23 @@ func (t *Timers[M]) start(by world.Actor, call string, to handle.Handle, due, pe
 	if home < 0 || !by.Alive(to) {
 		return None, world.ErrStale
 	}
-	id, err := t.set(home, to, due, period, body)
-	if idle && err == nil {
-		t.engine.Touched()
-	}
-	return id, err
-}
-
-// set sets a timer in a home.
-func (t *Timers[M]) set(home int, to handle.Handle, due, period uint64, body M) (ID, error) {
-	w := &t.wheels[home]
-	if w.Count() >= t.options.Max {
+	if t.wheels[home].Count() >= t.options.Max {
 		return None, ErrMax
 	}
+	id := t.set(home, to, due, period, body)
+	if idle {
+		t.engine.Touched()
+	}
+	return id, nil
+}
+
+// set sets a timer in a home, in which there is room.
+func (t *Timers[M]) set(home int, to handle.Handle, due, period uint64, body M) ID {
+	w := &t.wheels[home]
 	now := t.w.Tick()
 	index, id := w.Add(home, to, max(due, now+1), now, period)
 	*w.Body(index) = body
-	return ID(id), nil
+	return ID(id)
 }
 
 // change changes a timer: at once if the actor's home has it, otherwise at the refresh.

@@ -30,8 +30,8 @@ func (t *Timers[M]) charge(x *engine.Tx) error {
 	return x.Charge(undoneBytes + reflect.TypeFor[M]().Size())
 }
 
-// startIn sets a timer by a transaction.
-func (t *Timers[M]) startIn(x *engine.Tx, call string, to handle.Handle, due, period uint64, body M) (ID, error) {
+// startIn sets a timer by a transaction, if there are fewer than most then.
+func (t *Timers[M]) startIn(x *engine.Tx, call string, to handle.Handle, most int, due, period uint64, body M) (ID, error) {
 	if err := x.Write(call, (*undos[M])(t)); err != nil {
 		return None, err
 	}
@@ -41,7 +41,7 @@ func (t *Timers[M]) startIn(x *engine.Tx, call string, to handle.Handle, due, pe
 	}
 	home := t.engine.Space().FirstOf(shard)
 	w := &t.wheels[home]
-	if w.Count() >= t.options.Max {
+	if w.Count() >= most {
 		return None, ErrMax
 	}
 	if err := t.charge(x); err != nil {
@@ -49,12 +49,10 @@ func (t *Timers[M]) startIn(x *engine.Tx, call string, to handle.Handle, due, pe
 	}
 	w.Still = true
 	u := undone[M]{home: home, wheel: w.BeforeAdd()}
-	id, err := t.set(home, to, due, period, body)
-	if err == nil {
-		u.index = wheel.ID(id).Index()
-		t.undo = append(t.undo, u)
-	}
-	return id, err
+	id := t.set(home, to, due, period, body)
+	u.index = wheel.ID(id).Index()
+	t.undo = append(t.undo, u)
+	return id, nil
 }
 
 // changeIn changes a timer by a transaction.

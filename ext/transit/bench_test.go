@@ -2,7 +2,9 @@ package transit_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -76,7 +78,7 @@ func arrived(t testing.TB, x *town, p transit.Packet) transit.Answers {
 	x.openPort(t)
 	require.NoError(t, x.roads.Arriving().Send(x.port, p, &a))
 	x.step(t)
-	v, err := transit.Arrived(x.roads, &a)
+	v, err := transit.HasArrived(x.roads, &a)
 	require.NoError(t, err)
 	return v
 }
@@ -113,4 +115,80 @@ func TestIdleAllocates(t *testing.T) {
 		x.step(t)
 	}
 	require.Zero(t, testing.AllocsPerRun(100, func() { _ = x.s.Step(context.Background()) }))
+}
+
+// BenchmarkTravel sends ships from one world to the other and settles that: 500 of one entity, and one of
+// 200. The ticks of both worlds are in it, and of durable ones the disk.
+func BenchmarkTravel(b *testing.B) {
+	for _, kind := range []string{"plain", "durable", "sync"} {
+		for _, tree := range []int{1, 200} {
+			b.Run(fmt.Sprintf("worlds=%s/tree=%d", kind, tree), func(b *testing.B) {
+				n := 500 / tree
+				bellsMost = 1000
+				x, y := newTown(1, 1, transit.Options{}), newTown(2, 1, transit.Options{})
+				bellsMost = 24
+				fill := func(*world.World) error {
+					for i := range max(n, 1) {
+						if _, err := x.launch(uint64(1+i*1000), 0, tree-1, false); err != nil {
+							return err
+						}
+					}
+					return nil
+				}
+				open := func(x *town, born func(*world.World) error) {
+					if kind == "plain" {
+						require.NoError(b, born(x.World))
+						return
+					}
+					store, err := durable.Open(context.Background(), b.TempDir(), x.World, x.s, durable.Options{Interval: -1, Sync: kind == "sync", New: born})
+					require.NoError(b, err)
+					b.Cleanup(func() { _ = store.Close() })
+				}
+				open(x, fill)
+				open(y, func(*world.World) error { return nil })
+				x.openPort(b)
+				y.openPort(b)
+				var leave, come time.Duration
+				ships := func(x *town) (all []handle.Handle) {
+					holds := world.Read[Hold](x.World)
+					for ch := range x.Query(holds).Chunks() {
+						for i, h := range ch.Handles() {
+							if holds.Slice(ch)[i].Parent == 0 {
+								all = append(all, h)
+							}
+						}
+					}
+					return all
+				}
+				b.ReportAllocs()
+				travels := 0
+				for b.Loop() {
+					b.StopTimer()
+					all := ships(x)
+					b.StartTimer()
+					for _, h := range all {
+						require.NoError(b, x.gate.Send(x.port, h, y.roads.World(), Pass{}))
+					}
+					began := time.Now()
+					x.step(b)
+					leave += time.Since(began)
+					a := known(b, y, x.roads.World())
+					for len(all) > 0 {
+						p := turned(b, x, a)
+						began := time.Now()
+						a = arrived(b, y, p)
+						come += time.Since(began)
+						if p.Items == "" {
+							break
+						}
+					}
+					travels += len(all)
+					x, y = y, x
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(travels), "ns/traveller")
+				b.ReportMetric(float64(leave.Nanoseconds())/float64(travels), "ns/departure")
+				b.ReportMetric(float64(come.Nanoseconds())/float64(travels), "ns/arrival")
+			})
+		}
+	}
 }

@@ -63,7 +63,7 @@ func carry(ctx context.Context, from, to *Roads) error {
 			if p, err = x.turn(ctx, a); err != nil {
 				return err
 			}
-			if p.Items != "" || p.Acked != told {
+			if p.Items != "" || p.Acked != told || p.Era != a.Era {
 				break
 			}
 			select {

@@ -1,5 +1,5 @@
-// Package transit lets worlds send each other messages, each of which arrives once, whatever dies
-// meanwhile.
+// Package transit lets worlds send each other messages and entities, each of which arrives once, whatever
+// dies meanwhile.
 //
 // Worlds are instances of dungeons, zones of a map, servers of a realm. Each has a number, and [Ref]
 // names an entity of one of them. [Mail.Tell] sends a message to such an entity, from systems,
@@ -16,8 +16,18 @@
 //	}
 //	go transit.Carry(ctx, roads, other) // both directions, until ctx ends
 //
+// [Gate.Send] moves an entity to another world, with all below it:
+//
+//	gate := transit.RegisterGate[Ticket](roads, "harbour")
+//	err := gate.Send(c, ship, 2, Ticket{"North"})             // and all that is in it
+//	for _, m := range world.Receive[transit.Arrived[Ticket]](b).All() {  // there: m.To is the ship
+//	for _, m := range world.Receive[transit.Returned[Ticket]](b).All() { // here: it is back, as it was
+//	to, n, ok := roads.Away(c, ship)                          // it is under way
+//
 // Everything is state of both worlds, and changes by transactions alone:
 //
+//	husks   entities that are away: rows with nothing but the number of an item, which keep handles,
+//	        names and places in relations, so that what is refused comes back as it was
 //	outbox  of each world for each other: items 8 to 12, all up to 7 are settled
 //	inbox   of that one: all up to 9 were decided, 8 was refused because its receiver is dead
 //	chain   a hash over all items up to one, so that both ends can compare their past
@@ -29,7 +39,7 @@
 // one world to another keep their order.
 //
 // A sum over worlds, of money say, is exact at any moment at which they are idle: what entities have,
-// and what is in [Mail.Unaccepted] of each world for each other.
+// and what is in [Mail.Unaccepted] and [Gate.Unaccepted] of each world for each other.
 //
 // If one world is restored from a backup, and the other is not, its channels stop with [ErrOlder],
 // because it has forgotten what it has told. [Roads.Resolve] is for the operator then. [Roads.Close] is

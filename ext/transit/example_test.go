@@ -162,3 +162,65 @@ func ExampleRef() {
 	// 7/3:1047@5
 	// 7/3:1047@5 7/3:1047@5 12 <nil>
 }
+
+type (
+	Ticket struct{ Quay string }
+	Cargo  struct{ Gold int }
+	vessel struct{ Cargo }
+)
+
+// quay is a world in which ships arrive.
+func quay(number transit.World) (w *world.World, s *scheduler.Scheduler, roads *transit.Roads, gate *transit.Gate[Ticket], ships *world.Bundle[vessel]) {
+	w = world.MustNew(world.Options{Shards: 1})
+	world.Register[Cargo](w, "cargo")
+	roads = transit.New(w, "roads", transit.Options{World: number})
+	gate = transit.RegisterGate[Ticket](roads, "harbour")
+	s = scheduler.New(w, scheduler.Options{Workers: 1})
+	s.MustAdd("quay", func(b *world.Build) func(*world.Context) {
+		arrived, returned := world.Receive[transit.Arrived[Ticket]](b), world.Receive[transit.Returned[Ticket]](b)
+		cargo := world.Read[Cargo](b)
+		return func(*world.Context) {
+			for _, m := range arrived.All() {
+				fmt.Println("world", number, "has", m.Body.From, "at", m.Body.Body.Quay, "with", cargo.Get(m.To).Gold)
+			}
+			for _, m := range returned.All() {
+				fmt.Println("world", number, "has it back:", m.Body.Why, "with", cargo.Get(m.To).Gold)
+			}
+		}
+	})
+	return w, s, roads, gate, world.NewBundle[vessel](w)
+}
+
+// A ship goes to another world.
+func ExampleRegisterGate() {
+	w, east, here, gate, ships := quay(1)
+	_, west, there, _, _ := quay(2)
+	ship, _ := ships.Create(w, vessel{Cargo{30}})
+	fmt.Println(gate.Send(w, ship, 2, Ticket{"North"}))
+	fmt.Println(here.Away(w, ship))
+	fmt.Println(gate.Send(w, ship, 2, Ticket{"South"}))
+	carryFor(here, there, east, west)
+	fmt.Println(w.Alive(ship))
+	// Output:
+	// <nil>
+	// 2 1 true
+	// transit: the entity is away, on its way to another world; wait until it is back, or has arrived
+	// world 2 has 1/0:0@1 at North with 30
+	// false
+}
+
+// What another world refuses is back, and is what it was.
+func ExampleGate() {
+	w, east, here, gate, ships := quay(1)
+	other, west, there, _, _ := quay(2)
+	_ = there.Close(other)
+	ship, _ := ships.Create(w, vessel{Cargo{30}})
+	_ = gate.Send(w, ship, 2, Ticket{"North"})
+	for n, x := range gate.Waiting(2) {
+		fmt.Println(n, x.Root == ship, x.Body.Quay, x.Piece.Len())
+	}
+	carryFor(here, there, east, west)
+	// Output:
+	// 1 true North 1
+	// world 1 has it back: Closed with 30
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -17,8 +18,8 @@ type (
 func (r *Roads) Turning() *world.Transaction[Answers, Packet]  { return r.turning }
 func (r *Roads) Arriving() *world.Transaction[Packet, Answers] { return r.arriving }
 
-// Arrived and Turned are what a carrier waits for.
-func Arrived(r *Roads, a *world.Answer[Answers]) (Answers, error) {
+// HasArrived and Turned are what a carrier waits for.
+func HasArrived(r *Roads, a *world.Answer[Answers]) (Answers, error) {
 	return await(context.Background(), r, a, answerEarly)
 }
 func Turned(r *Roads, a *world.Answer[Packet]) (Packet, error) {
@@ -32,6 +33,12 @@ func SamePast(from, to *Roads) bool {
 	return in.last >= out.acked && in.last < out.next && out.at(in.last) == in.chain
 }
 
+// Strip takes from an entity what says that it is away, as a tool may.
+func (r *Roads) Strip(h handle.Handle) { _ = r.husks.Remove(r.w, h) }
+
+// IsClosed reports whether Close has been called.
+func (r *Roads) IsClosed() bool { return r.closing }
+
 // Mistakes are those that can be planted, by name.
 var Mistakes = map[string]mistake{
 	"32 in is not in the snapshot":                              withoutInbox,
@@ -43,6 +50,9 @@ var Mistakes = map[string]mistake{
 	"38 Carry sends beyond Durable":                             sendEarly,
 	"39 acknowledged before B has it":                           answerEarly,
 	"40 Tell to the dead acknowledged":                          deadAccepted,
+	"36 a tree comes back under new handles":                    returnAnew,
+	"41 a tree is lost with its parent":                         dieWithParent,
+	"43 a world is given up before others know the final last":  doneEarly,
 }
 
 // StopClock makes the time stand still until the function that it returns is called.
@@ -66,7 +76,7 @@ func ItemOf(mail string, shape, from, to uint64, body string) string {
 }
 
 // Shape returns the number of the form of a Mail.
-func (m *Mail[M]) Shape() uint64 { return m.shape }
+func (m *Mail[M]) Shape() uint64 { return m.body.shape }
 
 // Save and Load are what a snapshot calls.
 func (r *Roads) Save() []byte          { return adapter{r}.AppendSaved(nil) }

@@ -36,7 +36,7 @@ func TestHostileItems(t *testing.T) {
 		item string
 		want transit.Reason
 	}{
-		{"", transit.Unknown}, {"\x02", transit.Unknown}, {"\xff" + good[1:], transit.Unknown},
+		{"", transit.Unknown}, {"\x03", transit.Unknown}, {"\xff" + good[1:], transit.Unknown},
 		{"\x01", transit.Malformed}, {good[:3], transit.Malformed}, {good[:10], transit.Malformed}, {good[:15], transit.Malformed}, {good[:17], transit.Malformed},
 		{transit.ItemOf("coins", shape, 1, to, ""), transit.Malformed},
 		{good[:len(good)-1], transit.Malformed}, {good + "x", transit.Malformed}, {good + strings.Repeat("x", transit.ItemBytesMax), transit.Malformed},

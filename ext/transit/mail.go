@@ -5,49 +5,49 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"iter"
 	"reflect"
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/engine"
-	"github.com/atoll-sim/atoll/internal/form"
-	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Reason says why a message has come back.
+// Reason says why a message or a traveller has come back.
 type Reason uint8
 
-// Why a message comes back.
+// Why something comes back.
 const (
 	Gone      Reason = iota + 1 // the entity that it was for is not alive
-	Unknown                     // the other world has no mail of that name
-	Differs                     // the other world's mail of that name has another type
-	Malformed                   // the message cannot be written, or not be read in the other world
-	TooLarge                    // it has more than ItemBytesMax
-	Full                        // outboxes were full
+	Unknown                     // the other world has no mail or gate of that name
+	Differs                     // the other world has something of it in another form, or lacks it
+	Malformed                   // it cannot be written, or not be read in the other world
+	TooLarge                    // it has more than ItemBytesMax, or is more than a traveller may be
+	Full                        // outboxes were full, or the other world has no room for a traveller
 	Closed                      // the roads of this world, or of the other, are closed
 	Peers                       // this world knows PeersMax others
 	Resolved                    // an operator has called Roads.Resolve
+	Away                        // it is away already
+	Taken                       // an entity of the other world has a name of the traveller, or of one with it
 	reasons
 )
 
 // String returns the name.
 func (r Reason) String() string {
 	if r > 0 && r < reasons {
-		return [...]string{"Gone", "Unknown", "Differs", "Malformed", "TooLarge", "Full", "Closed", "Peers", "Resolved"}[r-1]
+		return [...]string{"Gone", "Unknown", "Differs", "Malformed", "TooLarge", "Full", "Closed", "Peers", "Resolved", "Away", "Taken"}[r-1]
 	}
 	return fmt.Sprintf("Reason(%d)", uint8(r))
 }
 
 // Returned is the message with a message that has come back. It is delivered to the sender; to
-// shard 0, as by Message.SendShard, if the sender is dead by then, or was None.
+// shard 0, as by Message.SendShard, if the sender is dead by then, or was None. Of a Gate it is the
+// message to a traveller that is back, or that could not leave.
 type Returned[M any] struct {
-	From handle.Handle // the sender
-	To   Ref           // whom it was for
+	From handle.Handle // the sender, or the traveller
+	To   Ref           // whom it was for; of a traveller, only the world
 	Why  Reason
 	Body M
 }
@@ -59,15 +59,12 @@ type Mail[M any] struct {
 	// and " returned".
 	Returned *world.Message[Returned[M]]
 
+	body    bodies[M]
 	roads   *Roads
 	name    string
 	message *world.Message[M]
-	form    form.Form
-	unsure  bool // methods of the user's may write it
-	shape   uint64
 	size    int
 	telling *world.Transaction[told[M], struct{}]
-	body    *M // that is written or read, so that only this one is on the heap. Owned as Roads are.
 }
 
 // told is the argument of a Tell.
@@ -87,7 +84,7 @@ func RegisterMail[M any](r *Roads, m *world.Message[M]) *Mail[M] {
 		panic("transit: RegisterMail with nil Roads or a nil Message; pass what New and world.RegisterMessage returned")
 	}
 	r.engine.Delivers(m) // panics for another world's
-	x := &Mail[M]{roads: r, name: engine.NameOf(m), message: m, size: int(reflect.TypeFor[Returned[M]]().Size()), body: new(M)}
+	x := &Mail[M]{roads: r, name: engine.NameOf(m), message: m, size: int(reflect.TypeFor[Returned[M]]().Size())}
 	r.engine.MustBeNamed("transit.RegisterMail", x.name)
 	if r.mails[x.name] != nil {
 		panic(fmt.Sprintf("transit: RegisterMail of message %q twice; once is enough", x.name))
@@ -95,16 +92,7 @@ func RegisterMail[M any](r *Roads, m *world.Message[M]) *Mail[M] {
 	if x.size > workMost {
 		panic(fmt.Sprintf("transit: RegisterMail of message %q, whose values have %d bytes; make them smaller than %d", x.name, x.size, workMost))
 	}
-	var err error
-	if x.form, err = (*form.Codecs)(nil).Form(reflect.TypeFor[M](), true); err != nil {
-		panic(fmt.Sprintf("transit: RegisterMail of message %q, which cannot be written (%v); give the type MarshalBinary and UnmarshalBinary", x.name, err))
-	}
-	for _, part := range x.form.Parts() {
-		x.unsure = x.unsure || part.ByCodec && part.Fields[0].Type != "string"
-	}
-	hash := fnv.New64a()
-	_, _ = hash.Write([]byte(x.form.Shape()))
-	x.shape = hash.Sum64()
+	x.body.init(fmt.Sprintf("RegisterMail of message %q", x.name))
 	x.Returned = world.RegisterMessage[Returned[M]](r.w, x.name+" returned")
 	x.telling = world.RegisterTransaction(r.w, r.name+" tell "+x.name, x.request)
 	r.mails[x.name] = x
@@ -167,6 +155,10 @@ func reasonOf(err error) Reason {
 		return Closed
 	case ErrTooLarge:
 		return TooLarge
+	case ErrAway:
+		return Away
+	case world.ErrStale:
+		return Gone
 	case ErrPeers:
 		return Peers
 	case errBody:
@@ -189,7 +181,11 @@ func (m *Mail[M]) tell(tx *world.Tx, from handle.Handle, to Ref, body M) error {
 		return err
 	}
 	text, err := m.write(from, to.Handle(), body)
-	if err == nil {
+	switch {
+	case err != nil:
+	case len(text) > ItemBytesMax && r.room(to.world, 0) != ErrClosed:
+		err = ErrTooLarge
+	default:
 		err = r.room(to.world, len(text))
 	}
 	if err != nil {
@@ -204,8 +200,6 @@ func (r *Roads) room(to World, bytes int) error {
 	switch {
 	case r.closing || x.closing:
 		return ErrClosed
-	case bytes > ItemBytesMax:
-		return ErrTooLarge
 	case r.items+x.items >= r.options.Max || r.bytes+x.bytes+bytes > r.options.MaxBytes:
 		return ErrFull
 	case r.find(to) == nil && r.peersWith(to) > PeersMax:
@@ -225,56 +219,21 @@ func (r *Roads) peersWith(to World) int {
 
 // write returns the item of a message.
 func (m *Mail[M]) write(from, to handle.Handle, body M) (text string, err error) {
-	*m.body = body
-	defer m.forget()
-	buf := (&heading{m.name, m.shape, uint64(from), uint64(to)}).append(m.roads.building[:0])
-	if !m.unsure {
-		buf = m.form.Append(buf, mem.CellOf(m.body))
-	} else if buf, err = m.tryWrite(buf); err != nil {
-		return "", errBody
+	r := m.roads
+	buf, err := m.body.append((&heading{m.name, m.body.shape, uint64(from), uint64(to)}).append(r.building[:0]), body)
+	if err != nil {
+		return "", err
 	}
-	m.roads.building = buf
+	r.building = buf
 	return string(buf), nil
 }
 
-// tryWrite writes the body, and reads it again, because it may have to come back.
-func (m *Mail[M]) tryWrite(buf []byte) (_ []byte, err error) {
-	err = aside.Do("the message's type", func() error {
-		from := len(buf)
-		buf = m.form.Append(buf, mem.CellOf(m.body))
-		m.forget()
-		return m.readTo(m.body, buf[from:])
-	})
-	return buf, err
-}
-
-// read reads the body of an item.
-func (m *Mail[M]) read(body []byte) (v M, ok bool) {
-	defer m.forget()
-	if !m.unsure {
-		ok = m.readTo(m.body, body) == nil
-	} else {
-		ok = aside.Do("the message's type", func() error { return m.readTo(m.body, body) }) == nil
-	}
-	return *m.body, ok
-}
-
-func (m *Mail[M]) forget() { *m.body = *new(M) }
-
-func (m *Mail[M]) readTo(v *M, body []byte) error {
-	rest, err := m.form.Read(body, mem.CellOf(v))
-	if err == nil && len(rest) > 0 {
-		err = errBody
-	}
-	return err
-}
-
-func (m *Mail[M]) shaped() uint64 { return m.shape }
-func (m *Mail[M]) work() int      { return m.size + envelopeSize }
+func (m *Mail[M]) shaped() uint64   { return m.body.shape }
+func (m *Mail[M]) work(*opened) int { return m.size + envelopeSize }
 
 // deliver delivers the body of an item that has come.
 func (m *Mail[M]) deliver(tx *world.Tx, x *opened) (Reason, error) {
-	v, ok := m.read(x.body)
+	v, ok := m.body.read(x.body)
 	if !ok {
 		return Malformed, nil
 	}
@@ -286,13 +245,16 @@ func (m *Mail[M]) deliver(tx *world.Tx, x *opened) (Reason, error) {
 }
 
 // giveBack delivers the body of an item to its sender.
-func (m *Mail[M]) giveBack(tx *world.Tx, peer World, x *opened, why Reason) error {
-	v, ok := m.read(x.body)
+func (m *Mail[M]) giveBack(tx *world.Tx, x *opened, why Reason) error {
+	v, ok := m.body.read(x.body)
 	if !ok { // write has tried it
 		return fmt.Errorf("transit: message %q of an outbox cannot be read any more", m.name)
 	}
-	return m.back(tx, Returned[M]{handle.Handle(x.from), Ref{peer, x.to}, why, v})
+	return m.back(tx, Returned[M]{handle.Handle(x.from), Ref{x.peer, x.to}, why, v})
 }
+
+// forget has nothing to do.
+func (m *Mail[M]) forget(*world.Tx, *opened) error { return nil }
 
 // back delivers what comes back.
 func (m *Mail[M]) back(tx *world.Tx, x Returned[M]) error {
@@ -314,31 +276,45 @@ func (m *Mail[M]) Waiting(to World) iter.Seq2[uint64, Returned[M]] {
 // not accepted: those that it has refused are among them, until they are back. So what entities of both
 // worlds have, and what is in these messages, is all that there is. Both worlds must be idle.
 func (m *Mail[M]) Unaccepted(to *Roads) iter.Seq2[uint64, Returned[M]] {
-	to.engine.MustIdle("Mail.Unaccepted")
-	in := &to.look(m.roads.world).in
-	era := m.roads.look(to.world).out.era
-	return m.waiting("Mail.Unaccepted", to.world, func(n uint64) bool {
-		_, refused := slices.BinarySearchFunc(in.refused, n, func(x refusal, n uint64) int { return cmp.Compare(x.n, n) })
-		return in.era == era && n <= in.last && !refused
-	})
+	return m.waiting("Mail.Unaccepted", to.world, m.roads.accepted("Mail.Unaccepted", to))
 }
 
 // waiting yields the messages that are under way to a world but those that skip says; call is the name
 // for messages.
 func (m *Mail[M]) waiting(call string, to World, skip func(n uint64) bool) iter.Seq2[uint64, Returned[M]] {
-	r := m.roads
-	r.engine.MustIdle(call)
+	m.roads.engine.MustIdle(call)
 	return func(yield func(uint64, Returned[M]) bool) {
-		r.engine.MustIdle(call)
-		o := &r.look(to).out
-		for i, it := range o.items() {
-			n := o.acked + uint64(i) + 1
-			x, why := r.open([]byte(it.bytes))
-			if why != 0 || x.mail != letters(m) || skip(n) {
+		for x := range m.roads.underWay(call, to, skip) {
+			if x.mail != letters(m) {
 				continue
 			}
-			v, ok := m.read(x.body)
-			if ok && !yield(n, Returned[M]{handle.Handle(x.from), Ref{to, x.to}, 0, v}) {
+			v, ok := m.body.read(x.body)
+			if ok && !yield(x.n, Returned[M]{handle.Handle(x.from), Ref{to, x.to}, 0, v}) {
+				return
+			}
+		}
+	}
+}
+
+// accepted returns a function that reports whether another world has accepted an item.
+func (r *Roads) accepted(call string, to *Roads) func(n uint64) bool {
+	to.engine.MustIdle(call)
+	in := &to.look(r.world).in
+	era := r.look(to.world).out.era
+	return func(n uint64) bool {
+		_, refused := slices.BinarySearchFunc(in.refused, n, func(x refusal, n uint64) int { return cmp.Compare(x.n, n) })
+		return in.era == era && n <= in.last && !refused
+	}
+}
+
+// underWay yields the items that are under way to a world but for those that skip says.
+func (r *Roads) underWay(call string, to World, skip func(n uint64) bool) iter.Seq[*opened] {
+	return func(yield func(*opened) bool) {
+		r.engine.MustIdle(call)
+		c := r.look(to)
+		for i := range c.out.items() {
+			n := c.out.acked + uint64(i) + 1
+			if x, why := r.openAt(c, n); why == 0 && (skip == nil || !skip(n)) && !yield(&x) {
 				return
 			}
 		}
@@ -348,29 +324,51 @@ func (m *Mail[M]) waiting(call string, to World, skip func(n uint64) bool) iter.
 // opened is an item that was read.
 type opened struct {
 	heading
-	mail letters
-	body []byte
+	peer   World // where it goes, or comes from
+	n      uint64
+	era    uint64
+	first  bool // a transaction decides it before others
+	mail   letters
+	body   []byte
+	weight uint64 // of a traveller: about what it takes of a transaction
+	piece  []byte // of a traveller
 }
 
 // open reads an item. It returns why that cannot be.
 func (r *Roads) open(b []byte) (x opened, why Reason) {
-	if len(b) == 0 || b[0] != mailItem {
+	most := ItemBytesMax
+	switch {
+	case len(b) > 0 && b[0] == mailItem:
+	case len(b) > 0 && b[0] == treeItem:
+		most = treeItemMost
+	default:
 		return x, Unknown
 	}
 	name, rest, ok := cutText(b[1:])
-	if !ok || len(rest) < 8 || len(b) > ItemBytesMax {
+	if !ok || len(rest) < 8 || len(b) > most {
 		return x, Malformed
 	}
 	x.shape, rest = binary.LittleEndian.Uint64(rest), rest[8:]
-	for _, to := range []*uint64{&x.from, &x.to} {
+	second := &x.to
+	if b[0] == treeItem {
+		second = &x.weight
+	}
+	for _, to := range []*uint64{&x.from, second} {
 		v, size := binary.Uvarint(rest)
 		if size <= 0 {
 			return x, Malformed
 		}
 		*to, rest = v, rest[size:]
 	}
-	x.body = rest
-	switch x.mail = r.mails[string(name)]; {
+	if x.body = rest; b[0] == treeItem {
+		if x.body, x.piece, ok = cutText(rest); !ok {
+			return x, Malformed
+		}
+		x.mail = r.gates[string(name)]
+	} else {
+		x.mail = r.mails[string(name)]
+	}
+	switch {
 	case x.mail == nil:
 		return x, Unknown
 	case x.mail.shaped() != x.shape:
@@ -379,10 +377,30 @@ func (r *Roads) open(b []byte) (x opened, why Reason) {
 	return x, 0
 }
 
+// openAt reads an item of an outbox.
+func (r *Roads) openAt(c *channel, n uint64) (x opened, why Reason) {
+	x, why = r.open([]byte(c.out.items()[n-c.out.acked-1].bytes))
+	x.peer, x.n, x.era = c.peer, n, c.out.era
+	return x, why
+}
+
 // known returns an error for an item of an outbox that this program could not give back.
 func (r *Roads) known(item string) error {
-	if _, why := r.open([]byte(item)); why != 0 {
+	x, why := r.open([]byte(item))
+	switch {
+	case why != 0 && item != "" && item[0] == treeItem:
+		return fmt.Errorf("transit: %q has a traveller under way that this program cannot put back: its gate is %v; carry it with the program that sent it, or resolve the channel there", r.name, why)
+	case why != 0:
 		return fmt.Errorf("transit: %q has a message under way that this program cannot give back: %v; carry it with the program that sent it, or resolve the channel there", r.name, why)
+	case x.piece == nil:
+		return nil
+	}
+	piece, err := snapshot.ReadPiece(slices.Clone(x.piece))
+	if err == nil {
+		err = snapshot.Fits(r.w, piece, r.insertOptions())
+	}
+	if err != nil {
+		return fmt.Errorf("transit: %q has a traveller under way that this program cannot put back; carry it with the program that sent it, or resolve the channel there: %w", r.name, err)
 	}
 	return nil
 }
@@ -392,22 +410,7 @@ func (x *opened) work() int {
 	if x.mail == nil {
 		return envelopeSize
 	}
-	return x.mail.work()
-}
-
-// workOf is opened.work for an item that was not read yet.
-func (r *Roads) workOf(item string) int {
-	x, _ := r.open([]byte(item))
-	return x.work()
-}
-
-// giveBack gives an item back to its sender.
-func (r *Roads) giveBack(tx *world.Tx, peer World, item string, why Reason) error {
-	x, wrong := r.open([]byte(item))
-	if wrong != 0 {
-		return fmt.Errorf("transit: an item to world %d cannot be given back: %v", peer, wrong)
-	}
-	return x.mail.giveBack(tx, peer, &x, why)
+	return x.mail.work(x)
 }
 
 // appendText appends a text after its length.

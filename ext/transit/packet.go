@@ -87,6 +87,7 @@ func readRefused(dst []refusal, from, last uint64, src string) ([]refusal, bool)
 // The kinds of items. The first byte of an item is its kind.
 const (
 	mailItem = 1
+	treeItem = 2
 )
 
 // heading is what the item of a message begins with.

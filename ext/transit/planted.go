@@ -18,4 +18,7 @@ const (
 	sendEarly                  // what is not on disk is sent
 	answerEarly                // what is not on disk is answered
 	deadAccepted               // a message to a dead entity is accepted
+	returnAnew                 // what comes back has new handles
+	dieWithParent              // what is away dies with its parent
+	doneEarly                  // roads are done before all know what was decided
 )

@@ -8,7 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/persist/snapshot"
+	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -21,6 +24,14 @@ type Options struct {
 	Max int
 	// MaxBytes is how many bytes these items may have. Default: 16 MB.
 	MaxBytes int
+
+	// Relations are the names of the relations in which entities take along what is below them, when
+	// they travel by a Gate. Nil means all.
+	Relations []string
+	// Codecs are those of the components and timers of travellers that have one, and Changes say what
+	// becomes of something that another version of the program has sent, as for snapshot.Insert.
+	Codecs  *state.Codecs
+	Changes []snapshot.Change
 }
 
 const (
@@ -29,6 +40,10 @@ const (
 
 	// ItemBytesMax is how many bytes a message may have in an item.
 	ItemBytesMax = 64 << 10
+	// EntitiesMax is how many entities may travel together, and TreeBytesMax how many bytes their Piece
+	// may have.
+	EntitiesMax  = 2048
+	TreeBytesMax = 256 << 10
 	// PeersMax is how many other worlds a world may exchange messages with.
 	PeersMax = 4096
 
@@ -37,7 +52,10 @@ const (
 	packetBytes  = 256 << 10 // of a packet, if it has more than one item
 	settleMost   = 1024      // items that one transaction gives back
 	workMost     = engine.TxBytesMax / 4
-	envelopeSize = 64 // about what a delivered message takes, besides the body
+	envelopeSize = 64  // about what a delivered message takes, besides the body
+	entityWork   = 128 // about what an entity that travels takes, besides its components
+	treeWork     = engine.TxBytesMax / 2
+	treeItemMost = TreeBytesMax + ItemBytesMax + 4096
 )
 
 // Errors of refused calls, for errors.Is. A refused call changes nothing.
@@ -48,8 +66,9 @@ var (
 	ErrClosed = errors.New("transit: the roads of this world are closed")
 	// ErrNowhere is returned for a Ref that names no world, and by Resolve for no other world.
 	ErrNowhere = errors.New("transit: that is no other world; use a Ref of Roads.Ref or RefOf, and Resolve with another world's number")
-	// ErrTooLarge is returned for a message of more than ItemBytesMax.
-	ErrTooLarge = errors.New("transit: the message is too large; send less, or in parts")
+	// ErrTooLarge is returned for a message of more than ItemBytesMax,
+	// and for a traveller of more than EntitiesMax or TreeBytesMax.
+	ErrTooLarge = errors.New("transit: this is too large; send less, or in parts")
 	// ErrPeers is returned for a message to one world more than PeersMax.
 	ErrPeers = errors.New("transit: this world knows PeersMax other worlds; it can send to no more")
 )
@@ -65,13 +84,18 @@ type Roads struct {
 	world    World
 	options  Options
 	mails    map[string]letters
-	channels []*channel // by the number of the peer
-	items    int        // in outboxes
+	gates    map[string]letters
+	husks    *world.Component[away] // nil without gates
+	husk     int                    // its number
+	channels []*channel             // by the number of the peer
+	items    int                    // in outboxes
 	bytes    int
 	closing  bool
 	drafts   drafts // of the transaction that runs
 	scratch  []byte
 	building []byte
+	tree     []handle.Handle // of the traveller that leaves
+	follow   []engine.Insertable
 
 	turning   *world.Transaction[answers, packet]
 	arriving  *world.Transaction[packet, answers]
@@ -85,16 +109,18 @@ type Roads struct {
 	}
 }
 
-// letters is a Mail as Roads see it.
+// letters is a Mail or Gate as Roads see it.
 type letters interface {
 	// shaped returns a number for the form of the messages.
 	shaped() uint64
-	// work returns about how many bytes of a transaction a message takes.
-	work() int
-	// deliver delivers the body of an item; reason is 0 if that was done.
+	// work returns about how many bytes of a transaction an item takes.
+	work(x *opened) int
+	// deliver delivers an item that has come; reason is 0 if that was done. After errLater nothing was.
 	deliver(tx *world.Tx, x *opened) (reason Reason, err error)
-	// giveBack delivers it to its sender.
-	giveBack(tx *world.Tx, peer World, x *opened, why Reason) error
+	// giveBack gives it back to its sender. After an error about room nothing was done.
+	giveBack(tx *world.Tx, x *opened, why Reason) error
+	// forget ends what is kept here for an item that was accepted, or is dropped.
+	forget(tx *world.Tx, x *opened) error
 }
 
 // New makes the roads of a world. Errors, logs and snapshots use the name. The world must be idle
@@ -110,7 +136,7 @@ func New(w *world.World, name string, o Options) *Roads {
 		panic(fmt.Sprintf("transit: options of %q have a negative number: %+v; use 0 for the default", name, o))
 	}
 	o.Max, o.MaxBytes = cmp.Or(o.Max, maxDefault), cmp.Or(o.MaxBytes, maxBytesDefault)
-	r := &Roads{w: w, engine: d, name: name, world: o.World, options: o, mails: map[string]letters{}}
+	r := &Roads{w: w, engine: d, name: name, world: o.World, options: o, mails: map[string]letters{}, gates: map[string]letters{}}
 	r.waiting.all = map[World][]chan struct{}{}
 	r.turning = world.RegisterTransaction(w, name+" turn", r.turn)
 	r.arriving = world.RegisterTransaction(w, name+" arrive", r.arrive)
@@ -202,7 +228,7 @@ func (r *Roads) now(w *engine.World, call string, f func(tx *world.Tx) error) er
 func (r *Roads) Done() bool {
 	r.engine.MustIdle("Roads.Done")
 	for _, c := range r.channels {
-		if len(c.out.items()) > 0 || c.in.acked < c.in.last {
+		if len(c.out.items()) > 0 || c.in.acked < c.in.last && planted != doneEarly {
 			return false
 		}
 	}
@@ -283,23 +309,30 @@ func (r *Roads) resolve(tx *world.Tx, x resolve) (part, error) {
 	case r.find(x.Peer) == nil && r.peersWith(x.Peer) > PeersMax:
 		return part{}, ErrPeers
 	}
-	o, n, work := &c.out, 0, 0
+	o, n, why := &c.out, 0, Reason(0)
 	switch {
 	case x.Last == 0:
 		x.Last, x.Of = o.next-1, o.era
 	case x.Of != o.era: // another Resolve has ended meanwhile
 		return part{}, nil
 	}
+	if x.How == Return {
+		why = Resolved
+	}
 	all := o.items()[:max(min(x.Last, o.next-1), o.acked)-o.acked]
-	for _, it := range all {
-		if work += r.workOf(it.bytes); x.How == Return && n > 0 && (n == settleMost || work > workMost) {
+	t := ending{r: r, tx: tx, c: c}
+	for range all {
+		done, err := t.end(o.acked+uint64(n)+1, why)
+		if err != nil {
+			return part{}, err
+		}
+		if !done {
 			break
 		}
-		if n++; x.How == Return {
-			if err := r.giveBack(tx, c.peer, it.bytes, Resolved); err != nil {
-				return part{}, err
-			}
-		}
+		n++
+	}
+	if n == 0 && len(all) > 0 {
+		return part{}, world.ErrChunks // nothing was done, and nothing will be
 	}
 	did := part{n, len(all) - n, x.Last, x.Of}
 	d := draft{kind: resolved, peer: c.peer, n: o.acked + uint64(n), era: max(x.Era, o.era+1), how: x.How, ends: did.Left == 0}

@@ -159,12 +159,15 @@ func (a adapter) SavedOptions() (all, same string) {
 	for _, name := range slices.Sorted(maps.Keys(a.mails)) {
 		all += fmt.Sprintf(", mail %q of form %08x", name, uint32(a.mails[name].shaped()))
 	}
+	for _, name := range slices.Sorted(maps.Keys(a.gates)) {
+		all += fmt.Sprintf(", gate %q of form %08x", name, uint32(a.gates[name].shaped()))
+	}
 	return all, same
 }
 
 // Refuses returns why LoadSaved would refuse a state that another program has saved, for a plan.
 func (a adapter) Refuses(src []byte) error {
-	return adapter{&Roads{name: a.name, world: a.world, mails: a.mails}}.LoadSaved(src)
+	return adapter{&Roads{w: a.w, name: a.name, world: a.world, mails: a.mails, gates: a.gates, options: a.options}}.LoadSaved(src)
 }
 
 // SavedCount returns how many items are under way.

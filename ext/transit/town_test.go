@@ -2,10 +2,12 @@ package transit_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/ext/transit"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/persist/durable"
@@ -53,7 +55,8 @@ type town struct {
 	saves *world.Transaction[int64, struct{}]         // puts it there
 	dies  *world.Transaction[handle.Handle, struct{}] // a person, who leaves the gold
 	store *durable.Store
-	port  *world.Port
+	harbour
+	port *world.Port
 }
 
 // hashed adds to a hash of what has come.
@@ -75,8 +78,10 @@ func newTownOf(number transit.World, shards, workers int, o transit.Options) *to
 	x.chest = world.RegisterResource(w, "chest", int64(0))
 	x.people = world.NewBundle[person](w)
 	o.World = number
+	x.build(w, number)
 	x.roads = transit.New(w, "roads", o)
 	x.coins = transit.RegisterMail(x.roads, message)
+	x.openGates(w, number)
 	x.pays = world.RegisterTransaction(w, "pay", func(tx *world.Tx, d order) (struct{}, error) {
 		p := x.purse.Edit(tx, d.From)
 		if p == nil || p.Gold < d.Gold {
@@ -95,6 +100,13 @@ func newTownOf(number transit.World, shards, workers int, o transit.Options) *to
 			return struct{}{}, world.ErrStale
 		}
 		*x.chest.Edit(tx) += p.Gold
+		for _, ship := range slices.Clone(x.in.Read(tx).Children(h)) { // those that are away become roots by themselves
+			if _, _, away := x.roads.Away(tx, ship); !away {
+				if err := x.in.RemoveChild(tx, ship, hierarchy.Close); err != nil {
+					return struct{}{}, err
+				}
+			}
+		}
 		return struct{}{}, tx.Destroy(h)
 	})
 	x.calls = world.RegisterFunc(w, "call", func(self *world.EntityContext, d order) {
@@ -142,6 +154,7 @@ func newTownOf(number transit.World, shards, workers int, o transit.Options) *to
 			}
 		}
 	})
+	x.addPilots()
 	return x
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/atoll-sim/atoll/ext/timer"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -152,7 +153,8 @@ func (r *Roads) turn(tx *world.Tx, a answers) (packet, error) {
 	if a.From != r.world || a.To == r.world || a.To == 0 {
 		return packet{}, fmt.Errorf("%w: world %d got answers for world %d from world %d", ErrCarrier, r.world, a.From, a.To)
 	}
-	o := &r.look(a.To).out
+	c := r.look(a.To)
+	o := &c.out
 	known := o.acked // what the peer has decided, as far as is certain
 	switch {
 	case a.Era < o.era: // it does not know of a Resolve yet
@@ -168,16 +170,17 @@ func (r *Roads) turn(tx *world.Tx, a answers) (packet, error) {
 	default:
 		known = a.Last
 	}
-	acked, err := r.settle(tx, o, a, known)
+	acked, err := r.settle(tx, c, a, known)
 	if err != nil {
 		return packet{}, err
 	}
 	return r.pack(tx, a.To, o, acked, known)
 }
 
-// settle gives back what was refused of the items up to one, or of as many as may be, and forgets
-// these. It returns the last.
-func (r *Roads) settle(tx *world.Tx, o *outbox, a answers, upto uint64) (acked uint64, err error) {
+// settle gives back what was refused of the items up to one, and forgets what was accepted, of as many
+// as may be. It returns the last.
+func (r *Roads) settle(tx *world.Tx, c *channel, a answers, upto uint64) (acked uint64, err error) {
+	o := &c.out
 	if upto == o.acked {
 		return upto, nil
 	}
@@ -186,22 +189,61 @@ func (r *Roads) settle(tx *world.Tx, o *outbox, a answers, upto uint64) (acked u
 	if !ok {
 		return 0, fmt.Errorf("%w: answers of world %d are malformed", ErrCarrier, a.To)
 	}
-	back, work := 0, 0
-	for _, x := range refused {
-		if x.n <= o.acked || x.n > upto {
-			continue
+	t := ending{r: r, tx: tx, c: c}
+	for n := o.acked + 1; n <= upto; n++ {
+		for len(refused) > 0 && refused[0].n < n {
+			refused = refused[1:]
 		}
-		bytes := o.items()[x.n-o.acked-1].bytes
-		if work += r.workOf(bytes); back == settleMost || back > 0 && work > workMost {
-			upto = x.n - 1 // the rest the next time
-			break
+		why := Reason(0)
+		if len(refused) > 0 && refused[0].n == n {
+			why = refused[0].reason
 		}
-		if err := r.giveBack(tx, a.To, bytes, x.reason); err != nil {
+		done, err := t.end(n, why)
+		if err != nil {
 			return 0, err
 		}
-		back++
+		if !done {
+			upto = n - 1 // the rest the next time
+			break
+		}
+	}
+	if upto == o.acked {
+		return upto, nil
 	}
 	return upto, r.write(tx, "settle", draft{kind: settled, peer: a.To, n: upto})
+}
+
+// ending ends items of an outbox by a transaction.
+type ending struct {
+	r    *Roads
+	tx   *world.Tx
+	c    *channel
+	n    int // how many took work
+	work int
+}
+
+// end gives an item back, if there is a reason, or else forgets what it has left here. It reports false
+// if another transaction must do it.
+func (t *ending) end(n uint64, why Reason) (done bool, err error) {
+	if why == 0 && t.c.out.items()[n-t.c.out.acked-1].bytes[0] != treeItem {
+		return true, nil
+	}
+	x, wrong := t.r.openAt(t.c, n)
+	if wrong != 0 {
+		return false, fmt.Errorf("transit: item %d to world %d cannot be given back: %v", n, t.c.peer, wrong)
+	}
+	if t.work += x.work(); t.n == settleMost || t.n > 0 && t.work > workMost {
+		return false, nil
+	}
+	t.n++
+	if why == 0 {
+		return true, x.mail.forget(t.tx, &x)
+	}
+	err = x.mail.giveBack(t.tx, &x, why)
+	if errors.Is(err, world.ErrChunks) || errors.Is(err, world.ErrIndexes) || errors.Is(err, timer.ErrMax) {
+		return false, nil // it stays under way until there is room
+	}
+	return true, err
 }
 
 // pack returns the items after those that a world is known to have.
@@ -304,19 +346,22 @@ func (x *arrival) decide(tx *world.Tx) error {
 		}
 		item, why := &x.item, Reason(0)
 		*item, why = r.open(bytes)
+		item.peer, item.n, item.first = x.p.From, n, !x.some
 		if work += item.work(); x.some && work > workMost || len(x.kept)+len(x.refused) >= refusedMost {
 			return nil
 		}
-		x.some = true
 		if why == 0 && (r.closing || r.drafts.closing) {
 			why = Closed
 		}
 		if why == 0 {
 			var err error
-			if why, err = item.mail.deliver(tx, item); err != nil {
+			if why, err = item.mail.deliver(tx, item); err == errLater {
+				return nil
+			} else if err != nil {
 				return err
 			}
 		}
+		x.some = true
 		if why != 0 && !(planted == deadAccepted && why == Gone) {
 			x.refused = append(x.refused, refusal{n, why})
 		}

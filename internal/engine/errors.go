@@ -14,18 +14,20 @@ import (
 var (
 	ErrFull           = errors.New("world: queue is full until the next refresh")
 	ErrTooLarge error = tooLargeError{}
-	ErrRefused        = errors.New("world: refused, as ticks would take too long; send it later")
-	ErrStale          = errors.New("world: entity is not alive")
-	ErrMissing        = errors.New("world: entity has no such component")
-	ErrFailed         = errors.New("world: a function of the program failed")
-	ErrClosed         = errors.New("world: the port, or its world, is closed")
-	ErrBroken         = fmt.Errorf("%w: a panic in a refresh broke it", ErrClosed)
-	ErrUnknown        = errors.New("world: the world was closed, and it is not known whether the request was done")
-	ErrPorts          = errors.New("world: too many open ports")
-	ErrFrames         = errors.New("world: too many frames")
-	ErrIndexes        = slots.ErrIndexes
-	ErrChunks         = store.ErrChunks
-	ErrVersions       = slots.ErrVersions
+	// ErrAway is the error of package transit.
+	ErrAway     = errors.New("transit: the entity is away, on its way to another world; wait until it is back, or has arrived")
+	ErrRefused  = errors.New("world: refused, as ticks would take too long; send it later")
+	ErrStale    = errors.New("world: entity is not alive")
+	ErrMissing  = errors.New("world: entity has no such component")
+	ErrFailed   = errors.New("world: a function of the program failed")
+	ErrClosed   = errors.New("world: the port, or its world, is closed")
+	ErrBroken   = fmt.Errorf("%w: a panic in a refresh broke it", ErrClosed)
+	ErrUnknown  = errors.New("world: the world was closed, and it is not known whether the request was done")
+	ErrPorts    = errors.New("world: too many open ports")
+	ErrFrames   = errors.New("world: too many frames")
+	ErrIndexes  = slots.ErrIndexes
+	ErrChunks   = store.ErrChunks
+	ErrVersions = slots.ErrVersions
 
 	errUnasked = errors.New("world: no request is under way")
 )

@@ -102,6 +102,13 @@ func (w *World) Extend(x extend.Extension) Viewable {
 	return w.view(x)
 }
 
+// Guard makes an extension take part in the deaths of each refresh, which has nothing to save. The
+// world must be idle and not sealed.
+func (w *World) Guard(x extend.Extension) {
+	w.MustBeNamed("an extension", x.Name())
+	w.engine.Extensions.Add(x)
+}
+
 // ExtendLate makes x take part in the step deliver of the world's refreshes, after those that were
 // added before. The world must be idle and not sealed.
 func (w *World) ExtendLate(x extend.Late) {

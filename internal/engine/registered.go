@@ -179,6 +179,13 @@ type Requested struct {
 // requested implements Refusable.
 func (r *Requested) requested() *Requested { return r }
 
+// ApplyLast has the requests of a *world.Transaction applied when all other requests of a refresh
+// are. The world must be idle.
+func ApplyLast(x Refusable) {
+	r := x.requested()
+	r.w.space.Registry.SetLast(r.kind.Number())
+}
+
 // Delivering is a *world.Message.
 type Delivering interface {
 	Refusable

@@ -377,6 +377,14 @@ func (t *Tx) Owner(h handle.Handle) (shard int, ok bool) {
 
 // Destroy destroys an entity, at this refresh.
 func (t *Tx) Destroy(h handle.Handle) error {
+	if t.must("Tx.Destroy"); t.w.engine.Extensions.Guarded(h) {
+		return ErrAway
+	}
+	return t.Discard(h)
+}
+
+// Discard is Destroy for the extension that guards the entity.
+func (t *Tx) Discard(h handle.Handle) error {
 	if err := t.mayWrite("Tx.Destroy"); err != nil {
 		return err
 	}

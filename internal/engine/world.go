@@ -174,7 +174,7 @@ func (w *World) Has(h handle.Handle, c ComponentSet) bool {
 }
 
 // Destroy marks the entity: it stays alive until the refresh, which removes it. It returns false,
-// and changes nothing, if the entity is dead or marked. The world must be idle.
+// and changes nothing, if the entity is dead, marked or guarded. The world must be idle.
 func (w *World) Destroy(h handle.Handle) bool {
 	w.MustBeAsked("World.Destroy")
 	l := w.lookup.Locate(h)
@@ -183,7 +183,7 @@ func (w *World) Destroy(h handle.Handle) bool {
 		s.Enter(&destroying)
 		defer s.Leave()
 	}
-	if l == 0 {
+	if l == 0 || w.engine.Extensions.Guarded(h) {
 		return false
 	}
 	w.refuseSealed()

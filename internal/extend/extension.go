@@ -48,6 +48,19 @@ type Extension interface {
 // once, when all are marked.
 type Following interface{ Follows() bool }
 
+// Guarding is an Extension that keeps the rows of entities which are somewhere else, and may come
+// back. It says how other extensions are to treat these.
+//
+// Ownership: as for Extension.
+type Guarding interface {
+	// Guards reports whether an entity may come back, so that it must not die. With handle.None it
+	// reports whether there are any.
+	Guards(h handle.Handle) bool
+	// Left reports whether an entity is somewhere else, so that nobody dies, or lives on, because it
+	// dies here.
+	Left(h handle.Handle) bool
+}
+
 // Excerpt lists the entities of a piece, in the order of their places in it.
 //
 // Ownership: the goroutine that makes the piece.
@@ -92,6 +105,33 @@ type DyingSet struct {
 	spared []handle.Handle
 	known  int
 	notify bool // other extensions must be notified of what one marks
+	guards []Guarding
+	open   []handle.Handle // of those to mark, the ones that nobody guards
+}
+
+// Add adds an extension that has a say in who dies. The world is idle.
+func (d *DyingSet) Add(g Guarding) { d.guards = append(d.guards, g) }
+
+// Guards reports whether any entity is guarded.
+func (d *DyingSet) Guards() bool { return len(d.guards) > 0 && d.Guarded(handle.None) }
+
+// SpareGuarded removes the marks of entities that are guarded.
+func (d *DyingSet) SpareGuarded() {
+	for _, h := range d.all {
+		if d.Guarded(h) {
+			d.Spare(h)
+		}
+	}
+}
+
+// Guarded reports whether an entity must not be marked; see Guarding.Guards.
+func (d *DyingSet) Guarded(h handle.Handle) bool {
+	return slices.ContainsFunc(d.guards, func(g Guarding) bool { return g.Guards(h) })
+}
+
+// Left reports whether an entity is somewhere else; see Guarding.Left.
+func (d *DyingSet) Left(h handle.Handle) bool {
+	return slices.ContainsFunc(d.guards, func(g Guarding) bool { return g.Left(h) })
 }
 
 // Collect lists the marked entities of each shard, for a refresh with that many extensions. The
@@ -127,14 +167,31 @@ func (d *DyingSet) Has(h handle.Handle) bool {
 	return l != 0 && d.space.Marked(l)
 }
 
-// Mark marks the given entities that are alive, for use in Extension.Spread. If there are other
-// extensions, they are notified of them.
+// Mark marks the given entities that are alive and not guarded, for use in Extension.Spread. If
+// there are other extensions, they are notified of them.
 func (d *DyingSet) Mark(hs []handle.Handle) {
+	if d.Guards() {
+		d.open = d.open[:0]
+		for _, h := range hs {
+			if h != handle.None && !d.Guarded(h) {
+				d.open = append(d.open, h)
+			}
+		}
+		hs = d.open
+	}
 	if d.notify {
 		d.space.MarkEach(hs, &d.all)
 	} else {
 		d.space.MarkEach(hs, nil)
 	}
+}
+
+// WithoutGuarded removes the guarded ones from a list.
+func (d *DyingSet) WithoutGuarded(hs []handle.Handle) []handle.Handle {
+	if d.Guards() {
+		hs = slices.DeleteFunc(hs, d.Guarded)
+	}
+	return hs
 }
 
 // Spare removes the mark of an entity, for use in Extension.Spare.

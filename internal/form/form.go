@@ -100,7 +100,8 @@ type Insertable interface {
 	ReadExcerpt(src []byte, entities int, by Form) (read any, err error)
 	// PlanInsert is that of engine.Insertable, of what ReadExcerpt has returned. It calls rewrite for
 	// each value.
-	PlanInsert(tx *engine.Tx, read any, now []handle.Handle, rewrite func(mem.Cells) error) (insert func(), err error)
+	// With back it puts back what Take has taken, for which there is room whatever the limits say.
+	PlanInsert(tx *engine.Tx, read any, now []handle.Handle, back bool, rewrite func(mem.Cells) error) (insert func(), err error)
 }
 
 // StateOf returns the value that shows the state of an Extension or Late: itself, unless it is

@@ -27,7 +27,7 @@ var (
 	layers = []string{
 		"handle", "internal/mem", "internal/slots", "internal/queue", "internal/store", "shard",
 		"internal/extend", "world/stats", "internal/refresh", "internal/engine", "world", "internal/form", "internal/wheel", "scheduler", "internal/figures",
-		"ext", "persist", "worldtest", "inspect",
+		"ext", "persist", "ext/transit", "worldtest", "inspect",
 	}
 
 	// thirdParty are the modules that the library may import, commands and

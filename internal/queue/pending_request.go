@@ -47,6 +47,8 @@ type Drained struct {
 	Kept    []PendingRequest // in the order in which they were sent; a record of many is one
 	// Transacts says that some of Joint are transactions.
 	Transacts bool
+	// Lasts says that some of Joint are of kinds that are applied last; see Registry.SetLast.
+	Lasts bool
 	// Cancels says that the refresh may destroy an entity that it creates. Calls says that
 	// functions of the user will run.
 	Cancels, Calls bool
@@ -57,7 +59,7 @@ func (d *Drained) add(r PendingRequest, k *kindInfo) {
 	switch {
 	case k.joint:
 		d.Joint = append(d.Joint, r)
-		d.Transacts = d.Transacts || k.call
+		d.Transacts, d.Lasts = d.Transacts || k.call, d.Lasts || k.last
 		return
 	case k.call:
 		d.Calls = true
@@ -80,5 +82,5 @@ func (d *Drained) Forget() {
 	clear(d.Joint)
 	clear(d.Kept)
 	d.Joint, d.Kept = d.Joint[:0], d.Kept[:0]
-	d.Others, d.Count, d.Moves, d.Failed, d.Cancels, d.Calls, d.Transacts = d.Others[:0], 0, 0, 0, false, false, false
+	d.Others, d.Count, d.Moves, d.Failed, d.Cancels, d.Calls, d.Transacts, d.Lasts = d.Others[:0], 0, 0, 0, false, false, false, false
 }

@@ -113,6 +113,7 @@ type kindInfo struct {
 	times bool  // payloads have a time.Time; see mem.Type.DropClocks
 	call  bool  // runs a function of the user
 	joint bool  // may concern entities of several shards
+	last  bool  // joint, and applied after those that are not
 	kind  *Kind // nil if the kind has no payload
 }
 
@@ -184,6 +185,12 @@ func (x *Registry) SetCall(kind int) { x.kinds[kind].call = true }
 // SetJoint says that requests of a kind may concern any entities, of any shards: the coordinator
 // applies them. The world must be idle.
 func (x *Registry) SetJoint(kind int) { x.kinds[kind].joint = true }
+
+// SetLast says that requests of a joint kind are applied when all others are. The world must be idle.
+func (x *Registry) SetLast(kind int) { x.kinds[kind].last = true }
+
+// IsLast reports whether requests of a kind are applied when all others are.
+func (x *Registry) IsLast(kind int) bool { return x.kinds[kind].last }
 
 // SizeOf returns how many units a request with a payload of a type counts for in a queue.
 func SizeOf(payload *mem.Type) uint32 { return unitsOf(payload.Size) }

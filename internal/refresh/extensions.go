@@ -3,6 +3,7 @@ package refresh
 import (
 	"fmt"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/queue"
 )
@@ -53,6 +54,9 @@ func (x *partition) extend() {
 		for x.extended < of.End {
 			r := x.Joint[x.extended]
 			x.extended++
+			if x.Lasts && x.e.Space.Registry.IsLast(r.Kind()) != x.last {
+				continue
+			}
 			x.extending = true
 			x.lost.Decide(r.Request, x.e.Space.Apply(r))
 			x.extending = false
@@ -60,9 +64,28 @@ func (x *partition) extend() {
 	}
 }
 
-// apply applies the requests to extensions and the transactions, partition by partition. It reports
-// whether there were transactions; these run aside.
+// apply applies the requests to extensions and the transactions, partition by partition, and then
+// those that are to be the last. It reports whether there were transactions; these run aside.
 func (e *Extensions) apply(partitions []*partition) (transacted bool) {
+	if e.deaths.Guards() { // before names and relations take the marked for dead
+		e.collect()
+		e.deaths.SpareGuarded()
+	}
+	transacted, last := e.applyAll(partitions), false
+	for _, x := range partitions {
+		if x.Lasts {
+			x.last, x.sender, x.extended, last = true, 0, 0, true
+		}
+	}
+	if last {
+		e.applyAll(partitions)
+	}
+	e.running = ""
+	return transacted
+}
+
+// applyAll is apply for those whose turn it is.
+func (e *Extensions) applyAll(partitions []*partition) (transacted bool) {
 	for _, x := range partitions {
 		if x.Transacts && !transacted {
 			transacted = true
@@ -70,7 +93,6 @@ func (e *Extensions) apply(partitions []*partition) (transacted bool) {
 		}
 		x.extend()
 	}
-	e.running = ""
 	return transacted
 }
 
@@ -99,10 +121,16 @@ func (j *joiner) run(e *Extensions, partitions []*partition) {
 	}
 }
 
+// Guarded reports whether an extension says that an entity must not die.
+func (e *Extensions) Guarded(h handle.Handle) bool { return e.deaths.Guarded(h) }
+
 // Add adds an extension: from now on shards wait with the outcome of destroys until the extensions
 // have spared. The world is idle.
 func (e *Extensions) Add(x extend.Extension) {
 	e.all = append(e.all, extended{Extension: x})
+	if g, ok := x.(extend.Guarding); ok {
+		e.deaths.Add(g)
+	}
 	for _, s := range e.of.Shards {
 		s.HoldDestroys = true
 	}
@@ -159,6 +187,9 @@ func (e *Extensions) During() string {
 func (e *Extensions) refresh() (spared bool) {
 	e.collect()
 	if len(e.deaths.All()) > 0 {
+		if e.deaths.Guards() { // transactions and World.Clear have marked others
+			e.deaths.SpareGuarded()
+		}
 		spared = e.spare()
 		e.spread()
 	}

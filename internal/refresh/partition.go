@@ -47,6 +47,7 @@ type partition struct {
 	sender    int            // of joints: the one whose requests are being applied
 	extended  int            // how many of Joint were begun
 	extending bool           // the last of these is not done
+	last      bool           // those of kinds that are applied last have their turn
 	senders   []store.Sender // of Others
 	lost      queue.Outcomes // outcomes of requests that no shard decides
 	_         [64]byte       // other partitions are read by other workers
@@ -214,7 +215,7 @@ func (x *partition) apply(s *store.Shard) {
 func (x *partition) release() {
 	x.Forget()
 	x.joints, x.senders, x.ends = x.joints[:0], x.senders[:0], x.ends[:0]
-	x.created, x.routed, x.arrived, x.sender, x.extended = 0, 0, 0, 0, 0
+	x.created, x.routed, x.arrived, x.sender, x.extended, x.last = 0, 0, 0, 0, 0, false
 	for _, from := range x.producers {
 		from.queue.Release()
 		if from.port != nil {

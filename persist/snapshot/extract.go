@@ -29,6 +29,9 @@ type ExtractOptions struct {
 	// Take also takes from the entities what PutBack puts back: components, flags and timers. They stay
 	// alive, with their names and their places in relations. For a *world.Tx.
 	Take bool
+	// BytesMax is the most bytes that the piece may have: Extract returns ErrTooLarge for more. 0 means any
+	// number.
+	BytesMax int
 }
 
 // Extract copies entities, with all entities below them in any relation, into a Piece: their components
@@ -96,17 +99,18 @@ type source interface {
 //
 // Ownership: the goroutine of Extract, while the world is idle or the transaction runs.
 type extraction struct {
-	call   string
-	from   source
-	tx     *engine.Tx // or nil
-	take   bool
-	n      int // entities
-	types  *types
-	along  []engine.Insertable // the relations that it follows
-	byKey  map[groupKey]*extracted
-	groups []*extracted
-	last   *extracted // the group of the last entity
-	used   store.Set
+	call     string
+	from     source
+	tx       *engine.Tx // or nil
+	take     bool
+	n        int // entities
+	bytesMax int // of the piece; 0: any number
+	types    *types
+	along    []engine.Insertable // the relations that it follows
+	byKey    map[groupKey]*extracted
+	groups   []*extracted
+	last     *extracted // the group of the last entity
+	used     store.Set
 }
 
 // groupKey tells groups apart.
@@ -140,7 +144,7 @@ func actor(by world.Actor, call string) (w *engine.World, tx *engine.Tx, err err
 
 // newExtraction checks the arguments of Extract, and that the world is idle or the transaction runs.
 func newExtraction(by world.Actor, call string, o *ExtractOptions) (*extraction, error) {
-	x := &extraction{call: call, take: o.Take, byKey: map[groupKey]*extracted{}}
+	x := &extraction{call: call, take: o.Take, bytesMax: o.BytesMax, byKey: map[groupKey]*extracted{}}
 	w, tx, err := actor(by, call)
 	switch {
 	case err != nil:
@@ -275,6 +279,9 @@ func (x *extraction) piece() (*Piece, error) {
 	b = binary.LittleEndian.AppendUint64(b, xxh3.Hash(b))
 	if x.tx != nil && x.tx.WorkOf(0, len(b)) != nil {
 		return nil, x.fault()
+	}
+	if most := x.bytesMax; most > 0 && len(b) > most {
+		return nil, fmt.Errorf("%w: the piece has %d bytes, more than ExtractOptions.BytesMax = %d", ErrTooLarge, len(b), most)
 	}
 	if x.take {
 		if err := x.takeOut(&entities); err != nil {

@@ -454,7 +454,7 @@ func (i *insertion) planParts() error {
 		p := &i.types.parts[at]
 		switch {
 		case p.insertable == nil:
-			put, err = p.holder.PlanInsert(i.tx, i.held[k], i.made.now, i.rewriteOne)
+			put, err = p.holder.PlanInsert(i.tx, i.held[k], i.made.now, i.back, i.rewriteOne)
 		case i.back: // names and places have stayed
 			continue
 		default:

@@ -330,6 +330,15 @@ func extensionCallbacks() []callbackRow {
 			_ = x.mail.Tell(x.w, x.hs[0], misuseFar, misuseHit{})
 			failIn2(x, x.mail.Unaccepted(there))
 		}),
+		loop("transit.Gate.Waiting loop", func(x *callbackScene) {
+			_ = x.gate.Send(x.w, x.hs[19], 2, misusePass{})
+			failIn2(x, x.gate.Waiting(2))
+		}),
+		loop("transit.Gate.Unaccepted loop", func(x *callbackScene) {
+			there := transit.New(world.MustNew(world.Options{}), "roads", transit.Options{World: 2})
+			_ = x.gate.Send(x.w, x.hs[19], 2, misusePass{})
+			failIn2(x, x.gate.Unaccepted(there))
+		}),
 		loop("names.Reader.All loop", func(x *callbackScene) { failIn2(x, x.called.All()) }),
 		loop("hierarchy.Reader.Ancestors loop", kin(func(x *callbackScene, r *hierarchy.Reader) { failIn(x, r.Ancestors(x.hs[11])) })),
 		loop("hierarchy.Reader.BreadthFirst loop", kin(func(x *callbackScene, r *hierarchy.Reader) { failIn(x, r.BreadthFirst(x.hs[10])) })),

@@ -284,6 +284,11 @@ var misuseSections = []struct {
 		{call: "Mail.Tell by a Port", why: byRequest, do: func(x *misuseScene) error { return x.mail.Tell(x.port, x.hs[0], misuseFar, misuseHit{}) }},
 		{call: "Mail.Waiting", why: doneInLoop, do: none(func(x *misuseScene) { walk2(x.mail.Waiting(2)) })},
 		{call: "Mail.Unaccepted", why: doneInLoop, do: none(func(x *misuseScene) { walk2(x.mail.Unaccepted(x.roads)) })},
+		{call: "Gate.Send", why: doneInLoop, do: func(x *misuseScene) error { return x.gate.Send(x.w, x.hs[19], 2, misusePass{}) }},
+		{call: "Gate.Send by a Port", why: byRequest, do: func(x *misuseScene) error { return x.gate.Send(x.port, x.hs[19], 2, misusePass{}) }},
+		{call: "Gate.Waiting", why: doneInLoop, do: none(func(x *misuseScene) { walk2(x.gate.Waiting(2)) })},
+		{call: "Gate.Unaccepted", why: doneInLoop, do: none(func(x *misuseScene) { walk2(x.gate.Unaccepted(x.roads)) })},
+		{call: "Roads.Away", why: doneInLoop, do: none(func(x *misuseScene) { x.roads.Away(x.w, x.hs[0]) })},
 		{call: "Roads.Peers", why: doneInLoop, do: none(func(x *misuseScene) { x.roads.Peers() })},
 		{call: "Roads.Channel", why: doneInLoop, do: none(func(x *misuseScene) { x.roads.Channel(2) })},
 		{call: "Roads.Done", why: doneInLoop, do: none(func(x *misuseScene) { x.roads.Done() })},
@@ -294,6 +299,7 @@ var misuseSections = []struct {
 			return err
 		}},
 		{call: "transit.New", why: doneInLoop, do: none(func(x *misuseScene) { transit.New(x.w, "late", transit.Options{World: 3}) })},
+		{call: "transit.RegisterGate", why: doneInLoop, do: none(func(x *misuseScene) { transit.RegisterGate[int](x.roads, "late") })},
 		{call: "transit.RegisterMail", why: doneInLoop, do: none(func(x *misuseScene) { transit.RegisterMail(x.roads, x.mail.Returned) })},
 		{call: "Index.Read", why: doneInLoop, do: none(func(x *misuseScene) { x.near.Read(x.w) })},
 		{call: "Reader.AppendWithin", why: doneInLoop, do: none(func(x *misuseScene) { x.nearby.AppendWithin(nil, near.Point{}, 1) })},
@@ -368,6 +374,9 @@ var misuseSections = []struct {
 		{call: "snapshot.Insert", do: func(x *misuseScene) error {
 			_, err := snapshot.Insert(x.w, misusePiece, snapshot.InsertOptions{})
 			return err
+		}},
+		{call: "snapshot.Fits", why: doneInLoop, do: func(x *misuseScene) error {
+			return snapshot.Fits(x.w, misusePiece, snapshot.InsertOptions{})
 		}},
 		{call: "snapshot.Extract", why: doneInLoop, do: func(x *misuseScene) error {
 			_, err := snapshot.Extract(x.w, snapshot.ExtractOptions{Codecs: misuseCodecs()}, x.hs[0])
@@ -519,3 +528,6 @@ var misuseImage = hierarchy.New(world.MustNew(world.Options{}), "empty", hierarc
 
 // misuseFar is an entity of another world.
 var misuseFar = transit.RefOf(2, 1)
+
+// misusePass is what travellers say.
+type misusePass struct{ Fee int }

@@ -81,6 +81,7 @@ type misuseScene struct {
 	timer   timer.ID
 	roads   *transit.Roads
 	mail    *transit.Mail[misuseHit]
+	gate    *transit.Gate[misusePass]
 	done    *world.Message[async.Result[int]]
 	calls   *async.Call[int, int]
 	pair    *prefab.Prefab
@@ -148,8 +149,9 @@ func freshMisuseScene(t testing.TB, o scheduler.Options) *misuseScene {
 	x.names = names.New[string](w, "names", names.Options{})
 	x.called = x.names.Read(w)
 	x.timers = timer.New(w, "timers", x.hit, timer.Options{})
-	x.roads = transit.New(w, "roads", transit.Options{World: 1})
+	x.roads = transit.New(w, "roads", transit.Options{World: 1, Codecs: misuseCodecs(), Relations: []string{}})
 	x.mail = transit.RegisterMail(x.roads, x.hit)
+	x.gate = transit.RegisterGate[misusePass](x.roads, "gate")
 	x.done = world.RegisterMessage[async.Result[int]](w, "done")
 	x.calls = async.New(w, "calls", x.done, misuseRun, async.Options{})
 	x.near = near.New(w, func(h misuseHealth) near.Point { return near.Point{X: float64(h.Points)} }, misuseSpace)
