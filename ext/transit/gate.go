@@ -66,7 +66,7 @@ func RegisterGate[G any](r *Roads, name string) *Gate[G] {
 	}
 	r.mustHaveRelations()
 	g := &Gate[G]{roads: r, name: name}
-	g.body.init(fmt.Sprintf("RegisterGate of %q", name))
+	g.body.init(fmt.Sprintf("RegisterGate of %q", name), r.options.Codecs)
 	g.Returned = world.RegisterMessage[Returned[G]](r.w, name+" returned")
 	g.Arrived = world.RegisterMessage[Arrived[G]](r.w, name+" arrived")
 	r.openGates()
@@ -221,7 +221,7 @@ func (g *Gate[G]) work(x *opened) int {
 func (g *Gate[G]) deliver(tx *world.Tx, x *opened) (Reason, error) {
 	r := g.roads
 	body, ok := g.body.read(x.body)
-	if !ok {
+	if x.held = g.body.held(); !ok {
 		return Malformed, nil
 	}
 	piece, err := snapshot.ReadPiece(slices.Clone(x.piece))
@@ -232,9 +232,10 @@ func (g *Gate[G]) deliver(tx *world.Tx, x *opened) (Reason, error) {
 		return TooLarge, nil
 	}
 	o := r.insertOptions()
-	if !x.first {
+	if o.BytesMax = engine.TxBytesMax / 2; !x.first {
 		o.BytesMax = int64(g.work(x))
 	}
+	o.BytesMax += heldEach * int64(len(x.piece))
 	made, err := snapshot.Insert(tx, piece, o)
 	switch {
 	case err == nil:
@@ -256,8 +257,14 @@ func (g *Gate[G]) deliver(tx *world.Tx, x *opened) (Reason, error) {
 // errLater says that an item is to be decided by another transaction.
 var errLater = errors.New("transit: there is no room for this in the transaction")
 
+// heldEach is how much memory the slices, maps and pointers of a traveller that comes may take for each
+// byte of its piece.
+const heldEach = 32
+
+// insertOptions are the options for pieces of this world. It must be able to put them back, so they may
+// take what memory they took.
 func (r *Roads) insertOptions() snapshot.InsertOptions {
-	return snapshot.InsertOptions{Codecs: r.options.Codecs, Changes: r.options.Changes, BytesMax: engine.TxBytesMax / 2}
+	return snapshot.InsertOptions{Codecs: r.options.Codecs, Changes: r.options.Changes}
 }
 
 // refusalOf returns why a piece was refused.
@@ -279,6 +286,7 @@ func refusalOf(err error) Reason {
 func (g *Gate[G]) giveBack(tx *world.Tx, x *opened, why Reason) error {
 	r, root := g.roads, handle.Handle(x.from)
 	body, ok := g.body.read(x.body)
+	x.held = g.body.held()
 	piece, err := snapshot.ReadPiece(slices.Clone(x.piece))
 	if !ok || err != nil { // send has tried it
 		return fmt.Errorf("transit: what was sent by gate %q cannot be read any more", g.name)

@@ -92,7 +92,7 @@ func RegisterMail[M any](r *Roads, m *world.Message[M]) *Mail[M] {
 	if x.size > workMost {
 		panic(fmt.Sprintf("transit: RegisterMail of message %q, whose values have %d bytes; make them smaller than %d", x.name, x.size, workMost))
 	}
-	x.body.init(fmt.Sprintf("RegisterMail of message %q", x.name))
+	x.body.init(fmt.Sprintf("RegisterMail of message %q", x.name), r.options.Codecs)
 	x.Returned = world.RegisterMessage[Returned[M]](r.w, x.name+" returned")
 	x.telling = world.RegisterTransaction(r.w, r.name+" tell "+x.name, x.request)
 	r.mails[x.name] = x
@@ -234,7 +234,7 @@ func (m *Mail[M]) work(*opened) int { return m.size + envelopeSize }
 // deliver delivers the body of an item that has come.
 func (m *Mail[M]) deliver(tx *world.Tx, x *opened) (Reason, error) {
 	v, ok := m.body.read(x.body)
-	if !ok {
+	if x.held = m.body.held(); !ok {
 		return Malformed, nil
 	}
 	err := m.message.Send(tx, handle.Handle(x.to), v)
@@ -247,7 +247,7 @@ func (m *Mail[M]) deliver(tx *world.Tx, x *opened) (Reason, error) {
 // giveBack delivers the body of an item to its sender.
 func (m *Mail[M]) giveBack(tx *world.Tx, x *opened, why Reason) error {
 	v, ok := m.body.read(x.body)
-	if !ok { // write has tried it
+	if x.held = m.body.held(); !ok { // write has tried it
 		return fmt.Errorf("transit: message %q of an outbox cannot be read any more", m.name)
 	}
 	return m.back(tx, Returned[M]{handle.Handle(x.from), Ref{x.peer, x.to}, why, v})
@@ -330,6 +330,7 @@ type opened struct {
 	first  bool // a transaction decides it before others
 	mail   letters
 	body   []byte
+	held   int    // bytes that the body holds, once it was read
 	weight uint64 // of a traveller: about what it takes of a transaction
 	piece  []byte // of a traveller
 }
