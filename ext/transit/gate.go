@@ -289,7 +289,7 @@ func (g *Gate[G]) giveBack(tx *world.Tx, x *opened, why Reason) error {
 	x.held = g.body.held()
 	piece, err := snapshot.ReadPiece(slices.Clone(x.piece))
 	if !ok || err != nil { // send has tried it
-		return fmt.Errorf("transit: what was sent by gate %q cannot be read any more", g.name)
+		return unread(x, "gate", g.name)
 	}
 	if r.unmark(piece); r.whole(tx, x, piece) && planted != returnAnew {
 		err = r.putBack(tx, piece)

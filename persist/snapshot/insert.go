@@ -34,7 +34,7 @@ type InsertOptions struct {
 	// only once.
 	WithoutNames bool
 	// BytesMax is the most memory that the components of the entities and the messages of their timers
-	// may take while they are read, besides what slices, maps and pointers in them hold. Default: 1 GB.
+	// may take while they are read, with what slices, maps and pointers in them hold. Default: 1 GB.
 	BytesMax int64
 }
 

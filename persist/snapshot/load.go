@@ -365,7 +365,7 @@ type loading struct {
 	merged     []*mergedTable
 	rows       int64       // bytes of rows, used or not
 	held       form.Budget // of what slices, maps and pointers in values hold
-	codecs     sync.Mutex // held while the user's functions are called
+	codecs     sync.Mutex  // held while the user's functions are called
 	put        []func()
 	also       []func() error
 
