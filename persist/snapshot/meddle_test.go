@@ -18,12 +18,6 @@ import (
 // world stays what it was.
 func TestCodecMeddles(t *testing.T) {
 	for how, meddle := range map[string]func(w *world.World, bodies *world.Component[Body], all []handle.Handle){
-		"destroy": func(w *world.World, _ *world.Component[Body], all []handle.Handle) {
-			for _, h := range all[:10] {
-				_ = w.Destroy(h)
-			}
-			w.Refresh()
-		},
 		"add": func(w *world.World, bodies *world.Component[Body], all []handle.Handle) {
 			_ = bodies.Add(w, all[5], Body{})
 		},
@@ -76,7 +70,7 @@ func TestCodecMeddles(t *testing.T) {
 				}()
 				active = false
 				require.NoError(t, snapshot.Write(&after, w, snapshot.Options{Codecs: c}))
-				require.Equal(t, before.Bytes(), after.Bytes(), "%s, %s, %d", name, how, at)
+				require.True(t, bytes.Equal(before.Bytes(), after.Bytes()), "%s, %s, %d", name, how, at)
 			}
 		}
 	}
