@@ -1,13 +1,17 @@
 package transit
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"reflect"
+	"strings"
 
 	"github.com/atoll-sim/atoll/internal/aside"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/form"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/persist/state"
 )
 
 // bodies writes and reads what items say to a program: messages, and what arrives with a traveller.
@@ -18,19 +22,23 @@ type bodies[M any] struct {
 	unsure bool   // methods of the user's may write it
 	shape  uint64 // a number for the form
 	body   *M     // that is written or read, so that only this one is on the heap
+	budget form.Budget
 }
 
+// bodyMost is how much memory the slices, maps and pointers of a body may take, whatever it is in bytes.
+const bodyMost = 16 * ItemBytesMax
+
 // init finds out how a body is written. It panics for one that cannot be; call is for the message.
-func (b *bodies[M]) init(call string) {
+func (b *bodies[M]) init(call string, codecs *state.Codecs) {
 	var err error
-	if b.form, err = (*form.Codecs)(nil).Form(reflect.TypeFor[M](), true); err != nil {
-		panic(fmt.Sprintf("transit: %s, which cannot be written (%v); give the type MarshalBinary and UnmarshalBinary", call, err))
+	if b.form, err = (*form.Codecs)(codecs).Within(&b.budget).Form(reflect.TypeFor[M](), true); err != nil {
+		panic(fmt.Sprintf("transit: %s, which cannot be written (%v); give the type MarshalBinary and UnmarshalBinary, or a codec of Options.Codecs", call, err))
 	}
 	for _, part := range b.form.Parts() {
 		b.unsure = b.unsure || part.ByCodec && part.Fields[0].Type != "string"
 	}
 	hash := fnv.New64a()
-	_, _ = hash.Write([]byte(b.form.Shape()))
+	_, _ = hash.Write([]byte(strings.Join(append([]string{b.form.Shape()}, b.form.Constants()...), "\n")))
 	b.shape, b.body = hash.Sum64(), new(M)
 }
 
@@ -42,7 +50,10 @@ func (b *bodies[M]) append(dst []byte, body M) ([]byte, error) {
 		return b.form.Append(dst, mem.CellOf(b.body)), nil
 	}
 	dst, err := b.try(dst)
-	if err != nil {
+	switch {
+	case errors.Is(err, extend.ErrMemory):
+		return nil, ErrTooLarge
+	case err != nil:
 		return nil, errBody
 	}
 	return dst, nil
@@ -59,6 +70,9 @@ func (b *bodies[M]) try(dst []byte) (_ []byte, err error) {
 	return dst, err
 }
 
+// held returns how much memory the body that was read last has taken, besides its value.
+func (b *bodies[M]) held() int { return bodyMost - int(max(b.budget.Left(), 0)) }
+
 // read reads a body.
 func (b *bodies[M]) read(src []byte) (v M, ok bool) {
 	defer b.clear()
@@ -73,6 +87,7 @@ func (b *bodies[M]) read(src []byte) (v M, ok bool) {
 func (b *bodies[M]) clear() { *b.body = *new(M) }
 
 func (b *bodies[M]) readTo(v *M, src []byte) error {
+	b.budget.Reset(bodyMost, 0)
 	rest, err := b.form.Read(src, mem.CellOf(v))
 	if err == nil && len(rest) > 0 {
 		err = errBody

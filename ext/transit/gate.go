@@ -66,7 +66,7 @@ func RegisterGate[G any](r *Roads, name string) *Gate[G] {
 	}
 	r.mustHaveRelations()
 	g := &Gate[G]{roads: r, name: name}
-	g.body.init(fmt.Sprintf("RegisterGate of %q", name))
+	g.body.init(fmt.Sprintf("RegisterGate of %q", name), r.options.Codecs)
 	g.Returned = world.RegisterMessage[Returned[G]](r.w, name+" returned")
 	g.Arrived = world.RegisterMessage[Arrived[G]](r.w, name+" arrived")
 	r.openGates()
@@ -95,7 +95,8 @@ func RegisterGate[G any](r *Roads, name string) *Gate[G] {
 // aboard in the same tick goes along. If it cannot go then, it stays, and is told so by Returned: with the
 // reason Away, if it is away already, and in shard 0 with the reason Gone, if it is dead.
 //
-// Send returns ErrAway, world.ErrStale, ErrNowhere for this world or 0, ErrFull, ErrClosed, ErrPeers, and
+// Send returns ErrAway, world.ErrStale, ErrNowhere for this world or 0, ErrFull, also while Roads.Resolve
+// is at work on that channel, ErrClosed, ErrPeers, and
 // ErrTooLarge for more than EntitiesMax entities or TreeBytesMax bytes, all but ErrNowhere only if that
 // is known at once; errors of snapshot.Extract, as for a type without a codec; and world.ErrFull if the
 // request was not accepted. Then nothing was sent.
@@ -152,6 +153,8 @@ func (g *Gate[G]) send(tx *world.Tx, root handle.Handle, to World, body G) error
 		return err
 	}
 	switch {
+	case r.look(to).out.resolving != 0: // items get new numbers then, which what is away would have to know
+		return ErrFull
 	case !t.Living(root):
 		return world.ErrStale
 	case r.awayIn(tx, root) != nil:
@@ -205,7 +208,7 @@ func (g *Gate[G]) work(x *opened) int {
 func (g *Gate[G]) deliver(tx *world.Tx, x *opened) (Reason, error) {
 	r := g.roads
 	body, ok := g.body.read(x.body)
-	if !ok {
+	if x.held = g.body.held(); !ok {
 		return Malformed, nil
 	}
 	piece, err := snapshot.ReadPiece(slices.Clone(x.piece))
@@ -216,9 +219,10 @@ func (g *Gate[G]) deliver(tx *world.Tx, x *opened) (Reason, error) {
 		return TooLarge, nil
 	}
 	o := r.insertOptions()
-	if !x.first {
+	if o.BytesMax = engine.TxBytesMax / 2; !x.first {
 		o.BytesMax = int64(g.work(x))
 	}
+	o.BytesMax += heldEach * int64(len(x.piece))
 	made, err := snapshot.Insert(tx, piece, o)
 	switch {
 	case err == nil:
@@ -240,8 +244,14 @@ func (g *Gate[G]) deliver(tx *world.Tx, x *opened) (Reason, error) {
 // errLater says that an item is to be decided by another transaction.
 var errLater = errors.New("transit: there is no room for this in the transaction")
 
+// heldEach is how much memory the slices, maps and pointers of a traveller that comes may take for each
+// byte of its piece.
+const heldEach = 32
+
+// insertOptions are the options for pieces of this world. It must be able to put them back, so they may
+// take what memory they took.
 func (r *Roads) insertOptions() snapshot.InsertOptions {
-	return snapshot.InsertOptions{Codecs: r.options.Codecs, Changes: r.options.Changes, BytesMax: engine.TxBytesMax / 2}
+	return snapshot.InsertOptions{Codecs: r.options.Codecs, Changes: r.options.Changes}
 }
 
 // refusalOf returns why a piece was refused.
@@ -263,9 +273,10 @@ func refusalOf(err error) Reason {
 func (g *Gate[G]) giveBack(tx *world.Tx, x *opened, why Reason) error {
 	r, root := g.roads, handle.Handle(x.from)
 	body, ok := g.body.read(x.body)
+	x.held = g.body.held()
 	piece, err := snapshot.ReadPiece(slices.Clone(x.piece))
 	if !ok || err != nil { // send has tried it
-		return fmt.Errorf("transit: what was sent by gate %q cannot be read any more", g.name)
+		return unread(x, "gate", g.name)
 	}
 	if r.unmark(piece); r.whole(tx, x, piece) && planted != returnAnew {
 		err = r.putBack(tx, piece)

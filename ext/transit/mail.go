@@ -75,10 +75,12 @@ type told[M any] struct {
 }
 
 // RegisterMail lets a message travel between worlds. Both must have it under the same name, with a
-// type of the same form. The body is written as package state writes it without a codec; a type that
-// needs one has to have the methods MarshalBinary and UnmarshalBinary. RegisterMail panics for a
-// message that is nil, of another world, registered before, too large or cannot be written. When to
-// call it: see world.Register.
+// type of the same form. The body is written as package state writes it; a type that
+// needs one has to have the methods MarshalBinary and UnmarshalBinary, or a codec of Options.Codecs. What
+// is read once must be read again: if it is not, an item can neither come back nor be settled, and
+// carriers get an error, until Resolve with Drop. Constants of enums in Options.Codecs belong to the form.
+// RegisterMail panics for a message that is nil, of another world, registered before, too large or cannot
+// be written. When to call it: see world.Register.
 func RegisterMail[M any](r *Roads, m *world.Message[M]) *Mail[M] {
 	if r == nil || m == nil {
 		panic("transit: RegisterMail with nil Roads or a nil Message; pass what New and world.RegisterMessage returned")
@@ -92,7 +94,7 @@ func RegisterMail[M any](r *Roads, m *world.Message[M]) *Mail[M] {
 	if x.size > workMost {
 		panic(fmt.Sprintf("transit: RegisterMail of message %q, whose values have %d bytes; make them smaller than %d", x.name, x.size, workMost))
 	}
-	x.body.init(fmt.Sprintf("RegisterMail of message %q", x.name))
+	x.body.init(fmt.Sprintf("RegisterMail of message %q", x.name), r.options.Codecs)
 	x.Returned = world.RegisterMessage[Returned[M]](r.w, x.name+" returned")
 	x.telling = world.RegisterTransaction(r.w, r.name+" tell "+x.name, x.request)
 	r.mails[x.name] = x
@@ -109,7 +111,11 @@ func (r *Roads) Ref(h handle.Handle) Ref { return RefOf(r.world, h) }
 //
 // Given a *Tx it is a part of the transaction. Given a *World, which must be idle, it is done at once. By
 // other actors it is a request: what the refresh finds then, such as that outboxes have become full,
-// makes the message come back.
+// makes the message come back. Only if the transactions of a port have made world.TxPortCallsMax calls in
+// that refresh, its request is refused as theirs are, and does not come back: the outcome that the port
+// can ask for is Refused then, with world.ErrTx, and nothing was sent.
+//
+// Closed roads still take messages to entities of this world.
 //
 // Tell returns ErrNowhere for a Ref of no world; ErrFull, ErrClosed, ErrTooLarge or ErrPeers if that
 // is known at once, as it is to all but ports; and world.ErrFull if the request was not accepted. Then
@@ -238,7 +244,7 @@ func (m *Mail[M]) work(*opened) int { return m.size + envelopeSize }
 // deliver delivers the body of an item that has come.
 func (m *Mail[M]) deliver(tx *world.Tx, x *opened) (Reason, error) {
 	v, ok := m.body.read(x.body)
-	if !ok {
+	if x.held = m.body.held(); !ok {
 		return Malformed, nil
 	}
 	err := m.message.Send(tx, handle.Handle(x.to), v)
@@ -251,10 +257,15 @@ func (m *Mail[M]) deliver(tx *world.Tx, x *opened) (Reason, error) {
 // giveBack delivers the body of an item to its sender.
 func (m *Mail[M]) giveBack(tx *world.Tx, x *opened, why Reason) error {
 	v, ok := m.body.read(x.body)
-	if !ok { // write has tried it
-		return fmt.Errorf("transit: message %q of an outbox cannot be read any more", m.name)
+	if x.held = m.body.held(); !ok { // write has tried it
+		return unread(x, "message", m.name)
 	}
 	return m.back(tx, Returned[M]{handle.Handle(x.from), Ref{x.peer, x.to}, why, v})
+}
+
+// unread is the error about an item of an outbox that its type has read once, and reads no more.
+func unread(x *opened, what, name string) error {
+	return fmt.Errorf("transit: item %d to world %d, of %s %q, cannot be given back: its type has read it when it was sent, and refuses it now; let it read that again, or give up all that is under way there by Roads.Resolve with Drop", x.n, x.peer, what, name)
 }
 
 // forget has nothing to do.
@@ -336,6 +347,7 @@ type opened struct {
 	first  bool // a transaction decides it before others
 	mail   letters
 	body   []byte
+	held   int    // bytes that the body holds, once it was read
 	weight uint64 // of a traveller: about what it takes of a transaction
 	piece  []byte // of a traveller
 }

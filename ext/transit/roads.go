@@ -31,7 +31,8 @@ type Options struct {
 	// Relations are the names of the relations in which entities take along what is below them, when
 	// they travel by a Gate. Nil means all.
 	Relations []string
-	// Codecs are those of the components and timers of travellers that have one, and Changes say what
+	// Codecs are those of the components and timers of travellers that have one, and of messages and
+	// what gates say, with the constants of enums: both worlds must have the same. Changes say what
 	// becomes of something that another version of the program has sent, as for snapshot.Insert.
 	Codecs  *state.Codecs
 	Changes []snapshot.Change

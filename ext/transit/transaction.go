@@ -267,6 +267,7 @@ func (t *ending) end(n uint64, why Reason) (done bool, err error) {
 		return true, x.mail.forget(t.tx, &x)
 	}
 	err = x.mail.giveBack(t.tx, &x, why)
+	t.work += x.held
 	if errors.Is(err, world.ErrChunks) || errors.Is(err, world.ErrIndexes) || errors.Is(err, timer.ErrMax) {
 		return false, nil // it stays under way until there is room
 	}
@@ -390,6 +391,7 @@ func (x *arrival) decide(tx *world.Tx) error {
 			} else if err != nil {
 				return err
 			}
+			work += item.held
 		}
 		x.some = true
 		if why != 0 && !(planted == deadAccepted && why == Gone) {

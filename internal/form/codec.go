@@ -30,6 +30,7 @@ var ErrNoCodec = errors.New("state: no codec")
 type Codecs struct {
 	byType map[reflect.Type]Codec
 	enums  enums
+	budget *Budget // of what is read as CBOR, or nil
 }
 
 // Codec writes values of one type, and reads them if CanRead says so. See state.Codec.
@@ -96,13 +97,19 @@ type cborCodec struct {
 	typ reflect.Type
 	as  reflect.Type // the type that is written and read, with the same memory
 	// exact is read instead where there may be a signalling float32: cborReader would make it quiet.
-	exact reflect.Type
+	exact  reflect.Type
+	budget *Budget // or nil: the bytes are the program's own
+	cost   *cost   // counted with a budget
 }
 
-// newCBORCodec returns the codec of a type that byCBOR has found to lose nothing.
-func newCBORCodec(t reflect.Type) cborCodec {
+// newCBORCodec returns the codec of a type that byCBOR has found to lose nothing. budget may be nil.
+func newCBORCodec(t reflect.Type, budget *Budget) cborCodec {
 	as := others.within(t)
-	return cborCodec{t, as, exactOthers.within(as)}
+	c := cborCodec{typ: t, as: as, exact: exactOthers.within(as), budget: budget}
+	if budget != nil {
+		c.cost = costOf(as)
+	}
+	return c
 }
 
 var cborWriter = must(cbor.EncOptions{
@@ -139,8 +146,14 @@ func (c cborCodec) Append(dst []byte, v mem.Pointer) []byte {
 }
 
 // Read reads a value from CBOR, which must hold nothing else. Any goroutine may call it. After an
-// error v may hold a part of the value.
+// error v may hold a part of the value. It wraps extend.ErrMemory, and nothing was read, for what is
+// beyond the budget.
 func (c cborCodec) Read(src []byte, v mem.Pointer) error {
+	if c.budget != nil {
+		if err := c.budget.take(c.cost, src); err != nil {
+			return fmt.Errorf("state: a %v as CBOR: %w", c.typ, err)
+		}
+	}
 	as := c.as
 	if c.exact != as && maySignal(src) {
 		as = c.exact
@@ -221,7 +234,7 @@ func nameInCBOR(f reflect.StructField) (name string, inner bool) {
 		if n, err := strconv.Atoi(name); err == nil {
 			name = strconv.Itoa(n) // 01 is 1
 		}
-		name += ",keyasint"
+		name += keyAsInt
 	}
 	return name, inner
 }
@@ -368,7 +381,7 @@ func structByCBOR(t reflect.Type, path string, within []reflect.Type, names map[
 // embedded. structByCBOR asks it for each field.
 func fieldByCBOR(f reflect.StructField, at, name string) error {
 	tag, options := tagOf(f)
-	number, isNumber := strings.CutSuffix(name, ",keyasint")
+	number, isNumber := strings.CutSuffix(name, keyAsInt)
 	_, err := strconv.Atoi(number)
 	embedded := f.Anonymous && tag == ""
 	switch {

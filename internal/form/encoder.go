@@ -24,7 +24,8 @@ type Encoder struct {
 	trail   string  // names on the way to the field that is being added; without the type, which may be renamed
 	size    uintptr // of a value
 	byCodec bool
-	enums   enums // of which parts are described, and the shape says nothing
+	budget  *Budget // or nil
+	enums   enums   // of which parts are described, and the shape says nothing
 }
 
 // formPart is a run of a value's memory.
@@ -62,7 +63,7 @@ func (c *Codecs) Form(t reflect.Type, toRead bool) (Form, error) {
 
 // Encoder is Form. Its error only says what is wrong with the type.
 func (c *Codecs) Encoder(t reflect.Type, toRead bool) (*Encoder, error) {
-	f := &Encoder{typ: t, size: t.Size()}
+	f := &Encoder{typ: t, size: t.Size(), budget: c.limit()}
 	if c != nil {
 		f.enums = c.enums
 	}
@@ -131,7 +132,7 @@ func (e *Encoder) add(c *Codecs, n naming, t reflect.Type, at uintptr, path stri
 	}
 	if t.Kind() != reflect.Struct || marshals(t) {
 		if err = byCBOR(t, path, nil); err == nil {
-			e.encoded(newCBORCodec(t), t, at, path, fmt.Sprintf("cbor(%s)", deep(t, nil)))
+			e.encoded(newCBORCodec(t, c.limit()), t, at, path, fmt.Sprintf("cbor(%s)", deep(t, nil)))
 			return nil
 		}
 		if n.in != t && n.can(t) {
@@ -323,6 +324,14 @@ func (e *Encoder) Least() (n int) {
 		}
 	}
 	return n
+}
+
+// Take is the method of Form.
+func (e *Encoder) Take(memory uintptr, bytes int) error {
+	if e.budget == nil {
+		return nil
+	}
+	return e.budget.Take(int64(memory) - e.budget.each*int64(bytes))
 }
 
 // ByCodec is the method of Form.

@@ -33,6 +33,9 @@ type Form interface {
 	Whole() bool
 	// Least returns how many bytes a value takes at least.
 	Least() int
+	// Take takes memory of the Budget, if there is one, for values that were or will be read from so
+	// many bytes. The error is extend.ErrMemory.
+	Take(memory uintptr, bytes int) error
 	// ByCodec reports whether it calls functions of the user.
 	ByCodec() bool
 	// Parts lists what Append writes, in order: enough to read it without the Go type.

@@ -37,3 +37,11 @@ func (w *Of[M]) Body(index int) *M {
 	}
 	return &w.bodies[page][index&(1<<w.bits-1)]
 }
+
+// pageBytes returns how much memory Body would take for an index.
+func (w *Of[M]) pageBytes(index int) uintptr {
+	if page := index >> w.bits; page < len(w.bodies) && w.bodies[page] != nil {
+		return 0
+	}
+	return reflect.TypeFor[M]().Size() << w.bits
+}

@@ -68,10 +68,14 @@ func (w *Of[M]) load(c *extend.Cursor, now uint64, bodies form.Form) error {
 		w.append(&w.free, index)
 	}
 	for range used - free {
+		from := len(c.Rest)
 		index, ok := next()
 		to, due, armed, period := handle.Handle(c.Number()), c.Number(), c.Number(), c.Number()
 		if !ok || c.Err != nil || due <= now || armed > now || period > math.MaxInt64 {
 			return wrong(c)
+		}
+		if err := bodies.Take(w.pageBytes(index), from-len(c.Rest)+bodies.Least()); err != nil {
+			return err
 		}
 		rest, err := bodies.Read(c.Rest, mem.CellOf(w.Body(index)))
 		if err != nil {

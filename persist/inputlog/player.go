@@ -148,6 +148,7 @@ type Player struct {
 	codecs   *state.Codecs
 	known    store.Kinds
 	kinds    []kind
+	held     form.Budget // of what slices, maps and pointers hold in the values of a tick
 	in       extend.Inputs
 	turns    *hash.Turns
 	sum      uint64 // of the parts of the state before the next tick
@@ -391,7 +392,7 @@ func (p *Player) peek() (byte, []byte) {
 // ErrOtherWorld, and the log cannot be played further.
 func (p *Player) learn(body []byte) (err error) {
 	from := &p.log.from
-	if p.kinds, err = learn(p.kinds, p.known, p.codecs); err != nil {
+	if p.kinds, err = learn(p.kinds, p.known, (*state.Codecs)((*form.Codecs)(p.codecs).Within(&p.held))); err != nil {
 		return err
 	}
 	c := cursor{rest: body}
@@ -414,10 +415,15 @@ func (p *Player) learn(body []byte) (err error) {
 	return nil
 }
 
+// heldMost and heldEach are what slices, maps and pointers in the values of a tick may hold: so many
+// bytes, and so many for each byte of the record.
+const heldMost, heldEach = 1 << 30, 64
+
 // tick gives the idle world the inputs of the tick that it makes next. After an error, which is Err
 // from then on, it may have been given a part of them.
 func (p *Player) tick(body []byte) error {
 	from, c := &p.log.from, cursor{rest: body}
+	p.held.Reset(heldMost, heldEach)
 	c.readTick(&p.in)
 	p.length += len(body)
 	switch {

@@ -34,7 +34,7 @@ type InsertOptions struct {
 	// only once.
 	WithoutNames bool
 	// BytesMax is the most memory that the components of the entities and the messages of their timers
-	// may take while they are read, besides what slices, maps and pointers in them hold. Default: 1 GB.
+	// may take while they are read, with what slices, maps and pointers in them hold. Default: 1 GB.
 	BytesMax int64
 }
 
@@ -142,7 +142,6 @@ type insertion struct {
 	has    *contents
 	by     *known
 	groups []*group
-	bytes  int64 // that they take, and what held has
 	held   []any // by part of the piece: what an extension with values has read
 	made   *Inserted
 	puts   []func() // insert the parts of extensions
@@ -183,6 +182,7 @@ func newInsertion(by world.Actor, call string, piece *Piece, o *InsertOptions) (
 		}
 	}
 	x.types = typesOf(w, o.Codecs)
+	x.types.budget.Reset(x.most(), 0)
 	x.by, err = x.types.match(x.has, o)
 	return x, err
 }
@@ -250,11 +250,21 @@ func (i *insertion) plan() error {
 
 // mayTake checks that so much more memory may be taken. An error ends the Insert; nothing has changed.
 func (i *insertion) mayTake(bytes int64, what string) error {
-	most := cmp.Or(i.o.BytesMax, bytesMost)
-	if i.bytes += bytes; i.bytes > most {
-		return fmt.Errorf("%w: %s take more than InsertOptions.BytesMax = %d", ErrTooLarge, what, most)
+	if i.types.budget.Take(bytes) != nil {
+		return fmt.Errorf("%w: %s take more than InsertOptions.BytesMax = %d", ErrTooLarge, what, i.most())
 	}
 	return nil
+}
+
+// most returns InsertOptions.BytesMax, or the default.
+func (i *insertion) most() int64 { return cmp.Or(i.o.BytesMax, bytesMost) }
+
+// tooLarge makes an error ErrTooLarge, if it is about memory.
+func (i *insertion) tooLarge(err error) error {
+	if errors.Is(err, extend.ErrMemory) {
+		return fmt.Errorf("%w: with InsertOptions.BytesMax = %d: %w", ErrTooLarge, i.most(), err)
+	}
+	return err
 }
 
 // number checks that there is room, and finds the handles that the entities will get. It takes
@@ -352,6 +362,8 @@ func (i *insertion) readColumn(from *pieceGroup, component int, to mem.Cells) er
 		}
 		rest, err := n.Form.ReadAll(from.columns[k], to)
 		switch {
+		case errors.Is(err, extend.ErrMemory):
+			return i.tooLarge(err)
 		case err != nil:
 			return format.Altered("%w", err)
 		case len(rest) > 0:
@@ -405,7 +417,7 @@ func (i *insertion) rewrite() error {
 
 // about adds to an error the extension that it is about.
 func (i *insertion) about(name string, err error) error {
-	if errors.Is(err, extend.ErrImage) || errors.Is(err, extend.ErrBody) {
+	if err = i.tooLarge(err); errors.Is(err, extend.ErrImage) || errors.Is(err, extend.ErrBody) {
 		err = format.Altered("%w", err)
 	}
 	return fmt.Errorf("snapshot: %s: %q: %w", i.call, name, err)

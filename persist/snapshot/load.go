@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -180,6 +181,7 @@ func load(r format.Source, from *Captured, w *world.World, call string, o Option
 		return err
 	}
 	l := &loading{w: w, v: d.Survey(), o: &o, r: r, from: from}
+	l.limit()
 	if err := l.begin(); err != nil {
 		return err
 	}
@@ -205,6 +207,19 @@ func load(r format.Source, from *Captured, w *world.World, call string, o Option
 	}
 	done = true
 	return err
+}
+
+// limit bounds what slices, maps and pointers in values take, unless they are a fork's.
+func (l *loading) limit() {
+	if l.from != nil {
+		return
+	}
+	if l.o.BytesMax > 0 {
+		l.held.Reset(l.o.BytesMax, 0)
+	} else {
+		l.held.Reset(format.BytesMax(0, 0), format.BytesPerByte)
+	}
+	l.o.Codecs = (*state.Codecs)((*form.Codecs)(l.o.Codecs).Within(&l.held))
 }
 
 // begin reads the sections that do not change the world. An error has changed nothing.
@@ -313,6 +328,7 @@ func (l *loading) undoing() func() error {
 		system = l.o.Scheduler.AppendState(nil)
 	}
 	return func() error {
+		l.held.Reset(math.MaxInt64, 0) // what comes now is the world's own
 		errs := []error{l.into.Undo()}
 		for i, x := range l.own.Extensions {
 			if errs = append(errs, x.Saved.LoadSaved(saved[i])); !bytes.Equal(saved[i], x.Saved.AppendSaved(nil)) {
@@ -347,8 +363,9 @@ type loading struct {
 	tables     [][]tablePlan // by shard of the saved world
 	read       int64         // bytes that describe rows
 	merged     []*mergedTable
-	rows       int64      // bytes of rows, used or not
-	codecs     sync.Mutex // held while the user's functions are called
+	rows       int64       // bytes of rows, used or not
+	held       form.Budget // of what slices, maps and pointers in values hold
+	codecs     sync.Mutex  // held while the user's functions are called
 	put        []func()
 	also       []func() error
 
@@ -513,7 +530,10 @@ func (l *loading) later(what, name string, load func() error) {
 	l.also = append(l.also, func() error {
 		if err := load(); err != nil {
 			kind := ErrOtherWorld
-			if errors.Is(err, extend.ErrImage) || errors.Is(err, extend.ErrBody) {
+			switch {
+			case errors.Is(err, extend.ErrMemory):
+				kind = ErrTooLarge
+			case errors.Is(err, extend.ErrImage) || errors.Is(err, extend.ErrBody):
 				kind = ErrAltered
 			}
 			return fmt.Errorf("%w: %s %q: %w", kind, what, name, err)

@@ -40,9 +40,9 @@ type Options struct {
 	// Changes say what becomes of something in a snapshot that the world no longer has, or has in
 	// another form. Load applies them; PlanLoad returns which are needed.
 	Changes []Change
-	// BytesMax is the most memory that Load takes for rows, including room for more of them, and in
-	// addition for any other section while it is read. Default: 1 GB, and 64 bytes for each
-	// uncompressed byte that describes rows. text.Export and text.Import say how they use it.
+	// BytesMax is the most memory that Load takes for rows, including room for more of them; in
+	// addition for what slices, maps and pointers in values hold; and for any other section while it is
+	// read. Default: 1 GB each, and 64 bytes for each uncompressed byte that describes rows, or values. text.Export and text.Import say how they use it.
 	BytesMax int64
 }
 
@@ -232,17 +232,24 @@ func (p Plan) String() string {
 	return b.String()
 }
 
+// An error names no more differences, and has no more bytes of each.
+const differencesMost, differenceMost = 30, 2 << 10
+
 // err returns the error of Load.
 func (p Plan) err() error {
 	switch all := p.Blocking(); len(all) {
 	case 0:
 		return nil
 	case 1:
-		return format.OtherWorld("%v", all[0])
+		return format.OtherWorld("%v", format.Short(all[0].String(), differenceMost))
 	default:
 		var text strings.Builder
-		for _, d := range all {
-			text.WriteString("\n\t" + d.String())
+		for i, d := range all {
+			if i == differencesMost {
+				_, _ = fmt.Fprintf(&text, "\n\tand %d more", len(all)-i)
+				break
+			}
+			text.WriteString("\n\t" + format.Short(d.String(), differenceMost))
 		}
 		return format.OtherWorld("%d differences:%s", len(all), text.String())
 	}
@@ -264,7 +271,8 @@ var (
 	// has contents that no world can have.
 	ErrAltered = format.ErrAltered
 	// ErrOtherWorld is returned if the world lacks something that the snapshot has, or has it
-	// in another form, and no Options.Changes says what becomes of it. The error lists all of that.
+	// in another form, and no Options.Changes says what becomes of it. The error lists that, of more than
+	// 30 differences the first; PlanLoad lists all.
 	ErrOtherWorld = format.ErrOtherWorld
 	// ErrNotNew is returned for a world that has given a handle, made a tick, or was sent
 	// something.

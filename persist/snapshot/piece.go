@@ -41,8 +41,8 @@ func ReadPiece(b []byte) (*Piece, error) {
 	return p, nil
 }
 
-// Bytes returns the piece as bytes, for ReadPiece. They must not be written. The same entities of the
-// same world give the same bytes.
+// Bytes returns the piece as bytes, for ReadPiece. They must not be written. The same roots of the same
+// world, in the same order, give the same bytes.
 func (p *Piece) Bytes() []byte { return p.bytes }
 
 // Len returns how many entities the piece has.

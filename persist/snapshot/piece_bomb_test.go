@@ -3,6 +3,7 @@ package snapshot_test
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,6 +45,14 @@ func TestPieceBombs(t *testing.T) {
 	each, err := insertForged(t, x.World, forged(&many))
 	require.ErrorIs(t, err, snapshot.ErrOtherWorld)
 	require.Less(t, each, 3000., "bytes for each byte")
+
+	var wordy format.Catalogue
+	for i := range 100 {
+		wordy.Components = append(wordy.Components, format.Named{Name: strings.Repeat("\xff", 2000) + fmt.Sprint(i), Type: "t"})
+	}
+	_, err = insertForged(t, x.World, forged(&wordy))
+	require.ErrorIs(t, err, snapshot.ErrOtherWorld)
+	require.Less(t, len(err.Error()), 70_000, "bytes of text")
 
 	fuses := format.Named{Name: "fuses", Type: "t"}
 	_, err = insertForged(t, x.World, forged(&format.Catalogue{Extensions: []format.Named{fuses}, Payloads: []format.Named{fuses, fuses}}))

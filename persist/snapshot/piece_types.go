@@ -23,6 +23,8 @@ import (
 // Ownership: the owner of the world's phase.
 type types struct {
 	codecs *state.Codecs
+	within *state.Codecs // the same, by which forms keep to the budget
+	budget form.Budget   // of the Insert that is under way
 	counts typeCounts
 	own    *catalogue // everything that pieces may have; forms are found when they are needed
 	parts  []part     // the extensions
@@ -70,12 +72,13 @@ func typesOf(w *engine.World, codecs *state.Codecs) *types {
 		codecs: codecs, counts: counts, own: &catalogue{Catalogue: new(format.Catalogue)},
 		made: map[usedKey][]byte{}, forms: map[store.Set]*forms{}, known: map[knownKey]*known{},
 	}
+	t.within = (*state.Codecs)((*form.Codecs)(codecs).Within(&t.budget))
 	for i, n := range v.Components() {
 		t.own.Components = append(t.own.Components, format.Named{Name: n.Name, Of: n.Type, At: i})
 	}
 	for i, n := range v.Messages() {
 		t.own.Messages = append(t.own.Messages, format.Named{Name: n.Name, Of: n.Type, At: i})
-		_ = findForm(&t.own.Messages[i], codecs) // if there is none, a timer's message has no name
+		_ = findForm(&t.own.Messages[i], t.within) // if there is none, a timer's message has no name
 	}
 	for i, e := range v.Extensions() {
 		t.addPart(i, e)
@@ -89,7 +92,7 @@ func typesOf(w *engine.World, codecs *state.Codecs) *types {
 func (t *types) addPart(number int, e extend.Base) {
 	p, shown := part{name: e.Name()}, any(e)
 	if _, coded := e.(form.Coded); coded {
-		shown, p.err = form.StateOf(e, (*form.Codecs)(t.codecs), true)
+		shown, p.err = form.StateOf(e, (*form.Codecs)(t.within), true)
 	}
 	switch x := shown.(type) {
 	case engine.Insertable:
@@ -117,7 +120,7 @@ func (t *types) find(n *format.Named) error {
 	if remap.Holds(n.Of, ownerType) {
 		return remap.ErrOwner
 	}
-	return findForm(n, t.codecs)
+	return findForm(n, t.within)
 }
 
 // formsOf returns the forms of components of the world. The error names the first that a piece cannot
@@ -237,7 +240,7 @@ func (t *types) match(x *contents, o *InsertOptions) (*known, error) {
 		}
 	}
 	var plan Plan
-	m := matching{saved: names, own: t.own, o: &Options{Codecs: t.codecs, Changes: o.Changes}, piece: true, list: &plan.Differences}
+	m := matching{saved: names, own: t.own, o: &Options{Codecs: t.within, Changes: o.Changes}, piece: true, list: &plan.Differences}
 	m.changes = m.o.changes()
 	for i, what := range format.Listed {
 		if saved := *names.Lists()[i]; what == "component" || what == "message" || what == "extension" {

@@ -34,10 +34,20 @@ func save(dst io.Writer, w *world.World, o Options, x *format.Chain) error {
 	if err != nil {
 		return err
 	}
+	defer s.hold("Write")()
 	if info.Hash, err = state.StateHash(w, o.Codecs); err != nil {
 		return err
 	}
-	return s.write(dst, s.parts(info), info, x)
+	err = s.write(dst, s.parts(info), info, x)
+	if n := w.Count(); err == nil && n != info.Entities {
+		err = fmt.Errorf("snapshot: Write: there were %d entities, and are %d now: a codec has created some; it must not change the world", info.Entities, n)
+	}
+	return err
+}
+
+// hold keeps codecs from moving rows of the idle world, until the result is called.
+func (s *saving) hold(call string) (release func()) {
+	return (*engine.World)(s.v).Hold("a codec of snapshot." + call)
 }
 
 // newSaving prepares to save an idle world, which it leaves as it is. call is the name of the call
@@ -295,6 +305,7 @@ func Capture(w *world.World, o Options) (c *Captured, err error) {
 	if c.frozen, err = engine.Of(w).Freeze(nil); err != nil {
 		return nil, err
 	}
+	defer s.hold("Capture")()
 	taken, frozen := false, c.frozen
 	defer func() {
 		if taken {

@@ -112,6 +112,7 @@ func (h *Hasher) sections(call string, which func(section int) bool, done func(s
 	}
 	d := engine.Of(h.w)
 	d.MustIdle(call)
+	defer d.Hold("a codec")()
 	v := d.Survey()
 	h.moves, h.gathered = d.Space().MovesOf()
 	components, messages, resources := v.Components(), v.Messages(), v.Resources()

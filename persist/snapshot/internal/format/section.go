@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/atoll-sim/atoll/internal/form"
@@ -460,7 +461,7 @@ func CodecError(recovered any) error {
 
 // Altered returns an error about a part of a snapshot.
 func Altered(format string, args ...any) error {
-	err := fmt.Errorf(format, args...)
+	var err error = bounded{fmt.Errorf(format, args...)}
 	for _, x := range args {
 		if e, ok := x.(error); ok && errors.Is(e, extend.ErrMemory) {
 			return fmt.Errorf("%w: %w", ErrTooLarge, err)
@@ -481,7 +482,30 @@ func Within(part fmt.Stringer, err error) error {
 
 // OtherWorld returns an error about something that the new world lacks.
 func OtherWorld(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrOtherWorld, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s", ErrOtherWorld, Short(fmt.Sprintf(format, args...), textMost))
+}
+
+// An error may quote what others have written.
+const (
+	textMost  = 64 << 10 // bytes of the text of an error
+	quoteMost = 2 << 10  // of one about bytes that make no sense
+)
+
+// bounded is an error whose text has a bound.
+type bounded struct{ error }
+
+// Error returns the text, or its beginning.
+func (b bounded) Error() string { return Short(b.error.Error(), quoteMost) }
+
+// Unwrap returns the whole error.
+func (b bounded) Unwrap() error { return b.error }
+
+// Short returns a text, or its beginning and how much was left out.
+func Short(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return fmt.Sprintf("%s… and %d bytes more", strings.ToValidUTF8(text[:most], ""), len(text)-most)
 }
 
 // About how much memory the parts of a world take.
