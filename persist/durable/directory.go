@@ -212,7 +212,7 @@ type segment struct {
 	note
 	tick    uint64           // the first tick
 	program inputlog.Program // that wrote it
-	unlike  []string         // in which ways this program differs from that; nil also if it has no ticks
+	unlike  []string         // in which ways this program differs from that; nil also if it never had ticks
 	wrong   error            // why it cannot be read
 }
 
@@ -236,7 +236,7 @@ func segments(f files.Files, content []byte) (all []*segment, err error) {
 			case err == nil:
 				log.SetContent(content)
 				x.tick, x.program = log.Tick(), log.Program()
-				if ways := log.Unlike(); len(ways) > 0 && !log.Empty() {
+				if ways := log.Unlike(); len(ways) > 0 && (!log.Empty() || told(f, x, x.ID) > x.tick) {
 					x.unlike = ways
 				}
 				_ = log.Close() // only read
@@ -278,7 +278,7 @@ func (s *segment) open(f files.Files) (o opened, err error) {
 }
 
 // misfits returns why a segment cannot be played to a world that is made like this one, or nil. One
-// without ticks is in nobody's way.
+// that never had ticks is in nobody's way.
 func (s *segment) misfits(f files.Files, w *world.World, o Options) error {
 	if s.wrong != nil {
 		return s.wrong
@@ -288,7 +288,7 @@ func (s *segment) misfits(f files.Files, w *world.World, o Options) error {
 		return err
 	}
 	defer in.Close()
-	if err = in.Fits(w, o.Snapshot.Codecs); err != nil && s.empty(f) {
+	if err = in.Fits(w, o.Snapshot.Codecs); err != nil && s.empty(f) && told(f, s, s.ID) <= s.tick {
 		return nil
 	}
 	return err
