@@ -343,7 +343,8 @@ type statement struct {
 }
 
 const (
-	statementVersion = "atoll-durable-4"
+	statementName    = "atoll-durable-"
+	statementVersion = statementName + "4"
 	statementForm    = "%016x %d %d %t %d %016x %d %d %016x %016x"
 )
 
@@ -379,6 +380,9 @@ func readStatement(f files.Files) (s statement, err error) {
 		}
 		return statement{written: true}, fmt.Errorf("%w: %s was altered", errAltered, incarnationName)
 	}
+	if body, sum := cutLast(text); strings.HasPrefix(text, statementName) && sum == fmt.Sprintf("%016x\n", crc64.Checksum([]byte(body), sumTable)) {
+		return statement{written: true}, errors.New("another release of this library wrote it; start the program that did")
+	}
 	logs := 0
 	s.old = true
 	if n, err := fmt.Sscanf(text, "%d %d %d\n", &s.incarnation, &s.first, &logs); err != nil || fmt.Sprintln(s.incarnation, s.first, logs) != text {
@@ -387,6 +391,12 @@ func readStatement(f files.Files) (s statement, err error) {
 	s.logs = logs == 1
 	s.segment = s.first
 	return s, nil
+}
+
+// cutLast returns what is before the last space of a text, and what is behind it.
+func cutLast(text string) (before, last string) {
+	at := strings.LastIndexByte(text, ' ')
+	return text[:max(at, 0)], text[at+1:]
 }
 
 // init lets commands read, through extend, the last incarnation that the world of a directory was.
