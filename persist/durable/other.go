@@ -27,8 +27,9 @@ const (
 	// whatever these ticks do. Start the program that wrote them once, and stop it by Close: then
 	// nothing is lost.
 	RefuseOther OtherProgram = iota
-	// ReplayOther plays them by the rules of this program. What clients were told may then be
-	// otherwise: Recovered.Other says how much differs. What is registered must be the same.
+	// ReplayOther plays them by the rules of this program, which are also what it makes of the
+	// snapshot, by a snapshot.Migrated. What clients were told may then be otherwise:
+	// Recovered.Other says how much differs. What is registered must be the same.
 	ReplayOther
 	// DiscardOther goes back to the newest snapshot, or to an older one if that is damaged. What
 	// happened since is lost, also what was told durable: Recovered.Lost says which ticks. Handles

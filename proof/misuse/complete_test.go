@@ -99,7 +99,7 @@ var plainMethods = []string{"Error", "LogValue", "MarshalJSON", "MarshalText", "
 // misuseLeftOut are the calls that the table does not have, by the reason.
 var misuseLeftOut = map[string]string{
 	"make what is used later, or belong to no world": `New MustNew scheduler.After scheduler.Before scheduler.Disabled scheduler.Every scheduler.Optional scheduler.SkipOptional scheduler.Stretch scheduler.Refuse scheduler.Slow scheduler.Global
-		scheduler.IfPanics scheduler.In scheduler.Level scheduler.When AnyOf Optional Query.Limit inputlog.Open snapshot.Inspect snapshot.Verify snapshot.PlanFiles text.Compare snapshot.Merge text.Export text.Import Comparison.Equal Plan.Blocking Log.SetContent Log.Unlike Log.Empty Player.AcceptOther Player.Differences snapshot.Renamed snapshot.RenamedField snapshot.Dropped snapshot.Migrated interest.Encode Dir.Newest Dir.Open state.NewHasher state.Register state.RegisterEnum
+		scheduler.IfPanics scheduler.In scheduler.Level scheduler.When AnyOf Optional Query.Limit inputlog.Open snapshot.Inspect snapshot.Verify snapshot.PlanFiles text.Compare snapshot.Merge text.Export text.Import Comparison.Equal Plan.Blocking Log.SetContent Log.Unlike Log.Empty Log.AcceptOther Player.Differences snapshot.Renamed snapshot.RenamedField snapshot.Dropped snapshot.Migrated interest.Encode Dir.Newest Dir.Open state.NewHasher state.Register state.RegisterEnum
 		prefab.With prefab.Child prefab.Extends prefab.In prefab.For prefab.Local region.Divide Memory.SizeNeeded Hasher.Add `,
 	"is Add, and panics with its error":                                        "Scheduler.MustAdd",
 	"are snapshot.Write and Load, with a file":                                 "Dir.Save Dir.Load",
