@@ -107,6 +107,7 @@ func TestPlanAfterCrash(t *testing.T) {
 	st, err := x.open(path)
 	require.NoError(t, err)
 	x.step(t)
+	require.NoError(t, st.Wait(t.Context())) // a log without ticks is in nobody's way
 	st.Crash()
 	x = newBank(1)
 	plan, err := durable.Plan(path, x.World, x.s, x.options)

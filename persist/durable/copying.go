@@ -236,7 +236,7 @@ func (f *follower) copySnapshot(ctx context.Context, name string) error {
 }
 
 // contentErrors are about the bytes of a snapshot.
-var contentErrors = []error{snapshot.ErrNoSnapshot, snapshot.ErrVersion, snapshot.ErrTruncated, snapshot.ErrAltered}
+var contentErrors = []error{snapshot.ErrNoSnapshot, snapshot.ErrTruncated, snapshot.ErrAltered}
 
 // tee writes what is read, and counts it.
 //

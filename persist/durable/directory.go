@@ -212,7 +212,7 @@ type segment struct {
 	note
 	tick    uint64           // the first tick
 	program inputlog.Program // that wrote it
-	unlike  []string         // in which ways this program differs from that; nil also if it has no ticks
+	unlike  []string         // in which ways this program differs from that; nil also if it never had ticks
 	wrong   error            // why it cannot be read
 }
 
@@ -236,7 +236,7 @@ func segments(f files.Files, content []byte) (all []*segment, err error) {
 			case err == nil:
 				log.SetContent(content)
 				x.tick, x.program = log.Tick(), log.Program()
-				if ways := log.Unlike(); len(ways) > 0 && !log.Empty() {
+				if ways := log.Unlike(); len(ways) > 0 && (!log.Empty() || told(f, x, x.ID) > x.tick) {
 					x.unlike = ways
 				}
 				_ = log.Close() // only read
@@ -278,7 +278,7 @@ func (s *segment) open(f files.Files) (o opened, err error) {
 }
 
 // misfits returns why a segment cannot be played to a world that is made like this one, or nil. One
-// without ticks is in nobody's way.
+// that never had ticks is in nobody's way.
 func (s *segment) misfits(f files.Files, w *world.World, o Options) error {
 	if s.wrong != nil {
 		return s.wrong
@@ -288,7 +288,7 @@ func (s *segment) misfits(f files.Files, w *world.World, o Options) error {
 		return err
 	}
 	defer in.Close()
-	if err = in.Fits(w, o.Snapshot.Codecs); err != nil && s.empty(f) {
+	if err = in.Fits(w, o.Snapshot.Codecs); err != nil && s.empty(f) && told(f, s, s.ID) <= s.tick {
 		return nil
 	}
 	return err
@@ -343,7 +343,8 @@ type statement struct {
 }
 
 const (
-	statementVersion = "atoll-durable-4"
+	statementName    = "atoll-durable-"
+	statementVersion = statementName + "4"
 	statementForm    = "%016x %d %d %t %d %016x %d %d %016x %016x"
 )
 
@@ -379,6 +380,9 @@ func readStatement(f files.Files) (s statement, err error) {
 		}
 		return statement{written: true}, fmt.Errorf("%w: %s was altered", errAltered, incarnationName)
 	}
+	if body, sum := cutLast(text); strings.HasPrefix(text, statementName) && sum == fmt.Sprintf("%016x\n", crc64.Checksum([]byte(body), sumTable)) {
+		return statement{written: true}, errors.New("another release of this library wrote it; start the program that did")
+	}
 	logs := 0
 	s.old = true
 	if n, err := fmt.Sscanf(text, "%d %d %d\n", &s.incarnation, &s.first, &logs); err != nil || fmt.Sprintln(s.incarnation, s.first, logs) != text {
@@ -387,6 +391,12 @@ func readStatement(f files.Files) (s statement, err error) {
 	s.logs = logs == 1
 	s.segment = s.first
 	return s, nil
+}
+
+// cutLast returns what is before the last space of a text, and what is behind it.
+func cutLast(text string) (before, last string) {
+	at := strings.LastIndexByte(text, ' ')
+	return text[:max(at, 0)], text[at+1:]
 }
 
 // init lets commands read, through extend, the last incarnation that the world of a directory was.

@@ -27,8 +27,9 @@ const (
 	// whatever these ticks do. Start the program that wrote them once, and stop it by Close: then
 	// nothing is lost.
 	RefuseOther OtherProgram = iota
-	// ReplayOther plays them by the rules of this program. What clients were told may then be
-	// otherwise: Recovered.Other says how much differs. What is registered must be the same.
+	// ReplayOther plays them by the rules of this program, which are also what it makes of the
+	// snapshot, by a snapshot.Migrated. What clients were told may then be otherwise:
+	// Recovered.Other says how much differs. What is registered must be the same.
 	ReplayOther
 	// DiscardOther goes back to the newest snapshot, or to an older one if that is damaged. What
 	// happened since is lost, also what was told durable: Recovered.Lost says which ticks. Handles
@@ -163,6 +164,7 @@ func (r *restoring) discards(x *unplayed) string {
 // Ownership: the goroutine of Plan or Open.
 type unplayed struct {
 	last        *segment // with ticks, or without if none has; nil: there is none
+	empty       bool     // none has ticks
 	other       *segment // the first that another program wrote, or nil
 	misfit      *segment // the first that cannot be played here, or nil
 	why         error    // why it cannot
@@ -174,7 +176,7 @@ type unplayed struct {
 // unplayedOf reads the segments since a snapshot, and changes nothing. It takes those that can be read
 // for a log: whether each follows the one before, Open finds out.
 func unplayedOf(f files.Files, all []*segment, from snapshot.Info, w *world.World, o Options) unplayed {
-	x := unplayed{first: from.Tick, kept: from.Tick}
+	x := unplayed{first: from.Tick, kept: from.Tick, empty: true}
 	if from.Options.Shards != w.Shards() {
 		x.shards = from.Options.Shards
 	}
@@ -186,8 +188,8 @@ func unplayedOf(f files.Files, all []*segment, from snapshot.Info, w *world.Worl
 		if x.other == nil && s.isOther() {
 			x.other = s
 		}
-		if x.last == nil || !s.empty(f) {
-			x.last = s
+		if empty := s.empty(f); x.last == nil || !empty {
+			x.last, x.empty = s, x.empty && empty
 		}
 		if x.misfit == nil {
 			if x.why = s.misfits(f, w, o); x.why != nil {
@@ -230,6 +232,8 @@ func (x *unplayed) plan(o OtherProgram, differs bool) (text string, blocks bool)
 	switch {
 	case o == DiscardOther && (x.other != nil || x.misfit != nil):
 		what = x.discarded(by)
+	case x.other == nil && x.misfit == nil && x.empty:
+		what = "has none, and is in nobody's way"
 	case x.other == nil && x.misfit == nil:
 		what = "is played: this program wrote it" + by
 		if differs {

@@ -100,11 +100,11 @@ func TestPlanTruth(t *testing.T) {
 		},
 		"registered otherwise, and dead before the first tick": {
 			[]port{a, {3, "b", fuel}}, []string{closes, early}, a, durable.RefuseOther, nil,
-			[]string{"is played"}, nil,
+			[]string{"has none, and is in nobody's way"}, nil,
 		},
 		"shards, and dead before the first tick": {
 			[]port{a}, []string{early}, port{7, "b", nil}, durable.RefuseOther, nil,
-			[]string{"is played"}, nil,
+			[]string{"has none, and is in nobody's way"}, nil,
 		},
 		"shards": {
 			[]port{a}, []string{dies}, port{7, "a", nil}, durable.RefuseOther, inputlog.ErrOtherWorld,

@@ -442,18 +442,24 @@ func (r *restoring) play(ctx context.Context, all []*segment) error {
 			p.Then(o.Log)
 			continue
 		}
+		if r.o.OtherProgram == ReplayOther {
+			o.AcceptOther()
+		}
 		p, err = o.Play(r.w, r.o.Snapshot.Codecs)
-		if errors.Is(err, inputlog.ErrOtherWorld) && len(all) == 1 && s.empty(r.files) && r.told(s) <= r.w.Tick() {
-			x.Torn = fmt.Errorf("%s, which has no ticks: %w", s.name, err)
+		if err == nil && p.Differences().Ticks > 0 && len(x.Snapshot.Passed) > 0 { // that may be why
+			p.Close()
+			err = fmt.Errorf("%w: %w: where it begins", inputlog.ErrOtherProgram, inputlog.ErrDiffers)
+		}
+		if r.isMadeOtherwise(err) && !slices.ContainsFunc(all, r.hadTicks) {
+			if len(x.Snapshot.Passed) == 0 { // else what was passed over must be there
+				x.Torn = fmt.Errorf("%s, which has no ticks: %w", s.name, err)
+			}
 			return nil
 		}
 		if err != nil {
 			return r.cannotPlay(s, err)
 		}
 		defer p.Close()
-		if r.o.OtherProgram == ReplayOther {
-			p.AcceptOther()
-		}
 	}
 	r.meet()
 	for told := time.Now(); p.Next(); x.Ticks++ {
@@ -492,6 +498,15 @@ func (r *restoring) play(ctx context.Context, all []*segment) error {
 	x.Torn = fmt.Errorf("%s: %w", at.name, err)
 	return nil
 }
+
+// isMadeOtherwise reports whether an error of a log may be because this program, or the world, is
+// another than the one that wrote it.
+func (r *restoring) isMadeOtherwise(err error) bool {
+	return errors.Is(err, inputlog.ErrOtherWorld) || errors.Is(err, inputlog.ErrOtherProgram) || errors.Is(err, inputlog.ErrDiffers) && r.whyDiffers() != ""
+}
+
+// hadTicks reports whether a segment has ticks behind the world's, or had some on disk.
+func (r *restoring) hadTicks(s *segment) bool { return !s.empty(r.files) || r.told(s) > r.w.Tick() }
 
 // cannotPlay makes an error of a log the error of Open: it says which file, and what to do. If it
 // is a loss that is accepted, it returns nil.

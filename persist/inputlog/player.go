@@ -25,6 +25,7 @@ type Log struct {
 	header  header
 	content uint64 // of the program that plays it, or 0: not known
 	played  bool
+	accept  bool // AcceptOther was called
 }
 
 // Open reads the beginning of a log. It returns ErrNoLog, ErrVersion, ErrTruncated
@@ -61,6 +62,13 @@ func (l *Log) Unlike() []string {
 	here.Content = l.content
 	return l.header.program.unlike(here)
 }
+
+// AcceptOther makes a replay go on where it differs from what was recorded, if another program wrote
+// the log: this program's rules count, and what they make of the recorded inputs, also if they have
+// made the world another where the log begins. A create by a port whose handle is another entity's by
+// then fails. If no other program wrote the log, it changes nothing. Call it before Play; it counts
+// for the logs of Player.Then, too.
+func (l *Log) AcceptOther() { l.accept = true }
 
 // Empty reports whether the log has no tick that can be read. It reads as far as the first: open the
 // log again to play it.
@@ -160,18 +168,19 @@ type Player struct {
 	pending  bool   // a record was read ahead
 	kind     byte
 	body     []byte
-	accept   bool // AcceptOther was called
+	accept   bool // Log.AcceptOther was called
 	err      error
 
 	differences Differences
+	differed    uint64 // one above the last tick among them
 }
 
 // Play begins to play a log to a world that is as the recorded one was when recording began: with
 // the same options, registrations in the same order and systems, and filled in the same way or, if
 // the log does not begin at tick 0, loaded from a snapshot or fork of that tick. It returns
 // ErrOtherWorld, naming the first difference in how the world was made or in the tick, see Log.Fits; or
-// ErrDiffers, naming the first part of the state that has another hash; or an error if ports are
-// open. A log can be played once. If it was played even in part, or passed to a Player that refused
+// ErrDiffers, naming the first part of the state that has another hash, see Log.AcceptOther; or an
+// error if ports are open. A log can be played once. If it was played even in part, or passed to a Player that refused
 // it, open it again. Ports cannot be opened until the log ends or the Player is closed.
 func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	if w == nil {
@@ -189,12 +198,12 @@ func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	if err = l.once(); err != nil {
 		return nil, err
 	}
-	p := &Player{log: l, wrote: l, w: w, codecs: codecs, known: d.Survey().Kinds()}
+	p := &Player{log: l, wrote: l, w: w, codecs: codecs, known: d.Survey().Kinds(), accept: l.accept}
 	if err = p.begin(); err != nil {
 		return nil, err
 	}
-	if err = l.header.mustBeThere(w, codecs); err != nil {
-		return nil, l.differs(err, otherStart)
+	if err = p.mustBeThere(otherStart); err != nil {
+		return nil, err
 	}
 	if p.replayer, err = d.ReplayInputs(); err != nil {
 		return nil, err
@@ -266,33 +275,37 @@ func (p *Player) follow() error {
 	if err := p.begin(); err != nil {
 		return err
 	}
+	return p.mustBeThere(otherState)
+}
+
+// mustBeThere returns an error if the world is not in the state in which the log begins, unless that is
+// accepted. reasons are why it may not be.
+func (p *Player) mustBeThere(reasons string) error {
 	err := p.log.header.mustBeThere(p.w, p.codecs)
 	if errors.Is(err, ErrDiffers) && p.accepts() {
 		p.differ()
 		return nil
 	}
-	return p.wrote.differs(err, otherState)
+	return p.wrote.differs(err, reasons)
 }
-
-// AcceptOther makes a replay go on where it differs from the recorded ticks, if another program
-// wrote the log: this program's rules count, and what they make of the recorded inputs. A create by a
-// port whose handle is another entity's by then fails. If no other program wrote the log, it changes
-// nothing. Call it before Next.
-func (p *Player) AcceptOther() { p.accept = true }
 
 // accepts reports whether a difference is accepted.
 func (p *Player) accepts() bool { return p.accept && p.wrote.isOther() }
 
 // differ notes a difference before the coming tick that is accepted.
 func (p *Player) differ() {
+	now := p.w.Tick()
 	if p.differences.Ticks == 0 {
-		p.differences.First = p.w.Tick()
+		p.differences.First = now
 	}
-	p.differences.Ticks++
+	if p.differed != now+1 { // the first tick of a log is looked at twice
+		p.differences.Ticks++
+	}
+	p.differed = now + 1
 }
 
 // Differences says in what a replay has differed from the log of another program; see
-// Player.AcceptOther. That nothing has differed proves little about the last ticks: with each tick
+// Log.AcceptOther. That nothing has differed proves little about the last ticks: with each tick
 // the log has a hash of a part of the state before it, so a difference may show only after some
 // ticks, up to 1,024 in a large world.
 type Differences struct {

@@ -162,8 +162,8 @@ func (d *Dir) removeOld(f files.Files, old []string, written string, keep int) e
 }
 
 // Newest finds the newest intact snapshot. It reads all of it. If there is none, it returns
-// ErrNone; Found.Passed says why each file was skipped. A file that cannot be read says nothing
-// about what is in it: its error is returned, and no older file stands in for it.
+// ErrNone; Found.Passed says why each file was skipped. A file that cannot be read, or is of another
+// version of the format, may be whole: its error is returned, and no older file stands in for it.
 func (d *Dir) Newest() (Found, error) {
 	x, _, err := d.newest(d.of())
 	return x, err
@@ -183,6 +183,9 @@ func (d *Dir) newest(f files.Files) (x Found, chain []string, err error) {
 		if err == nil {
 			x.Path, x.Info = d.path(name), info
 			return x, chain, nil
+		}
+		if errors.Is(err, ErrVersion) {
+			return x, nil, fmt.Errorf("%s: %w; start the program that saved it: no older file stands in for it", d.path(name), err)
 		}
 		if err = fmt.Errorf("%s: %w", d.path(name), err); !isContent(err) {
 			return x, nil, err
