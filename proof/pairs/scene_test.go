@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/atoll-sim/atoll/ext/transit"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/engine"
@@ -198,6 +199,7 @@ type scene struct {
 	closes  bool // with requests under way
 	more    bool // it goes on in another program
 	quiet   bool // nobody does anything, and little is compared
+	abroad  *abroad
 	chain   snapshot.Chain
 	links   [][]byte // what the chain has written
 }
@@ -217,6 +219,10 @@ func newScene(p plan, workers int, chaos uint64) *scene {
 	}
 	if h, ok := s.made["hooks"].([]*hook); ok {
 		s.model.hooks = h
+	}
+	s.model.travel = travels{max: noLimit, voyages: map[transit.World][]*voyage{}}
+	if x, ok := s.made["harbour"].(*harbour); ok {
+		s.model.travel.max = x.roads.Options().Max
 	}
 	return s
 }
@@ -278,6 +284,7 @@ func (s *scene) play() {
 	copy(s.scripts, s.tape[len(s.tape)-1].scripts)
 	m := s.model
 	m.heard, m.hits = m.hits, map[handle.Handle][]int64{}
+	m.travel.due, m.travel.posts = m.travel.posts, nil
 	if s.plan.has("ladder") {
 		engine.Of(s.World).LeastRung(rungAt(s.seed(), s.Tick()))
 	}
@@ -376,7 +383,7 @@ func (s *scene) byIdle(a *act) {
 	}
 	s.foster()
 	e := s.model.alive(a.h)
-	if e != nil && e.marked && a.moves {
+	if e != nil && (e.marked && a.moves || e.guarded() && a.name == "destroy") {
 		e = nil
 	}
 	want := world.Gone
@@ -543,10 +550,11 @@ func (s *scene) bySystem(i int, d deed) {
 			return
 		}
 		s.mustErr(d.act, d.err, m.now(d.act, e), who)
-	default:
-		if d.err != nil {
+	case d.err != nil:
+		if d.refuses == nil || !d.refuses(m, e, d.err) {
 			s.fail("%s of %v by %s: %v", d.name, d.h, who, d.err)
 		}
+	default:
 		m.queue = append(m.queue, &request{act: d.act, sender: s.sender(i), made: d.made})
 	}
 }
@@ -574,6 +582,7 @@ func (s *scene) close() {
 		for range 20 { // hooks may create others each time
 			s.Clear()
 		}
+		s.mustLeave()
 		s.must(s.Count() == 0, "%d are left in a world that was cleared", s.Count())
 		if s.plan.has("insert") {
 			s.insertAndClear()
