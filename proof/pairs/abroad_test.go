@@ -38,6 +38,7 @@ type abroad struct {
 	voyages []*voyage         // home, in order
 	acked   uint64            // of these
 	due     []post
+	dying   []handle.Handle // destroyed since the last tick
 	tocks   map[int64]timed
 
 	out, in, outAnswers, inAnswers []parcel // by carriers: from home, to home, and what was answered
@@ -158,8 +159,8 @@ func (x *abroad) arrive(p parcel) {
 func (x *abroad) names() map[int64]bool {
 	named := map[int64]bool{}
 	if all, ok := x.made["names"].(*names.Names[int64]); ok {
-		for _, name := range all.All() {
-			named[name] = true
+		for h, name := range all.All() {
+			named[name] = !slices.Contains(x.dying, h)
 		}
 	}
 	return named
@@ -229,7 +230,7 @@ func (x *abroad) host(root *soul) {
 func (x *abroad) tick() {
 	s, tick := x.of, x.Tick()
 	want := x.due
-	x.due = nil
+	x.due, x.dying = nil, x.dying[:0]
 	x.step()
 	s.must(x.failing == nil, "abroad: %v", x.failing)
 	var got []post
@@ -306,8 +307,11 @@ func (x *abroad) deeds() {
 		case 2:
 			g.each(func(y *soul) {
 				s.must(x.World.Destroy(y.h), "destroying %v abroad", y.h)
+				x.dying = append(x.dying, y.h)
 				for _, t := range y.timers {
-					delete(x.tocks, t.n)
+					if x.tocks[t.n].due > x.Tick() {
+						delete(x.tocks, t.n)
+					}
 				}
 			})
 			continue
@@ -315,7 +319,6 @@ func (x *abroad) deeds() {
 		stay = append(stay, g)
 	}
 	x.guests = stay
-	x.Refresh() // who is destroyed is gone
 }
 
 // sail sends a guest home.
@@ -328,7 +331,7 @@ func (x *abroad) sail(g *soul) {
 		v.all = append(v.all, y)
 		left := y.timers[:0:0]
 		for _, t := range y.timers {
-			if d, ok := x.tocks[t.n]; ok {
+			if d, ok := x.tocks[t.n]; ok && d.due > x.Tick() { // or it is delivered already
 				left = append(left, sand{t.n, d.due - x.Tick()})
 				delete(x.tocks, t.n)
 			}

@@ -433,6 +433,10 @@ func (s *scene) bear(a *act, made []handle.Handle, err error, shard int, pending
 			s.must(errors.Is(err, world.ErrStale), "copy of %v: %v", a.born.of, err)
 			return
 		}
+		if e.away != nil {
+			s.must(errors.Is(err, transit.ErrAway), "copy of %v, which is away: %v", a.born.of, err)
+			return
+		}
 		a.born.has, a.born.value = e.has, func(int) values { return e.value }
 	}
 	s.must(err == nil, "%s: %v", a.name, err)
