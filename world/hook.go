@@ -47,9 +47,10 @@ func (h *Hook) SetEnabled(on bool) { (*engine.Hook)(h).SetEnabled(on) }
 // that gained and then lost a component is not reported, nor is one that lost it and got it again,
 // whatever its value is now. A transaction is one change, and counts by what it leaves: a component
 // that it sets and then removes was not replaced, and one that it removes and adds again was. It
-// changes entities in the order in which it first wrote each. An entity that one refresh creates and
-// then destroys by a request was never alive, and no hook is called for it. An entity may also
-// die as a consequence in the refresh that creates it, by the last release of its owner or with
+// changes entities in the order in which it first wrote each. An entity that one refresh creates
+// and then destroys by a request was never alive, and no hook is called for it. One that a
+// transaction creates and destroys was alive to it: hooks are called for both events. An entity may
+// also die as a consequence in the refresh that creates it, by the last release of its owner or with
 // its parent; it was alive, and hooks are called for both events. A move is no event.
 //
 // A hook that panics is contained: the refresh is completed, the hook's calls on other shards

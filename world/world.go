@@ -163,8 +163,9 @@ func (w *World) Count() int { return (*engine.World)(w).Count() }
 
 // Clear is a Refresh that destroys every entity. It also gives back the memory of their components,
 // including the room that Bundle.Reserve made. Requests of ports are applied first, so every handle
-// given until now is stale afterwards. Entities that hooks create meanwhile stay, and so do those
-// that an extension spares.
+// given until now is stale afterwards. All entities are marked by then, so a transaction under way
+// gets ErrStale for each, as for any that its refresh destroys. Entities that hooks create meanwhile
+// stay, and so do those that an extension spares.
 func (w *World) Clear() { (*engine.World)(w).Clear() }
 
 // New makes a world, which is idle. If options exceed a limit, it returns an error that names each

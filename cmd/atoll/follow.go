@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/atoll-sim/atoll/persist/durable"
@@ -23,7 +24,7 @@ func runFollow(ctx context.Context, args []string, stdout, stderr io.Writer) int
 		_, _ = fmt.Fprintf(f.Output(), "%s\n\nUsage: atoll follow [flags] <directory of the world> <directory of the copy>\n\n", followAbout)
 		f.PrintDefaults()
 	}
-	o := durable.FollowOptions{Every: time.Second}
+	o := durable.FollowOptions{Every: time.Second, Logger: slog.New(slog.NewTextHandler(stderr, nil))}
 	f.Var(span(&o.Every), "every", "the `time` between two looks at the world; 0 for a second")
 	f.BoolVar(&o.Once, "once", false, "copy what there is now, and end")
 	if code, done := parseFiles(f, args, 2, 2, stdout, stderr); done {

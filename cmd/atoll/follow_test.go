@@ -38,6 +38,11 @@ func TestFollow(t *testing.T) {
 
 	r = atoll(t.Context(), "follow", "-once", dir, copied)
 	require.Zero(t, r.code, r.stderr)
+	r = atoll(t.Context(), "snapshot", "info", dir)
+	require.Zero(t, r.code, r.stderr)
+	require.Regexp(t, `(?m)^\Q`+dir+`\E: incarnation 1$`, r.stdout)
+	r = atoll(t.Context(), "snapshot", "info", "-json", dir)
+	require.Contains(t, r.stdout, `{"incarnation":1,"path":`)
 	r = demo(t.Context(), copied)
 	require.Zero(t, r.code, r.stdout, r.stderr)
 

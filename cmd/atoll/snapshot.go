@@ -19,6 +19,7 @@ import (
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/setting"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/sim"
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/snapshot/text"
@@ -39,7 +40,8 @@ them. atoll snapshot <word> -help tells of a word:
   save    make a world as atoll sim does, and save it
   load    load such a world, audit it and run it on`
 	infoAbout = `Info reads the head of each file, or of each in a directory, and tells what it is. An
-increment is read with what it is based on, beside it in its directory.`
+increment is read with what it is based on, beside it in its directory. Of a directory of
+package durable it also tells the last incarnation.`
 	verifyAbout = `Verify reads all of each file, or of each in a directory, looks at each checksum and tells
 what it is. It fails if any of them is not whole. An increment is read with what it is
 based on, beside it in its directory.`
@@ -115,8 +117,27 @@ func runOnEach(word, about string, read func(io.Reader) (snapshot.Info, error), 
 			}
 			writeSnapshot(stdout, line, *asJSON)
 		}
+		if word == "info" && len(names) > 0 && names[0] != path {
+			code = max(code, failed(f, writeIncarnation(stdout, path, *asJSON), stderr))
+		}
 	}
 	return code
+}
+
+// writeIncarnation writes the last incarnation of the world in a directory, if package durable keeps
+// one there.
+func writeIncarnation(w io.Writer, path string, asJSON bool) error {
+	n, err := extend.Incarnation(path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", path, err)
+	case n == 0: // no directory of package durable
+	case asJSON:
+		_ = json.NewEncoder(w).Encode(map[string]any{"path": path, "incarnation": n})
+	default:
+		_, _ = fmt.Fprintf(w, "%s: incarnation %d\n", path, n)
+	}
+	return nil
 }
 
 // told is the result about two files.

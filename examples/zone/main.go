@@ -44,6 +44,9 @@ const (
 	packetMax = 3200            // bytes, or a row more: at ten packets a second 256 kbit
 	patience  = 5 * time.Second // with clients that do not read or write
 
+	// database waits, too, while somebody else reads or writes it.
+	database = "players.db?_pragma=busy_timeout(5000)"
+
 	dead world.Flags = 1 // until its timer is due
 )
 
@@ -126,7 +129,7 @@ func (z *zone) run(ctx context.Context, l net.Listener, dir string) error {
 	if err != nil {
 		return err
 	}
-	if z.db, err = sql.Open("sqlite", filepath.Join(dir, "players.db")); err == nil {
+	if z.db, err = sql.Open("sqlite", filepath.Join(dir, database)); err == nil {
 		_, err = z.db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS players (name TEXT PRIMARY KEY, score INTEGER)")
 	}
 	if err != nil {

@@ -99,7 +99,7 @@ func TestCrash(t *testing.T) {
 	all := joinAll(t, ctx, s, 2)
 	await(t, "both", all, func(p *player) bool { return len(p.seen) >= 2 && p.self() != nil })
 	s.kill(t, ctx, all[0])
-	db, err := sql.Open("sqlite", filepath.Join(dir, "players.db"))
+	db, err := sql.Open("sqlite", filepath.Join(dir, database))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func (a adapter) Spare(d *extend.DyingSet) bool {
 	if first {
 		living := func(child handle.Handle) bool { return child != handle.None && !d.Has(child) }
 		for _, h := range d.All() {
-			if d.Has(h) && !d.Left(h) && slices.ContainsFunc(a.tree.items(a.tree.own(h)), living) {
+			if d.Has(h) && slices.ContainsFunc(a.tree.items(a.tree.own(h)), living) {
 				a.spare(d, h)
 			}
 		}

@@ -345,6 +345,20 @@ type listExcerpt struct {
 	places []handle.Handle // including holes
 }
 
+// insertIn is insertLists by a transaction, which fails if there are too many.
+func (r *Relation) insertIn(t *engine.Tx, lists []listExcerpt) {
+	if r.begin(t, "AddChild") != nil {
+		return
+	}
+	for i := range lists {
+		if r.undo.add(t, lists[i].owner) != nil || t.Charge(uintptr(len(lists[i].places))*wordBytes) != nil {
+			return
+		}
+	}
+	r.tree.insertLists(lists)
+	_ = r.undo.work(t)
+}
+
 // insertLists adds lists of entities that the tree does not have.
 func (t *tree) insertLists(lists []listExcerpt) {
 	manual := t.manual

@@ -129,20 +129,6 @@ func (r *Relation) sortIn(t *engine.Tx, parent handle.Handle, compare func(a, b 
 	return r.tree.Sort(parent, compare)
 }
 
-// insertIn is insertLists by a transaction, which fails if there are too many.
-func (r *Relation) insertIn(t *engine.Tx, lists []listExcerpt) {
-	if r.begin(t, "AddChild") != nil {
-		return
-	}
-	for i := range lists {
-		if r.undo.add(t, lists[i].owner) != nil || t.Charge(uintptr(len(lists[i].places))*wordBytes) != nil {
-			return
-		}
-	}
-	r.tree.insertLists(lists)
-	_ = r.undo.work(t)
-}
-
 // add keeps the list of an entity, as it is.
 func (u *undo) add(x *engine.Tx, owner handle.Handle) error {
 	if owner == handle.None {

@@ -100,10 +100,10 @@ func (f *fixture) tick(h handle.Handle, system func(*world.Context)) {
 
 func iterations(n int) int {
 	switch {
-	case check.Enabled: // also under -short: most of it is shown to the race detector
-		return n / 3
 	case testing.Short():
 		return n / 10
+	case check.Enabled:
+		return n / 3
 	}
 	return n
 }

@@ -168,7 +168,7 @@ func TestTransactionOfMany(t *testing.T) {
 		}
 		return now, nil
 	})
-	for range 2000 {
+	for range iterations(2000) {
 		for len(hs) < 24 {
 			h, err := marked.Create(w, Marked{})
 			require.NoError(t, err)

@@ -221,12 +221,10 @@ func none(hits []near.Hit) []near.Hit {
 // iterations is n, or less where that takes long.
 func iterations(n int) int {
 	switch {
-	case check.Enabled && testing.Short():
-		return max(1, n/10)
-	case check.Enabled:
-		return max(1, n/5)
 	case testing.Short():
 		return max(1, n/20)
+	case check.Enabled:
+		return max(1, n/5)
 	}
 	return n
 }

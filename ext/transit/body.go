@@ -27,7 +27,7 @@ func (b *bodies[M]) init(call string) {
 		panic(fmt.Sprintf("transit: %s, which cannot be written (%v); give the type MarshalBinary and UnmarshalBinary", call, err))
 	}
 	for _, part := range b.form.Parts() {
-		b.unsure = b.unsure || part.Size == 0 && part.Fields[0].Type != "string"
+		b.unsure = b.unsure || part.ByCodec && part.Fields[0].Type != "string"
 	}
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(b.form.Shape()))

@@ -19,8 +19,8 @@ import (
 // Store.Wait.
 //
 // It returns nil when ctx has ended; an error that wraps ErrOlder if a world was restored to an older
-// day than the other knows, with nothing acknowledged; and the errors of the worlds' ports and stores, as
-// when a world is closed. It panics if both worlds have the same number.
+// day than the other knows, with nothing acknowledged; ErrPeers if one knows PeersMax others, and not
+// this one; and the errors of the worlds' ports and stores, as when a world is closed. It panics if both worlds have the same number.
 func Carry(ctx context.Context, a, b *Roads) error {
 	switch {
 	case a == nil || b == nil:

@@ -52,7 +52,6 @@ var Mistakes = map[string]mistake{
 	"40 Tell to the dead acknowledged":                          deadAccepted,
 	"36 a tree comes back under new handles":                    returnAnew,
 	"41 a tree is lost with its parent":                         dieWithParent,
-	"43 a world is given up before others know the final last":  doneEarly,
 }
 
 // StopClock makes the time stand still until the function that it returns is called.

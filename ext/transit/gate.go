@@ -183,9 +183,8 @@ func (g *Gate[G]) send(tx *world.Tx, root handle.Handle, to World, body G) error
 	if err != nil {
 		return err
 	}
-	era, n := r.nextItem(to)
 	for _, h := range all {
-		if err := r.husks.Add(tx, h, away{to, n, era, uint64(h)}); err != nil {
+		if err := r.husks.Add(tx, h, away{to, uint64(root), uint64(h)}); err != nil {
 			t.Fail(err)
 			return err
 		}
@@ -193,18 +192,6 @@ func (g *Gate[G]) send(tx *world.Tx, root handle.Handle, to World, body G) error
 	head := treeHeading{g.name, g.body.shape, uint64(root), uint64(work + len(piece.Bytes()))}
 	item := string(append(appendText(head.append(r.building[:0]), string(text)), piece.Bytes()...))
 	return r.write(tx, "Gate.Send", draft{kind: boarded, peer: to, item: item})
-}
-
-// nextItem returns the number of the next item to a world, and the era of the channel.
-func (r *Roads) nextItem(to World) (era, n uint64) {
-	o := &r.look(to).out
-	n = o.next
-	for i := range r.drafts.all {
-		if d := &r.drafts.all[i]; d.kind == boarded && d.peer == to {
-			n++
-		}
-	}
-	return o.era, n
 }
 
 func (g *Gate[G]) shaped() uint64 { return g.body.shape }
@@ -332,7 +319,7 @@ func (r *Roads) whole(tx *world.Tx, x *opened, piece *snapshot.Piece) bool {
 // isOf reports whether an entity is away by an item.
 func (r *Roads) isOf(tx *world.Tx, h handle.Handle, x *opened) bool {
 	a := r.awayIn(tx, h)
-	return a != nil && a.To == x.peer && a.N == x.n && a.Era == x.era
+	return a != nil && a.To == x.peer && a.Root == x.from
 }
 
 // forget destroys what an item has left here.
@@ -397,4 +384,18 @@ func (h *treeHeading) append(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, h.shape)
 	dst = binary.AppendUvarint(dst, h.root)
 	return binary.AppendUvarint(dst, h.weight)
+}
+
+// rootOf returns the root of a traveller by its item, or None for another item.
+func rootOf(item string) handle.Handle {
+	if item == "" || item[0] != treeItem {
+		return handle.None
+	}
+	head := []byte(item[1:min(len(item), binary.MaxVarintLen64+1)])
+	n, size := binary.Uvarint(head)
+	if at := 1 + size + int(n) + 8; size > 0 && n < TreeBytesMax && at < len(item) {
+		root, _ := binary.Uvarint([]byte(item[at:min(len(item), at+binary.MaxVarintLen64)]))
+		return handle.Handle(root)
+	}
+	return handle.None
 }

@@ -6,8 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/ext/transit"
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -349,4 +351,106 @@ func TestFallback(t *testing.T) {
 	require.Empty(t, problem)
 	require.Len(t, all, 3)
 	require.Equal(t, 3, x.Count())
+}
+
+// TestMoved tells what has left from what has died, in the hooks of its removal.
+func TestMoved(t *testing.T) {
+	x, y := newTown(1, 1, transit.Options{}), newTown(2, 1, transit.Options{})
+	var removed, gone []bool
+	watch := func(event world.Event, to *[]bool, of world.ComponentSet) {
+		x.Observe("watch", event, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
+			return func(c *world.Context, _ world.Event, hs []handle.Handle) {
+				for _, h := range hs {
+					_, _, away := x.roads.Away(c, h)
+					*to = append(*to, away)
+				}
+			}
+		}, of)
+	}
+	watch(world.OnRemove, &removed, x.holds)
+	ship := x.ship(t, 10, 7, 0)
+	require.NoError(t, x.gate.Send(x.World, ship, 2, Pass{}))
+	x.step(t)
+	require.Equal(t, []bool{true}, removed)
+	x.Observe("gone", world.OnDestroy, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
+		return func(c *world.Context, _ world.Event, hs []handle.Handle) {
+			for _, h := range hs {
+				_, _, away := x.roads.Away(c, h)
+				gone = append(gone, away)
+			}
+		}
+	})
+	carryAll(t, x, y)
+	require.Equal(t, []bool{true}, gone, "it has arrived")
+}
+
+// TestSpareParent destroys husks in a relation in which children spare their parents.
+func TestSpareParent(t *testing.T) {
+	make := func(number transit.World) (*world.World, *transit.Roads, *transit.Gate[Pass], *hierarchy.Relation, *world.Bundle[hold]) {
+		w := world.MustNew(world.Options{Shards: 1})
+		world.Register[Hold](w, "hold")
+		in := hierarchy.New(w, "in", hierarchy.Options{OnParentDeath: hierarchy.SpareParent})
+		r := transit.New(w, "roads", transit.Options{World: number})
+		return w, r, transit.RegisterGate[Pass](r, "pass"), in, world.NewBundle[hold](w)
+	}
+	w, r, gate, in, ships := make(1)
+	ship, _ := ships.Create(w, hold{})
+	boat, _ := ships.Create(w, hold{})
+	dock, _ := ships.Create(w, hold{})
+	require.NoError(t, in.AddChild(w, dock, ship))
+	require.NoError(t, gate.Send(w, ship, 2, Pass{}))
+	require.NoError(t, in.AddChild(w, ship, boat))
+	w.Destroy(dock)
+	w.Refresh()
+	require.True(t, w.Alive(dock), "its child lives, elsewhere")
+	_, err := r.Resolve(t.Context(), w, 2, transit.Drop)
+	require.NoError(t, err)
+	w.Destroy(dock)
+	w.Refresh()
+	require.False(t, w.Alive(ship), "what is below it did not go along, and does not spare it")
+	require.False(t, w.Alive(dock))
+	require.True(t, w.Alive(boat))
+	require.Equal(t, handle.None, in.Read(w).Parent(boat))
+}
+
+// TestTravelReplayed replays the log of a world that ships leave and come back to, on other numbers of
+// workers.
+func TestTravelReplayed(t *testing.T) {
+	for _, workers := range []int{1, 5} {
+		x, y := newTown(1, workers, transit.Options{}), newTown(2, 1, transit.Options{})
+		ship, named := x.ship(t, 10, 6, 4), x.ship(t, 20, 7, 2)
+		y.ship(t, 30, 7, 0)
+		var begin, log bytes.Buffer
+		require.NoError(t, snapshot.Write(&begin, x.World, snapshot.Options{Scheduler: x.s}))
+		rec, err := inputlog.NewRecorder(x.World, &log, inputlog.Options{})
+		require.NoError(t, err)
+		x.openPort(t)
+		require.NoError(t, x.gate.Send(x.port, ship, 2, Pass{1}))
+		require.NoError(t, x.hails.Call(x.port, named, voyage{named, 2, 2, false}))
+		x.step(t)
+		x.step(t) // what the function has asked for
+		require.NoError(t, x.port.Destroy(named))
+		carryAll(t, x, y)
+		for _, v := range y.has(t, 10, 11, 12, 13, 14, 30) {
+			if v.serial == 10 {
+				require.NoError(t, y.gate.Send(y.World, v.handle, 1, Pass{3}))
+			}
+		}
+		carryAll(t, y, x)
+		x.has(t, 10, 11, 12, 13, 14, 20, 21, 22)
+		require.NoError(t, rec.Close())
+
+		replayed := newTown(1, 3-workers/3, transit.Options{})
+		require.NoError(t, snapshot.Load(&begin, replayed.World, snapshot.Options{Scheduler: replayed.s}))
+		l, err := inputlog.Open(&log)
+		require.NoError(t, err)
+		player, err := l.Play(replayed.World, nil)
+		require.NoError(t, err)
+		for player.Next() {
+			replayed.step(t)
+		}
+		require.NoError(t, player.Err())
+		player.Close()
+		require.Equal(t, x.hash(t), replayed.hash(t))
+	}
 }

@@ -15,13 +15,19 @@ import (
 var ErrAway = engine.ErrAway
 
 // away is the only component of an entity that is under way, in the world that it has left. What the
-// entity was is in item N to the world To. Its handle, its name and its places in relations are here, so
-// that it can come back. Self tells it from a copy of its row.
+// entity was is in the item to the world To that has Root as its root. Its handle, its name and its places
+// in relations are here, so that it can come back. Self tells it from a copy of its row. Both are plain
+// numbers, because a copy would replace handles.
 type away struct {
 	To   World
-	N    uint64
-	Era  uint64 // of the channel
-	Self uint64 // the handle; no handle.Handle, which a copy would replace
+	Root uint64
+	Self uint64
+}
+
+// leaving is a root that is in an item.
+type leaving struct {
+	to World
+	n  uint64
 }
 
 // openGates makes the world ready for travellers: what it needs for that costs others nothing.
@@ -36,7 +42,8 @@ func (r *Roads) openGates() {
 	r.engine.Guard(guard{r})
 }
 
-// Away returns where an entity has been sent to, and the number of its item, if it is under way. It may
+// Away returns where an entity has been sent to, and the number of its item, if it is under way; 0 in the
+// transaction that sends it, and when the other world has decided. It may
 // be asked by a *Context, *EntityContext or *Tx, and by the *World if that is idle. Until the other
 // world has decided, such an entity is alive, without components; messages to it find nobody, and
 // requests to change its components are Missing. Within the hooks of its removal, Away tells that it
@@ -58,7 +65,10 @@ func (r *Roads) Away(by world.Actor, h handle.Handle) (to World, n uint64, ok bo
 	if x == nil {
 		return 0, 0, false
 	}
-	return x.To, x.N, true
+	if at := r.trees[handle.Handle(x.Root)]; at.to == x.To {
+		n = at.n
+	}
+	return x.To, n, true
 }
 
 // awayAt returns what an entity that is away has, or nil, while no row moves.
@@ -95,8 +105,7 @@ func own(x *away, h handle.Handle) *away {
 
 // holds reports whether the item of something that is away may still come back.
 func (r *Roads) holds(x *away) bool {
-	c := r.find(x.To)
-	return c != nil && c.out.era == x.Era && x.N > c.out.acked && x.N < c.out.next
+	return r.trees[handle.Handle(x.Root)].to == x.To
 }
 
 // guard is Roads as an Extension: it lets nobody but transit destroy what is away.
@@ -110,8 +119,8 @@ func (g guard) Guards(h handle.Handle) bool {
 	if planted == dieWithParent {
 		return false
 	}
-	if g.r.items == 0 || h == handle.None {
-		return g.r.items > 0
+	if len(g.r.trees) == 0 || h == handle.None {
+		return len(g.r.trees) > 0
 	}
 	x := g.r.awayAt(h)
 	return x != nil && g.r.holds(x)

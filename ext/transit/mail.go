@@ -27,7 +27,7 @@ const (
 	TooLarge                    // it has more than ItemBytesMax, or is more than a traveller may be
 	Full                        // outboxes were full, or the other world has no room for a traveller
 	Closed                      // the roads of this world, or of the other, are closed
-	Peers                       // one of both worlds knows PeersMax others
+	Peers                       // this world knows PeersMax others
 	Resolved                    // an operator has called Roads.Resolve
 	Away                        // it is away already
 	Taken                       // an entity of the other world has a name of the traveller, or of one with it
@@ -210,17 +210,11 @@ func (r *Roads) room(to World, bytes int) error {
 
 // peersWith returns how many other worlds there are with one that is new.
 func (r *Roads) peersWith(to World) int {
-	n := len(r.channels) + 1
-	if n+len(r.drafts.all) <= PeersMax {
-		return n
+	n := len(r.channels) + len(r.drafts.peers)
+	if !r.drafts.peers[to] {
+		n++
 	}
-	more := map[World]bool{to: true}
-	for i := range r.drafts.all {
-		if d := &r.drafts.all[i]; d.kind == boarded && r.find(d.peer) == nil {
-			more[d.peer] = true
-		}
-	}
-	return len(r.channels) + len(more)
+	return n
 }
 
 // write returns the item of a message.
@@ -332,7 +326,6 @@ type opened struct {
 	heading
 	peer   World // where it goes, or comes from
 	n      uint64
-	era    uint64
 	first  bool // a transaction decides it before others
 	mail   letters
 	body   []byte
@@ -386,7 +379,7 @@ func (r *Roads) open(b []byte) (x opened, why Reason) {
 // openAt reads an item of an outbox.
 func (r *Roads) openAt(c *channel, n uint64) (x opened, why Reason) {
 	x, why = r.open([]byte(c.out.items()[n-c.out.acked-1].bytes))
-	x.peer, x.n, x.era = c.peer, n, c.out.era
+	x.peer, x.n = c.peer, n
 	return x, why
 }
 

@@ -26,8 +26,13 @@ type Ref struct {
 	entity uint64 // no handle.Handle: inserting a world into another would give it a new one
 }
 
-// RefOf returns the Ref of an entity of a world.
-func RefOf(w World, h handle.Handle) Ref { return Ref{w, uint64(h)} }
+// RefOf returns the Ref of an entity of a world. There is no world 0: it returns the zero Ref.
+func RefOf(w World, h handle.Handle) Ref {
+	if w == 0 {
+		return Ref{} // any other would have no text and no bytes that can be read
+	}
+	return Ref{w, uint64(h)}
+}
 
 // World returns the number of the entity's world; 0 if the Ref names none.
 func (r Ref) World() World { return r.world }

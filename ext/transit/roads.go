@@ -85,10 +85,11 @@ type Roads struct {
 	options  Options
 	mails    map[string]letters
 	gates    map[string]letters
-	husks    *world.Component[away] // nil without gates
-	husk     int                    // its number
-	channels []*channel             // by the number of the peer
-	items    int                    // in outboxes
+	husks    *world.Component[away]    // nil without gates
+	husk     int                       // its number
+	trees    map[handle.Handle]leaving // by root: what is in outboxes
+	channels []*channel                // by the number of the peer
+	items    int                       // in outboxes
 	bytes    int
 	closing  bool
 	drafts   drafts // of the transaction that runs
@@ -136,7 +137,7 @@ func New(w *world.World, name string, o Options) *Roads {
 		panic(fmt.Sprintf("transit: options of %q have a negative number: %+v; use 0 for the default", name, o))
 	}
 	o.Max, o.MaxBytes = cmp.Or(o.Max, maxDefault), cmp.Or(o.MaxBytes, maxBytesDefault)
-	r := &Roads{w: w, engine: d, name: name, world: o.World, options: o, mails: map[string]letters{}, gates: map[string]letters{}}
+	r := &Roads{w: w, engine: d, name: name, world: o.World, options: o, mails: map[string]letters{}, gates: map[string]letters{}, trees: map[handle.Handle]leaving{}}
 	r.waiting.all = map[World][]chan struct{}{}
 	r.turning = world.RegisterTransaction(w, name+" turn", r.turn)
 	r.arriving = world.RegisterTransaction(w, name+" arrive", r.arrive)
@@ -193,7 +194,8 @@ func (r *Roads) Channel(peer World) Channel {
 
 // Close closes the roads: from the refresh on nothing new is sent, and what comes is refused with
 // the reason Closed. What is under way still goes, and what other worlds refuse still comes back.
-// When Done, the world may be given up: nothing is lost by it.
+// When Done, and after one more tick in which systems find what has come last, the world may be given
+// up: nothing is lost by it.
 func (r *Roads) Close(by world.Actor) error {
 	r.engine.MustOwn(by, r.name)
 	switch self := engine.Is(by).(type) {
@@ -227,7 +229,7 @@ func (r *Roads) now(w *engine.World, call string, f func(tx *world.Tx) error) er
 func (r *Roads) Done() bool {
 	r.engine.MustIdle("Roads.Done")
 	for _, c := range r.channels {
-		if len(c.out.items()) > 0 || c.in.acked < c.in.last && planted != doneEarly {
+		if len(c.out.items()) > 0 || c.in.acked < c.in.last {
 			return false
 		}
 	}
@@ -252,6 +254,8 @@ type resolve struct {
 	Peer World
 	How  Resolution
 	Era  uint64 // of the channel from then on
+	Last uint64 // the last item that was under way when it began; 0: it begins
+	Of   uint64 // the era of that
 }
 
 // Resolve ends what is under way to another world, and begins the channel to it anew. It is for an
@@ -261,13 +265,14 @@ type resolve struct {
 // Drop. Channels in the other direction are the other world's to resolve. No Carry may run between both
 // worlds meanwhile: what it has in hand would still arrive. Resolve returns how many
 // items there were. By a *World, which must be idle, it acts at once; by a *Port it waits for
-// refreshes, and until that is on disk, or ctx ends. It panics for other actors.
+// refreshes, and until that is on disk, or ctx ends: then call it again, as nothing is sent to that
+// world before it is done. What is told meanwhile is sent afterwards. It panics for other actors.
 func (r *Roads) Resolve(ctx context.Context, by world.Actor, peer World, how Resolution) (n int, err error) {
 	r.engine.MustOwn(by, r.name)
 	if how != Return && how != Drop {
 		panic(fmt.Sprintf("transit: Roads.Resolve of %q with the resolution %d; use Return or Drop", r.name, how))
 	}
-	x := resolve{peer, how, uint64(clock().UnixNano())} // later than that of a world that was restored
+	x := resolve{Peer: peer, How: how, Era: uint64(clock().UnixNano())} // later than that of a world that was restored
 	for {
 		var part part
 		switch self := engine.Is(by).(type) {
@@ -286,11 +291,15 @@ func (r *Roads) Resolve(ctx context.Context, by world.Actor, peer World, how Res
 		if n += part.Done; err != nil || part.Left == 0 {
 			return n, err
 		}
+		x.Last, x.Of = part.Last, part.Of
 	}
 }
 
 // part is what one transaction of Resolve has done.
-type part struct{ Done, Left int }
+type part struct {
+	Done, Left int
+	Last, Of   uint64 // for the next one
+}
 
 // resolve does a part of the work. While an operator resolves, nothing is sent.
 func (r *Roads) resolve(tx *world.Tx, x resolve) (part, error) {
@@ -305,8 +314,15 @@ func (r *Roads) resolve(tx *world.Tx, x resolve) (part, error) {
 	if x.How == Return {
 		why = Resolved
 	}
+	switch {
+	case x.Last == 0:
+		x.Last, x.Of = o.next-1, o.era
+	case x.Of != o.era: // another Resolve has ended meanwhile
+		return part{}, nil
+	}
+	all := o.items()[:max(min(x.Last, o.next-1), o.acked)-o.acked]
 	t := ending{r: r, tx: tx, c: c}
-	for range o.items() {
+	for range all {
 		done, err := t.end(o.acked+uint64(n)+1, why)
 		if err != nil {
 			return part{}, err
@@ -316,10 +332,10 @@ func (r *Roads) resolve(tx *world.Tx, x resolve) (part, error) {
 		}
 		n++
 	}
-	if n == 0 && len(o.items()) > 0 {
+	if n == 0 && len(all) > 0 {
 		return part{}, world.ErrChunks // nothing was done, and nothing will be
 	}
-	did := part{n, len(o.items()) - n}
+	did := part{n, len(all) - n, x.Last, x.Of}
 	d := draft{kind: resolved, peer: c.peer, n: o.acked + uint64(n), era: max(x.Era, o.era+1), how: x.How, ends: did.Left == 0}
 	return did, r.write(tx, "Roads.Resolve", d)
 }

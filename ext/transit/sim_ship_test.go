@@ -99,7 +99,7 @@ func (s *sim) giveUp() {
 	}
 	x := s.nodes[0]
 	if !x.roads.IsClosed() {
-		if s.dice.IntN(3) == 0 {
+		if s.dice.IntN(16) == 0 {
 			s.must(x.roads.Close(x.World))
 			x.sync()
 		}

@@ -119,6 +119,9 @@ func newSim(n uint64, workers int, paths []string) *sim {
 	if s.dice.IntN(8) == 0 {
 		count = 5
 	}
+	if s.closing {
+		count = max(count, 3)
+	}
 	sealed := s.dice.IntN(3)
 	for i := range count {
 		x := &node{sim: s, number: transit.World(i + 1), sealed: sealed == 0 || sealed == 1 && s.dice.IntN(2) == 0}
@@ -523,6 +526,9 @@ func (s *sim) resolve() {
 // run runs a simulation, and brings everything to where it belongs.
 func (s *sim) run(steps int) {
 	for range steps {
+		if s.closing && s.dice.IntN(4) == 0 {
+			s.giveUp()
+		}
 		switch s.dice.IntN(22) {
 		case 0, 1, 2, 3:
 			s.pay()
@@ -703,7 +709,7 @@ func TestSim(t *testing.T) {
 	case check.Enabled:
 		count = min(count, 30)
 	case testing.Short():
-		count = min(count, 50)
+		count = min(count, 40)
 	}
 	began := time.Now()
 	for i := range uint64(count) {

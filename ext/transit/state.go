@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/extend"
 )
 
@@ -214,7 +215,7 @@ func (a adapter) append(dst []byte, items bool) []byte {
 // LoadSaved gives the roads the state that AppendSaved wrote, and no other.
 func (a adapter) LoadSaved(src []byte) error {
 	r := a.Roads
-	r.channels, r.items, r.bytes, r.closing = nil, 0, 0, false
+	r.channels, r.items, r.bytes, r.closing, r.trees = nil, 0, 0, false, map[handle.Handle]leaving{}
 	c := extend.Cursor{Rest: src}
 	if v := c.Take(1); v != nil && v[0] != stateVersion {
 		return fmt.Errorf("transit: %q has a state of version %d; this program reads %d", r.name, v[0], stateVersion)
@@ -273,7 +274,7 @@ func (r *Roads) load(c *extend.Cursor, peer World) (*channel, error) {
 		if err := r.known(text); err != nil {
 			return nil, err
 		}
-		o.push(text, &r.scratch)
+		r.push(x, text)
 		r.items++
 		r.bytes += len(text)
 	}

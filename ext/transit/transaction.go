@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/ext/timer"
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -42,6 +43,7 @@ type drafts struct {
 	all     []draft
 	items   int
 	bytes   int
+	peers   map[World]bool // that get their first item
 	closing bool
 }
 
@@ -63,6 +65,12 @@ func (r *Roads) write(tx *world.Tx, call string, d draft) error {
 	case boarded:
 		x.items++
 		x.bytes += len(d.item)
+		if r.find(d.peer) == nil {
+			if x.peers == nil {
+				x.peers = map[World]bool{}
+			}
+			x.peers[d.peer] = true
+		}
 	case closed:
 		x.closing = true
 	}
@@ -82,6 +90,7 @@ func (p *party) Commit() {
 func (p *party) Drop() {
 	x := &p.drafts
 	clear(x.all)
+	clear(x.peers)
 	x.all, x.items, x.bytes, x.closing = x.all[:0], 0, 0, false
 }
 
@@ -93,7 +102,7 @@ func (r *Roads) commit(d *draft) {
 	c := r.channel(d.peer)
 	switch d.kind {
 	case boarded:
-		c.out.push(d.item, &r.scratch)
+		r.push(c, d.item)
 		r.items++
 		r.bytes += len(d.item)
 		r.tell(d.peer)
@@ -110,15 +119,32 @@ func (r *Roads) commit(d *draft) {
 	case resolved:
 		r.forget(c, d.n)
 		if c.out.resolving = d.how; d.ends {
+			later := c.out.items()
 			c.out = newOutbox(r.world, c.peer, d.era)
+			for _, x := range later {
+				r.push(c, x.bytes)
+			}
 			r.tell(c.peer)
 		}
 	}
 }
 
+// push appends an item to an outbox.
+func (r *Roads) push(c *channel, item string) {
+	if root := rootOf(item); root != handle.None {
+		r.trees[root] = leaving{c.peer, c.out.next}
+	}
+	c.out.push(item, &r.scratch)
+}
+
 // forget forgets items of an outbox.
 func (r *Roads) forget(c *channel, upto uint64) {
 	n := len(c.out.items())
+	for _, x := range c.out.items()[:max(upto, c.out.acked)-c.out.acked] {
+		if root := rootOf(x.bytes); root != handle.None {
+			delete(r.trees, root)
+		}
+	}
 	r.bytes -= c.out.forget(upto)
 	r.items -= n - len(c.out.items())
 }

@@ -45,3 +45,8 @@ var ReadExtra func(src io.Reader, name string) ([]byte, error)
 // checks each checksum. It returns the tick and the hash of the world that it is of. Package snapshot
 // sets it when the program starts. It returns the errors of snapshot.Verify.
 var CheckSnapshot func(src io.Reader) (tick, hash uint64, err error)
+
+// Incarnation returns the last incarnation that the world in a directory of package durable was, or 0
+// if the directory does not say. Package durable sets it when the program starts. An error says what
+// is wrong with the file.
+var Incarnation func(path string) (uint32, error)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"slices"
 
 	"github.com/atoll-sim/atoll/internal/extend"
@@ -165,10 +166,12 @@ func openAt(f files.Files, name string, at int64) (io.ReadCloser, error) {
 }
 
 // copySnapshots copies the snapshots that the copy lacks. The error is errDamagedSource for those
-// that it cannot have; then it has all others. Another error ends the pass.
+// that it cannot have, and that no newer one makes up for; then it has all others. Another error ends
+// the pass.
 func (f *follower) copySnapshots(ctx context.Context, p *view) (damaged error) {
 	for i, name := range p.snapshots {
 		if _, have := f.snapshots[name]; have {
+			damaged = f.madeUp(name, damaged)
 			continue
 		}
 		if _, isIncrement := numberOf(name, incrementEnd); isIncrement && (i == 0 || f.snapshots[p.snapshots[i-1]] == (copied{})) {
@@ -179,6 +182,7 @@ func (f *follower) copySnapshots(ctx context.Context, p *view) (damaged error) {
 		}
 		switch err := f.copySnapshot(ctx, name); {
 		case err == nil:
+			damaged = f.madeUp(name, damaged)
 		case errors.Is(err, errDamagedSource):
 			damaged = errors.Join(damaged, err)
 		case errors.Is(err, errVanished) && i < len(p.snapshots)-1: // a newer one will do
@@ -187,6 +191,19 @@ func (f *follower) copySnapshots(ctx context.Context, p *view) (damaged error) {
 		}
 	}
 	return damaged
+}
+
+// madeUp returns nil if a snapshot that the copy has makes up for damaged ones before it, as one does
+// that needs no other; else the error. It tells the Logger once.
+func (f *follower) madeUp(name string, damaged error) error {
+	if _, whole := numberOf(name, snapshotEnd); !whole || damaged == nil {
+		return damaged
+	}
+	if text := damaged.Error(); f.passed != text {
+		f.passed = text
+		f.log(slog.LevelWarn, "durable: a damaged file of the source is left out, and a newer snapshot makes up for it", "because", damaged, "newer", name)
+	}
+	return nil
 }
 
 // copySnapshot copies a snapshot, whose name the copy has when all of it is on disk, and right.

@@ -11,10 +11,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/atoll-sim/atoll/internal/extend"
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/state"
+	"github.com/atoll-sim/atoll/world"
 )
 
 // The files of a directory are
@@ -275,6 +277,33 @@ func (s *segment) open(f files.Files) (o opened, err error) {
 	return o, err
 }
 
+// misfits returns why a segment cannot be played to a world that is made like this one, or nil. One
+// without ticks is in nobody's way.
+func (s *segment) misfits(f files.Files, w *world.World, o Options) error {
+	if s.wrong != nil {
+		return s.wrong
+	}
+	in, err := s.open(f)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err = in.Fits(w, o.Snapshot.Codecs); err != nil && s.empty(f) {
+		return nil
+	}
+	return err
+}
+
+// empty reports whether no tick of a segment can be read.
+func (s *segment) empty(f files.Files) bool {
+	in, err := s.open(f)
+	if err != nil {
+		return true
+	}
+	defer in.Close()
+	return in.Empty()
+}
+
 // errForeign is for a segment that is whole, and belongs elsewhere.
 var errForeign = errors.New("durable: a file is in the place of another")
 
@@ -358,6 +387,14 @@ func readStatement(f files.Files) (s statement, err error) {
 	s.logs = logs == 1
 	s.segment = s.first
 	return s, nil
+}
+
+// init lets commands read, through extend, the last incarnation that the world of a directory was.
+func init() {
+	extend.Incarnation = func(path string) (uint32, error) {
+		said, err := readStatement(files.Of(path))
+		return said.incarnation, err
+	}
 }
 
 // errAltered is for a file of this package that makes no sense.

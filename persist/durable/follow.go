@@ -41,8 +41,8 @@ type FollowOptions struct {
 	// OnProgress, if not nil, is called after each look at the source and while Follow copies, on its
 	// goroutine. Copying waits for it.
 	OnProgress func(Followed)
-	// Logger, if not nil, gets why something cannot be copied, and when it can be again. A panic of
-	// its handler is written to standard error.
+	// Logger, if not nil, gets why something cannot be copied, and when it can be again, and which
+	// damaged files are left out. A panic of its handler is written to standard error.
 	Logger *slog.Logger
 }
 
@@ -60,7 +60,8 @@ const followEvery = time.Second
 // changes nothing at the source. It looks again and again, until ctx ends, and then returns nil; a
 // Follow that comes later goes on with the copy. What cannot be read or written is in Followed.Err
 // and tried again, so a full disk or a source that is away for a while ends nothing. Each checksum is
-// checked before anything is copied: if a file of the source is damaged, the copy keeps what it has.
+// checked before anything is copied: if a file of the source is damaged, the copy keeps what it has. If a
+// newer snapshot makes up for it, that is no error: the Logger is told.
 //
 // The copy has the snapshots that the source has, and the log since: Options.Keep of the source
 // counts. It is a directory for Open as it is at any moment: the world is then as it was at a tick
@@ -206,6 +207,7 @@ type follower struct {
 	segments  map[uint64]*copying
 	is        Followed
 	told      time.Time // when OnProgress was called
+	passed    string    // what the Logger was told of damaged files that nobody needs
 }
 
 // begin reads what the copy has. A new one gets its file copy first.

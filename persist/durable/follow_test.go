@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -365,12 +367,56 @@ func TestFollowDamaged(t *testing.T) {
 					x.mustOpen(copied, x.Tick(), name)
 					continue
 				}
-				require.Equal(t, err != nil, !strings.Contains(fmt.Sprint(had), name) || strings.HasSuffix(name, ".log") && len(contents(copied, name)) < len(contents(source, name)), "%s: %v", name, err)
+				newer := slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(n, ".snapshot") && n > name })
+				require.Equal(t, err != nil, !strings.Contains(fmt.Sprint(had), name) && !(strings.HasSuffix(name, ".snapshot") && newer) || strings.HasSuffix(name, ".log") && len(contents(copied, name)) < len(contents(source, name)), "%s: %v", name, err)
 				_, _, err = opened(t, copied, nil, nil)
 				require.NoError(t, err, name)
 			}
 		}
 	}
+}
+
+// TestFollowAccepted makes a copy of a directory in which a loss was accepted: the damaged increment is
+// still there, and the snapshot that Open has saved since makes up for it. The Logger is told, once.
+func TestFollowAccepted(t *testing.T) {
+	x, all := stages(t, 3)
+	from, to := t.TempDir(), t.TempDir()
+	source, copied := all[1].Clone(), faulty.New()
+	useAs(t, from, func() files.Files { return source })
+	useAs(t, to, func() files.Files { return copied })
+	names, err := source.List()
+	require.NoError(t, err)
+	slices.Sort(names)
+	last := ""
+	for _, name := range names {
+		if strings.HasSuffix(name, ".increment") {
+			last = name
+		}
+	}
+	require.NotEmpty(t, last)
+	source.Edit(last, flip(-40))
+	var log tale
+	o := durable.FollowOptions{Once: true, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	require.ErrorContains(t, durable.Follow(t.Context(), from, to, o), last)
+	b := newBank(1)
+	x.set(&b.options)
+	b.options.AcceptLoss = true
+	st, err := b.open(from)
+	require.NoError(t, err)
+	b.step(t)
+	require.NoError(t, st.Wait(t.Context()))
+	log.lines()
+	require.NoError(t, durable.Follow(t.Context(), from, to, o))
+	require.Contains(t, log.String(), "a damaged file of the source is left out, and a newer snapshot makes up for it")
+	require.Contains(t, log.String(), last)
+	want := b.observe()
+	st.Crash()
+	b = newBank(1)
+	x.set(&b.options)
+	st, err = b.open(to)
+	require.NoError(t, err)
+	require.Equal(t, want, b.observe())
+	st.Crash()
 }
 
 // fullDisk has room for some writes only.

@@ -87,7 +87,7 @@ func TestKept(t *testing.T) {
 		require.Contains(t, plan.String(), `payload "fuses", field N (int32): is Number now`)
 		_, err = durable.Open(t.Context(), path, y.World, y.s, y.o)
 		require.ErrorIs(t, err, inputlog.ErrOtherWorld)
-		require.ErrorContains(t, err, `request kind 10 is message "bang", as {N int32@0;4}@0 in the log, message "bang", as {Loud bool@0;Number int64@8;16}@0 here; nothing is damaged: start the program that wrote it`)
+		require.ErrorContains(t, err, `message "bang" is {N int32@0;4}@0 in the log, {Loud bool@0;Number int64@8;16}@0 here; nothing is damaged: start the program that wrote it`)
 
 		x = newFuses[bang](workers, 12)
 		st, err = durable.Open(t.Context(), path, x.World, x.s, x.o)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/atoll-sim/atoll/internal/engine"
@@ -34,7 +35,7 @@ import (
 // Open saves a snapshot then. If there is a log, it returns a *ShardsError.
 //
 // It returns ErrInUse, ErrDamaged, inputlog.ErrOtherProgram, a *ShardsError, snapshot.ErrNotNew,
-// world.ErrVersions when no incarnation is left, the errors of snapshot.Load, inputlog.Log.Play,
+// world.ErrVersions when no incarnation is left, the errors of snapshot.Dir.Load, inputlog.Log.Play,
 // Options.New and Options.Upgrade, or the error of ctx. Then the world must not be used. The files
 // are unchanged, but there may be an empty segment of the log, and a snapshot of what was restored:
 // what AcceptLoss or DiscardOther has left out is lost from then on, and only the Logger was told. A
@@ -52,8 +53,8 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	if path == "" {
 		return nil, errNoPath
 	}
-	if wo := w.Options(); wo.VersionsEach > wo.VersionMax/2 {
-		return nil, fmt.Errorf("durable: VersionsEach is %d of VersionMax = %d, so there is one incarnation; make the world with world.Options{VersionsEach: 10_000}", wo.VersionsEach, wo.VersionMax)
+	if err := oneIncarnation(w); err != nil {
+		return nil, fmt.Errorf("durable: %w", err)
 	}
 	var now world.Stats
 	if w.Stats(&now); now.Ports > 0 {
@@ -129,6 +130,14 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	return store, nil
 }
 
+// oneIncarnation returns an error if a world has one incarnation, and so none for a crash.
+func oneIncarnation(w *world.World) error {
+	if o := w.Options(); o.VersionsEach > o.VersionMax/2 {
+		return fmt.Errorf("VersionsEach is %d of VersionMax = %d, so there is one incarnation; make the world with world.Options{VersionsEach: 10_000}, or with as many as its snapshots have", o.VersionsEach, o.VersionMax)
+	}
+	return nil
+}
+
 // record returns what Open logs when all has gone well. began is what it has saved.
 func (r *Recovered) record(began []any) (what string, values []any) {
 	if what = "restored"; r.New {
@@ -180,12 +189,12 @@ func (s *Store) upgrade() (err error) {
 }
 
 // Plan compares the newest intact snapshot of a directory with the world. It returns what Open
-// would do about each difference, and what Open would refuse. It changes neither: use it before
+// would do about each difference, and what Open would refuse, such as a file incarnation that is
+// missing. It changes neither: use it before
 // another version of a program is started. If the directory was not closed, as after a crash, its
 // log is a difference too, of the Kind "directory": it says which ticks are there, which program
-// logged them, and what Options.OtherProgram does with them. If there are other differences, the log
-// is refused or discarded. Plan does not play the log, so it cannot tell what damage behind the
-// snapshot leads to. Plan returns snapshot.ErrNone if there is no
+// logged them, and what Options.OtherProgram does with them. Plan does not play the log, so it cannot
+// tell what damage behind the snapshot leads to. Plan returns snapshot.ErrNone if there is no
 // snapshot, and the errors of snapshot.PlanLoad.
 func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snapshot.Plan, error) {
 	if w == nil || s == nil {
@@ -205,84 +214,43 @@ func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snaps
 	}
 	defer in.Close()
 	p, err := snapshot.PlanLoad(in, w, o.snapshot(s, new(mark)))
-	if err != nil || o.NoLog {
+	if err != nil {
 		return p, err
 	}
-	log, err := logSince(&dir, found, o.Content)
+	const each = "VersionsEach"
+	if err := oneIncarnation(w); err != nil && !slices.ContainsFunc(p.Differences, func(d snapshot.Difference) bool { return d.Name == each }) {
+		p.Differences = append(p.Differences, snapshot.Difference{Kind: "option", Name: each, Text: err.Error(), Blocks: true})
+	}
+	switch said, err := readStatement(files.Of(path)); {
+	case err != nil && !errors.Is(err, errAltered):
+		return snapshot.Plan{}, fmt.Errorf("durable: %s: %w", incarnationName, err)
+	case err != nil || !said.written:
+		why := "is missing"
+		if err != nil {
+			why = "was altered"
+		}
+		p.Differences = append(p.Differences, snapshot.Difference{
+			Kind: "file", Name: incarnationName, Blocks: !o.AcceptLoss,
+			Text: why + ": it has the last incarnation, and which files there were: restore it, or set AcceptLoss to go on from what is whole",
+		})
+	}
+	if o.NoLog {
+		return p, nil
+	}
+	x, err := logSince(&dir, found, w, o)
 	if err != nil {
 		return snapshot.Plan{}, err
 	}
-	if is := found.Info.Options.Shards; is != w.Shards() {
-		log.shards = is
-	}
-	if log.last != nil {
-		text, blocks := log.plan(o.OtherProgram, len(p.Differences) > 0)
+	if x.last != nil {
+		text, blocks := x.plan(o.OtherProgram, len(p.Differences) > 0)
 		p.Differences = append(p.Differences, snapshot.Difference{Kind: "directory", Text: text, Blocks: blocks})
 	}
 	return p, nil
 }
 
-// unplayed is the log since a snapshot, as Plan sees it.
-type unplayed struct {
-	last        *segment // nil: there is none
-	other       *segment // the first that another program wrote, or nil
-	first, told uint64   // from the tick of the snapshot to the one before told, all was on disk
-	shards      int      // of the world that wrote it; 0: as many as this one
-}
-
-// plan says what Open does with it, and whether it refuses it; with others, there are other
-// differences.
-func (x *unplayed) plan(o OtherProgram, others bool) (text string, blocks bool) {
-	ticks := "its log, of which no tick is known to have been on disk,"
-	if x.told > x.first {
-		// the mark of the last sync may be missing, and what was never synced may be whole
-		ticks = fmt.Sprintf("its log, with at least %d ticks from tick %d on,", x.told-x.first, x.first)
-	}
-	by := x.last.by()
-	if x.other != nil {
-		by = x.other.by()
-	}
-	what := ""
-	switch {
-	case o == DiscardOther && x.shards > 0:
-		what = fmt.Sprintf("is discarded: a world with %d shards wrote it", x.shards)
-	case o == DiscardOther && (others || x.other != nil):
-		what = "is discarded: another program wrote it" + by
-	case x.shards == 0 && !others && x.other == nil:
-		what = "is played: this program wrote it" + by
-	case x.shards == 0 && !others && o == ReplayOther && x.other.wrong == nil:
-		what = "is played by the rules of this program, not of the program that wrote it" + by
-	default:
-		blocks = true
-		what = x.remedy(by, others) + fmt.Sprintf("; or set OtherProgram to DiscardOther, to go back to the snapshot of tick %d", x.first)
-	}
-	return "was not closed: " + ticks + " " + what, blocks
-}
-
-// remedy says what there is to do about a log that is refused, besides to discard it.
-func (x *unplayed) remedy(by string, others bool) string {
-	switch {
-	case x.shards > 0 && x.other == nil:
-		return fmt.Sprintf("can be played only by as many shards as wrote it%s: open the directory with Shards = %d, Close the Store, and then open it with the new number", by, x.shards)
-	case x.other == nil:
-		return "is for the options and registrations with which this program wrote it" + by + ": start it with these, and stop it by Close, before you change them; it cannot be played here, because of the other differences"
-	}
-	what := "is for the program that wrote it" + by + ": start that program, and stop it by Close, before another version"
-	if x.shards > 0 {
-		what += fmt.Sprintf("; it had %d shards", x.shards)
-	}
-	switch {
-	case others:
-		return what + "; it cannot be played here, because of the other differences"
-	case x.other.wrong != nil:
-		return what + "; it cannot be played here: " + x.other.wrong.Error()
-	}
-	return what + "; or set OtherProgram to ReplayOther, to play it by the rules of this program"
-}
-
 // logSince returns the log that Open would play to a snapshot, by the segments since the one that its
 // mark names. It reads the directory and changes nothing. An error says which file cannot be read.
-func logSince(dir *snapshot.Dir, found snapshot.Found, content []byte) (x unplayed, err error) {
+func logSince(dir *snapshot.Dir, found snapshot.Found, w *world.World, o Options) (x unplayed, err error) {
 	in, err := dir.Open(filepath.Base(found.Path))
 	if err != nil {
 		return x, fmt.Errorf("durable: %w", err)
@@ -298,15 +266,9 @@ func logSince(dir *snapshot.Dir, found snapshot.Found, content []byte) (x unplay
 		return x, fmt.Errorf("durable: %s: %w", found.Path, err)
 	}
 	f := files.Of(dir.Path)
-	all, err := segments(f, content)
-	x.first = found.Info.Tick
-	for _, s := range m.since(all) {
-		if s.wrong == nil || errors.Is(s.wrong, inputlog.ErrVersion) {
-			x.last, x.told = s, max(x.told, told(f, s, s.ID))
-			if x.other == nil && s.isOther() {
-				x.other = s
-			}
-		}
+	all, err := segments(f, o.Content)
+	if err != nil {
+		return x, err
 	}
-	return x, err
+	return unplayedOf(f, m.since(all), found.Info, w, o), nil
 }

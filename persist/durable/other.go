@@ -6,7 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/persist/inputlog"
+	"github.com/atoll-sim/atoll/persist/snapshot"
+	"github.com/atoll-sim/atoll/world"
 )
 
 // After a crash the log is for the program that wrote it. Another build may have other rules, and
@@ -129,18 +132,147 @@ func (r *restoring) playedOther(all []*segment, p *inputlog.Player) {
 		"ticks that differ", d.Ticks, "first tick that differs", d.First, "requests that failed", d.Requests)
 }
 
-// refuseOther returns the error of Open for ticks that are for another program to play. It says what
-// there is to do, and which newer snapshots could not be loaded.
+// refuseOther returns the error of Open for ticks that cannot be played, or are for another program to
+// play. It says what there is to do, and which newer snapshots could not be loaded.
 func (r *restoring) refuseOther(s *segment, err error) error {
-	replay := "; or set OtherProgram to ReplayOther, to play it by the rules of this program, if what is registered is the same"
-	if !errors.Is(err, inputlog.ErrOtherProgram) {
-		replay = "" // it cannot be played at all
-	}
 	found := r.recovered.Snapshot
-	from, whole, passed := found.Info.Tick, "nothing is damaged: ", ""
+	x := unplayedOf(r.files, r.all, found.Info, r.w, r.o)
+	whole, passed := "nothing is damaged: ", ""
 	if len(found.Passed) > 0 {
 		whole, passed = "", fmt.Sprintf("; a newer snapshot could not be loaded: %v", errors.Join(found.Passed...))
 	}
-	return fmt.Errorf("durable: %w; %sstart the program that wrote it%s, and stop it by Close, before you start another version%s; or set OtherProgram to DiscardOther, to go back to the snapshot of tick %d: %s%s",
-		err, whole, s.by(), replay, from, r.missingSince(from), passed)
+	also := ""
+	switch is := errors.Is(err, inputlog.ErrOtherProgram); {
+	case x.shards > 0:
+		also = fmt.Sprintf("; it had %d shards", x.shards)
+	case is && x.misfit == nil:
+		also = "; or set OtherProgram to ReplayOther, to play it by the rules of this program"
+	case is:
+		also = fmt.Sprintf("; it cannot be played here: %v", x.why)
+	}
+	return fmt.Errorf("durable: %w; %sstart the program that wrote it%s, and stop it by Close, before you start another version%s; %s%s", err, whole, s.by(), also, r.discards(&x), passed)
+}
+
+// discards says what DiscardOther does with a log, and what is lost then.
+func (r *restoring) discards(x *unplayed) string {
+	return fmt.Sprintf("or set OtherProgram to DiscardOther, to go back to %s: %s", x.back(), r.missingSince(x.kept))
+}
+
+// unplayed is the log since a snapshot, as Plan and refuseOther see it.
+//
+// Ownership: the goroutine of Plan or Open.
+type unplayed struct {
+	last        *segment // with ticks, or without if none has; nil: there is none
+	other       *segment // the first that another program wrote, or nil
+	misfit      *segment // the first that cannot be played here, or nil
+	why         error    // why it cannot
+	first, told uint64   // from the tick of the snapshot to the one before told, all was on disk
+	kept        uint64   // DiscardOther goes back to this tick
+	shards      int      // of the world that wrote it; 0: as many as this one
+}
+
+// unplayedOf reads the segments since a snapshot, and changes nothing. It takes those that can be read
+// for a log: whether each follows the one before, Open finds out.
+func unplayedOf(f files.Files, all []*segment, from snapshot.Info, w *world.World, o Options) unplayed {
+	x := unplayed{first: from.Tick, kept: from.Tick}
+	if from.Options.Shards != w.Shards() {
+		x.shards = from.Options.Shards
+	}
+	for _, s := range all {
+		if s.wrong != nil && !errors.Is(s.wrong, inputlog.ErrVersion) {
+			continue
+		}
+		before := x.other == nil && x.misfit == nil
+		if x.other == nil && s.isOther() {
+			x.other = s
+		}
+		if x.last == nil || !s.empty(f) {
+			x.last = s
+		}
+		if x.misfit == nil {
+			if x.why = s.misfits(f, w, o); x.why != nil {
+				x.misfit = s
+			}
+		}
+		upTo := told(f, s, s.ID)
+		x.told = max(x.told, upTo)
+		switch left := x.other != nil || x.misfit != nil; {
+		case !left:
+			x.kept = max(x.kept, upTo)
+		case before && s.wrong == nil:
+			x.kept = max(x.kept, s.tick)
+		}
+	}
+	return x
+}
+
+// back says where DiscardOther goes back to.
+func (x *unplayed) back() string {
+	if x.kept > x.first {
+		return fmt.Sprintf("tick %d, up to which this program plays the log", x.kept)
+	}
+	return fmt.Sprintf("the snapshot of tick %d", x.first)
+}
+
+// plan says what Open does with it, and whether it refuses it. differs says that the world differs
+// from the snapshot.
+func (x *unplayed) plan(o OtherProgram, differs bool) (text string, blocks bool) {
+	ticks := "its log, of which no tick is known to have been on disk,"
+	if x.told > x.first {
+		// the mark of the last sync may be missing, and what was never synced may be whole
+		ticks = fmt.Sprintf("its log, with at least %d ticks from tick %d on,", x.told-x.first, x.first)
+	}
+	by := x.last.by()
+	if x.other != nil {
+		by = x.other.by()
+	}
+	what := ""
+	switch {
+	case o == DiscardOther && (x.other != nil || x.misfit != nil):
+		what = x.discarded(by)
+	case x.other == nil && x.misfit == nil:
+		what = "is played: this program wrote it" + by
+		if differs {
+			what += "; if it was not made as it is here, as the other differences say, start it so once, and stop it by Close, before you change it"
+		}
+	case o == ReplayOther && x.misfit == nil:
+		what = "is played by the rules of this program, not of the program that wrote it" + by
+	default:
+		blocks = true
+		what = x.remedy(by) + "; or set OtherProgram to DiscardOther, to go back to " + x.back()
+	}
+	return "was not closed: " + ticks + " " + what, blocks
+}
+
+// discarded says what DiscardOther leaves out, and why.
+func (x *unplayed) discarded(by string) string {
+	why := "another program wrote it" + by
+	switch {
+	case x.shards > 0:
+		why = fmt.Sprintf("a world with %d shards wrote it", x.shards)
+	case x.other == nil || x.misfit != nil && x.misfit.number < x.other.number:
+		why = fmt.Sprintf("it cannot be played here: %v", x.why)
+	}
+	if x.kept > x.first {
+		return fmt.Sprintf("is played up to tick %d, and discarded from there on: %s", x.kept, why)
+	}
+	return "is discarded: " + why
+}
+
+// remedy says what there is to do about a log that is refused, besides to discard it.
+func (x *unplayed) remedy(by string) string {
+	switch {
+	case x.shards > 0 && x.other == nil:
+		return fmt.Sprintf("can be played only by as many shards as wrote it%s: open the directory with Shards = %d, Close the Store, and then open it with the new number", by, x.shards)
+	case x.other == nil:
+		return fmt.Sprintf("is for the options and registrations with which this program wrote it%s: start it with these, and stop it by Close, before you change them; it cannot be played here: %v", by, x.why)
+	}
+	what := "is for the program that wrote it" + by + ": start that program, and stop it by Close, before another version"
+	switch {
+	case x.shards > 0:
+		return what + fmt.Sprintf("; it had %d shards", x.shards)
+	case x.misfit != nil:
+		return what + "; it cannot be played here: " + x.why.Error()
+	}
+	return what + "; or set OtherProgram to ReplayOther, to play it by the rules of this program"
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -210,45 +211,65 @@ func TestSavesGivenUp(t *testing.T) {
 	require.NoError(t, st.Close())
 }
 
-// TestPassedUnloadable makes the newest snapshot one that is intact and cannot be loaded. The log
-// makes up for it. Without the log Open says what is lost.
-func TestPassedUnloadable(t *testing.T) {
+// TestUnreadable lets the newest snapshot be whole, and the program at fault that reads it: by an Extra
+// that fails, panics or ends its goroutine. Open says so, whatever its options accept, and takes no
+// older snapshot, which would lack what happened since. The mended program opens all.
+func TestUnreadable(t *testing.T) {
 	path, disk := useDisk(t)
-	x, wrong := newBank(1), errors.New("a bad clock")
-	clock := byte(0) // is right again in the second process
-	also := func(o *durable.Options) {
-		o.Snapshot.Extras = []snapshot.Extra{{
+	wrong, clock := errors.New("a bad clock"), byte(0)
+	with := func(x *bank, fails func() error) *bank {
+		x.options.Content = []byte("a build")
+		x.options.Snapshot.Extras = []snapshot.Extra{{
 			Name:   "clock",
 			Append: func(dst []byte) []byte { return append(dst, clock) },
 			Read: func(src []byte) error {
 				if src[0] >= 3 {
-					return wrong
+					return fails()
 				}
 				return nil
 			},
 		}}
+		return x
 	}
-	also(&x.options)
+	fine := func() error { return nil }
+	x := with(newBank(1), fine)
 	st, err := x.open(path)
 	require.NoError(t, err)
-	for range 3 {
-		x.step(t)
-	}
+	x.pay(t, 10)
 	clock = 3
 	x.saves(t, st, 1)
-	x.step(t)
+	x.pay(t, 10)
 	require.NoError(t, st.Wait(t.Context()))
 	want := x.observe()
 	st.Crash()
-	y, st, err := opened(t, disk, nil, also)
+	before, err := disk.List()
 	require.NoError(t, err)
-	require.Equal(t, want, y.observe())
-	require.Len(t, st.Recovered().Snapshot.Passed, 1)
-	require.ErrorIs(t, st.Recovered().Snapshot.Passed[0], wrong)
-
-	_, _, err = opened(t, disk, nil, func(o *durable.Options) {
-		also(o)
-		o.NoLog = true
-	})
-	require.ErrorIs(t, err, durable.ErrDamaged)
+	for how, fails := range map[string]func() error{
+		"fails":  func() error { return wrong },
+		"panics": func() error { panic(wrong) },
+		"exits":  func() error { runtime.Goexit(); return nil },
+	} {
+		for _, options := range []func(o *durable.Options){
+			func(*durable.Options) {},
+			func(o *durable.Options) { o.AcceptLoss, o.NoLog = true, true },
+			func(o *durable.Options) { o.OtherProgram, o.Content = durable.DiscardOther, []byte("another") },
+		} {
+			y := with(newBank(1), fails)
+			options(&y.options)
+			_, err = y.open(path)
+			require.ErrorContains(t, err, "000000000002.snapshot is whole; this program cannot read it: ", how)
+			require.NotErrorIs(t, err, durable.ErrDamaged)
+			if how != "exits" {
+				require.ErrorIs(t, err, wrong)
+			}
+		}
+	}
+	after, err := disk.List()
+	require.NoError(t, err)
+	require.ElementsMatch(t, before, after)
+	x = with(newBank(1), fine)
+	st, err = x.open(path)
+	require.NoError(t, err)
+	require.Equal(t, want, x.observe())
+	require.NoError(t, st.Close())
 }

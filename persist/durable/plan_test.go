@@ -240,3 +240,54 @@ func TestOtherSystems(t *testing.T) {
 		require.NoError(t, st.Close())
 	}
 }
+
+// TestPlanIncarnation plans without the file incarnation, with an altered one, and for a world that has
+// one incarnation: Open refuses all of these.
+func TestPlanIncarnation(t *testing.T) {
+	path, disk := useDisk(t)
+	x := newBank(1)
+	st, err := x.open(path)
+	require.NoError(t, err)
+	x.step(t)
+	require.NoError(t, st.Wait(t.Context()))
+	st.Crash()
+	for says, change := range map[string]func(d *faulty.Disk){
+		"is missing":  func(d *faulty.Disk) { require.NoError(t, d.Remove("incarnation")) },
+		"was altered": func(d *faulty.Disk) { d.Edit("incarnation", func(b []byte) []byte { b[20] ^= 1; return b }) },
+	} {
+		for _, accept := range []bool{false, true} {
+			copied := disk.Clone()
+			change(copied)
+			useAs(t, path, func() files.Files { return copied })
+			y := newBank(1)
+			y.options.AcceptLoss = accept
+			plan, err := durable.Plan(path, y.World, y.s, y.options)
+			require.NoError(t, err)
+			require.Contains(t, plan.String(), `file "incarnation": `+says)
+			require.Equal(t, !accept, len(plan.Blocking()) > 0)
+			st, err := y.open(path)
+			require.Equal(t, accept, err == nil)
+			if accept {
+				st.Crash()
+			}
+		}
+	}
+	one := func() *bank {
+		return newBankOf(1, func(o *world.Options, _ *scheduler.Options) { o.VersionsEach = 0 })
+	}
+	y := one()
+	plan, err := durable.Plan(path, y.World, y.s, y.options)
+	require.NoError(t, err)
+	require.Contains(t, plan.String(), `option "VersionsEach" (1000 → `)
+	require.NotEmpty(t, plan.Blocking())
+
+	path, _ = useDisk(t) // of a world that has one, and no Store
+	_, err = (&snapshot.Dir{Path: path}).Save(one().World, snapshot.Options{})
+	require.NoError(t, err)
+	plan, err = durable.Plan(path, y.World, y.s, y.options)
+	require.NoError(t, err)
+	require.Contains(t, plan.String(), `option "VersionsEach": VersionsEach is `)
+	require.Contains(t, plan.String(), "so there is one incarnation")
+	_, err = y.open(path)
+	require.ErrorContains(t, err, "so there is one incarnation")
+}

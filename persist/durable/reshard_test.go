@@ -13,6 +13,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/persist/durable"
+	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -85,6 +86,8 @@ func TestReshard(t *testing.T) {
 				require.Equal(t, want, x.observe())
 				require.Equal(t, accounts, x.accounts(), "the handles of the first day")
 			}
+			x.step(t)
+			require.NoError(t, st.Wait(context.Background()))
 			st.Crash()
 			again := bankOf(3, 1)
 			_, err = again.open(path)
@@ -226,6 +229,42 @@ func TestReshardFails(t *testing.T) {
 	st, err = y.open(path)
 	require.NoError(t, err)
 	require.Equal(t, want, y.observe())
+	require.NoError(t, st.Close())
+}
+
+// TestReshardHomes changes the number of shards again and again, to more than a small world has homes
+// for, and back: that is refused, with what to do, and changes nothing. As many shards open it.
+func TestReshardHomes(t *testing.T) {
+	path, disk := useDisk(t)
+	want := ""
+	for _, n := range []int{4, 200, 3, 150, 3, 300} {
+		x := bankOf(n, 1)
+		st, err := x.open(path)
+		require.NoError(t, err)
+		if want != "" {
+			require.Equal(t, want, x.observe())
+		}
+		x.pay(t, 3)
+		want = x.observe()
+		require.NoError(t, st.Close())
+	}
+	before, err := disk.List()
+	require.NoError(t, err)
+	x := bankOf(4, 1)
+	plan, err := durable.Plan(path, x.World, x.s, x.options)
+	require.NoError(t, err)
+	require.Len(t, plan.Blocking(), 1)
+	require.Contains(t, plan.String(), "homes (301)")
+	_, err = x.open(path)
+	require.ErrorIs(t, err, snapshot.ErrOtherWorld)
+	require.ErrorContains(t, err, "make it with at least 256")
+	after, err := disk.List()
+	require.NoError(t, err)
+	require.ElementsMatch(t, before, after)
+	x = bankOf(256, 1)
+	st, err := x.open(path)
+	require.NoError(t, err)
+	require.Equal(t, want, x.observe())
 	require.NoError(t, st.Close())
 }
 

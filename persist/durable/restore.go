@@ -44,6 +44,9 @@ func (r *restoring) restore(ctx context.Context) error {
 	x.Snapshot = loaded
 	none := errors.Is(err, snapshot.ErrNone)
 	if err != nil && !none {
+		if stack := aside.Stack(err); stack != nil {
+			r.warn("a function that a load calls has panicked", stack...)
+		}
 		return fmt.Errorf("durable: %w", err)
 	}
 	all, err := segments(r.files, r.o.Content)
@@ -226,13 +229,28 @@ func (r *restoring) lose(err error) error {
 	if !r.o.AcceptLoss {
 		remedy := "restore the file, or set AcceptLoss to go on from what is whole before it"
 		if errors.Is(err, inputlog.ErrDiffers) && len(r.recovered.Snapshot.Passed) == 0 {
-			remedy = "set NoLog if the systems cannot be deterministic, and AcceptLoss to go on from what they have made"
+			remedy = r.whyDiffers() + "set NoLog if the systems cannot be deterministic, and AcceptLoss to go on from what they have made"
 		}
 		return fmt.Errorf("%w: %w; %s", ErrDamaged, err, remedy)
 	}
 	r.recovered.Lost = append(r.recovered.Lost, err)
 	r.warn("accepted a loss", "of", err)
 	return nil
+}
+
+// whyDiffers says in what the world is made otherwise than in the snapshot: that may be why a replay by
+// the same program differs. It changes nothing.
+func (r *restoring) whyDiffers() string {
+	in, err := r.dir.Open(filepath.Base(r.recovered.Snapshot.Path))
+	if err != nil {
+		return "" // there is no snapshot yet, or it is gone
+	}
+	defer in.Close()
+	p, err := snapshot.PlanLoad(in, r.w, r.o.Snapshot)
+	if err != nil || len(p.Differences) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the world is not made as in the snapshot: %v; if the log is from before that was changed, start the program as it was, and stop it by Close; else ", p.Differences)
 }
 
 // Open plays the segments since the snapshot that follow one another: each names the one before it.
@@ -424,7 +442,12 @@ func (r *restoring) play(ctx context.Context, all []*segment) error {
 			p.Then(o.Log)
 			continue
 		}
-		if p, err = o.Play(r.w, r.o.Snapshot.Codecs); err != nil {
+		p, err = o.Play(r.w, r.o.Snapshot.Codecs)
+		if errors.Is(err, inputlog.ErrOtherWorld) && len(all) == 1 && s.empty(r.files) && r.told(s) <= r.w.Tick() {
+			x.Torn = fmt.Errorf("%s, which has no ticks: %w", s.name, err)
+			return nil
+		}
+		if err != nil {
 			return r.cannotPlay(s, err)
 		}
 		defer p.Close()
@@ -481,7 +504,8 @@ func (r *restoring) cannotPlay(s *segment, err error) error {
 		return nil
 	case errors.Is(err, inputlog.ErrOtherWorld) && r.resharded():
 		from := r.recovered.Snapshot.Info
-		return fmt.Errorf("durable: %s: %w; or set OtherProgram to DiscardOther, to go back to the snapshot of tick %d: %s", s.name, &ShardsError{from.Options.Shards}, from.Tick, r.missingSince(from.Tick))
+		left := unplayedOf(r.files, r.all, from, r.w, r.o)
+		return fmt.Errorf("durable: %s: %w; %s", s.name, &ShardsError{from.Options.Shards}, r.discards(&left))
 	case foreign:
 		return r.refuseOther(s, err)
 	case errors.Is(err, inputlog.ErrDiffers): // ticks before it are missing

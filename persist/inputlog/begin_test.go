@@ -234,8 +234,8 @@ func TestOthersRegistered(t *testing.T) {
 		recorded.Refresh() // a log without ticks needs no kinds of requests
 		require.NoError(t, r.Close())
 		for says, w := range map[string]*world.World{
-			`of component "one", as {N [2]int`: made(wide, two, three),
-			"":                                 made(one, two, three),
+			`component "one" is {N int@0;8}@0 in the log, {N [2]int`: made(wide, two, three),
+			"": made(one, two, three),
 			`component "two", message "three" registered there alone`: made(one),
 			`component "two" registered there alone; resource "four", hook "five" registered here alone`: made(one, three, func(w *world.World) {
 				world.RegisterResource(w, "four", 4)

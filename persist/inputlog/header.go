@@ -10,6 +10,8 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
+	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/form"
 	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -115,7 +117,18 @@ func (h *header) read(body []byte) error {
 
 // mustMatch refuses a world that differs from the recorded one in how it was made, or is at another
 // tick. The error is ErrOtherWorld, and names the first difference. It changes nothing.
-func (h *header) mustMatch(w *world.World) error {
+func (h *header) mustMatch(w *world.World, codecs *state.Codecs) error {
+	if err := h.mustFit(w, codecs); err != nil {
+		return err
+	}
+	if h.tick != w.Tick() {
+		return fmt.Errorf("%w: the log begins at tick %d, the world is at %d; play it to a world that was loaded from a snapshot of that tick, or is new for tick 0", ErrOtherWorld, h.tick, w.Tick())
+	}
+	return nil
+}
+
+// mustFit is mustMatch for a world at any tick.
+func (h *header) mustFit(w *world.World, codecs *state.Codecs) error {
 	own := settings(w)
 	if len(own) != len(h.settings) {
 		return fmt.Errorf("%w: it has %d settings, want %d", ErrOtherWorld, len(h.settings), len(own))
@@ -125,13 +138,7 @@ func (h *header) mustMatch(w *world.World) error {
 			return fmt.Errorf("%w: %v in the log, %v here", ErrOtherWorld, r, s)
 		}
 	}
-	if err := h.mustRegister(w); err != nil {
-		return err
-	}
-	if h.tick != w.Tick() {
-		return fmt.Errorf("%w: the log begins at tick %d, the world is at %d; play it to a world that was loaded from a snapshot of that tick, or is new for tick 0", ErrOtherWorld, h.tick, w.Tick())
-	}
-	return nil
+	return h.mustRegister(w, codecs)
 }
 
 // mustBeThere refuses a world whose state differs from the state at the beginning of the log, with
@@ -161,6 +168,43 @@ type list struct {
 	names []string
 }
 
+// forms lists in which forms values are, by the name of what they are values of: each name is followed
+// by the form. What has no codec is left out. The world is idle.
+func forms(w *world.World, codecs *state.Codecs) (all []list) {
+	v := engine.Of(w).Survey()
+	for _, of := range []extend.Registered{{What: "component", Names: v.Components()}, {What: "message", Names: v.Messages()}, {What: "resource", Names: v.Resources()}} {
+		l := list{what: formOf + of.What}
+		for _, n := range of.Names {
+			if f, err := (*form.Codecs)(codecs).Form(n.Type, false); err == nil {
+				l.names = append(l.names, n.Name, f.Shape())
+			}
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// formOf begins the name of a list of forms.
+const formOf = "form of "
+
+// otherForms says which values have another form than in a list of a log.
+func (l list) otherForms(log []list) (all []string) {
+	at := slices.IndexFunc(log, func(was list) bool { return was.what == l.what })
+	if at < 0 {
+		return nil // an earlier version of this package wrote the log
+	}
+	was := map[string]string{}
+	for pair := range slices.Chunk(log[at].names, 2) {
+		was[pair[0]] = pair[len(pair)-1]
+	}
+	for pair := range slices.Chunk(l.names, 2) {
+		if shape, there := was[pair[0]]; there && shape != pair[1] {
+			all = append(all, fmt.Sprintf("%s %q is%s in the log,%s here", strings.TrimPrefix(l.what, formOf), pair[0], shape, pair[1]))
+		}
+	}
+	return all
+}
+
 // lists returns everything registered that decides what the state is. The world is idle.
 func lists(w *world.World) (all []list) {
 	for _, r := range engine.Of(w).Survey().Registered() {
@@ -173,9 +217,9 @@ func lists(w *world.World) (all []list) {
 	return all
 }
 
-// mustRegister refuses a world in which something else is registered, and names that. It changes
-// nothing.
-func (h *header) mustRegister(w *world.World) error {
+// mustRegister refuses a world in which something else is registered, or in another form, and names
+// that. It changes nothing.
+func (h *header) mustRegister(w *world.World, codecs *state.Codecs) error {
 	var there, here, order []string
 	for _, own := range lists(w) {
 		saved := list{what: own.what}
@@ -197,7 +241,11 @@ func (h *header) mustRegister(w *world.World) error {
 	if len(here) > 0 {
 		all = append(all, strings.Join(here, ", ")+" registered here alone")
 	}
-	if all = append(all, order...); len(all) > 0 {
+	all = append(all, order...)
+	for _, own := range forms(w, codecs) {
+		all = append(all, own.otherForms(h.lists)...)
+	}
+	if len(all) > 0 {
 		return fmt.Errorf("%w: %s", ErrOtherWorld, strings.Join(all, "; "))
 	}
 	return nil

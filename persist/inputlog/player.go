@@ -77,6 +77,26 @@ func (l *Log) Empty() bool {
 	}
 }
 
+// Fits returns nil if Play would take the world once it is in the state in which the log begins. If
+// not, it returns the ErrOtherWorld that says what was registered or made otherwise, or is of another
+// form. The world must be idle, and stays as it is. The log is read as far as its first tick: open it
+// again to play it.
+func (l *Log) Fits(w *world.World, codecs *state.Codecs) error {
+	if w == nil {
+		panic("inputlog: Log.Fits with a nil World; make one with world.New")
+	}
+	if err := w.Err(); err != nil {
+		return err
+	}
+	engine.Of(w).MustIdle("Log.Fits")
+	if err := l.header.mustFit(w, codecs); err != nil {
+		return err
+	}
+	l.played = true
+	p := &Player{log: l, w: w, codecs: codecs, known: engine.Of(w).Survey().Kinds()}
+	return p.begin()
+}
+
 // isOther reports whether another program wrote the log.
 func (l *Log) isOther() bool { return len(l.Unlike()) > 0 }
 
@@ -148,7 +168,7 @@ type Player struct {
 // Play begins to play a log to a world that is as the recorded one was when recording began: with
 // the same options, registrations in the same order and systems, and filled in the same way or, if
 // the log does not begin at tick 0, loaded from a snapshot or fork of that tick. It returns
-// ErrOtherWorld, naming the first difference in how the world was made or in the tick; or
+// ErrOtherWorld, naming the first difference in how the world was made or in the tick, see Log.Fits; or
 // ErrDiffers, naming the first part of the state that has another hash; or an error if ports are
 // open. A log can be played once. If it was played even in part, or passed to a Player that refused
 // it, open it again. Ports cannot be opened until the log ends or the Player is closed.
@@ -161,7 +181,7 @@ func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	}
 	d := engine.Of(w)
 	d.MustIdle("Log.Play")
-	err := l.header.mustMatch(w)
+	err := l.header.mustMatch(w, codecs)
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +254,7 @@ func (p *Player) follow() error {
 	}
 	p.kinds, p.before = nil, p.ticks
 	p.drawn, p.length = p.replayer.Drawn(), 0
-	if err := p.log.header.mustMatch(p.w); err != nil {
+	if err := p.log.header.mustMatch(p.w, p.codecs); err != nil {
 		return err
 	}
 	if err := p.log.once(); err != nil {

@@ -184,7 +184,7 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 // headerOf returns the header of a log that begins now. The world is idle. If its state cannot be
 // hashed for lack of a codec, the header has no hash. Another error ends NewRecorder.
 func headerOf(w *world.World, o *Options) (header, error) {
-	h := header{note: o.Note, program: ThisProgram(), settings: settings(w), lists: lists(w), tick: w.Tick()}
+	h := header{note: o.Note, program: ThisProgram(), settings: settings(w), lists: append(lists(w), forms(w, o.Codecs)...), tick: w.Tick()}
 	h.program.Content = hashContent(o.Content)
 	if o.NoHash {
 		return h, nil

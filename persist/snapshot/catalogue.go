@@ -333,14 +333,26 @@ func lossOf(what string, n *format.Named) schema.Loss {
 // payloads matches the values that extensions hold. What an extension held that is dropped goes
 // with it.
 func (m *matching) payloads() error {
+	at := map[string]int{} // the world's numbers of extensions, by their names in the snapshot
+	for i := range m.saved.Extensions {
+		n := &m.saved.Extensions[i]
+		if _, twice := at[n.Name]; n.At >= 0 && !twice {
+			at[n.Name] = n.At
+		}
+	}
+	found := map[int]bool{}
 	for i := range m.saved.Payloads {
 		n := &m.saved.Payloads[i]
 		n.At = -1
-		e := slices.IndexFunc(m.saved.Extensions, func(e format.Named) bool { return e.Name == n.Name && e.At >= 0 })
-		if e < 0 {
+		e, ok := at[n.Name]
+		if !ok {
 			continue
 		}
-		own := slices.IndexFunc(m.own.Payloads, func(o format.Named) bool { return o.At == m.saved.Extensions[e].At })
+		if found[e] {
+			return format.Altered("it says twice in which form the values of %q are", n.Name)
+		}
+		found[e] = true
+		own := slices.IndexFunc(m.own.Payloads, func(o format.Named) bool { return o.At == e })
 		if own < 0 {
 			continue // it is another kind of extension, which blocks
 		}
@@ -464,7 +476,7 @@ func (m *matching) migrate(what string, n, own *format.Named) (done bool, err er
 			return old, nil
 		}
 		by, all, err := m.convert(what, n, &format.Named{Name: own.Name, Of: of, At: own.At, Type: of.String(), Hash: n.Hash, Form: old, Parts: parts})
-		notes = slices.DeleteFunc(all, func(x schema.Note) bool { return !x.Blocks || x.Undeclared })
+		notes = slices.DeleteFunc(all, func(x schema.Note) bool { return !x.Blocks || x.Undeclared != nil })
 		return by, err
 	})
 	about := Difference{Kind: what, Name: n.Name, Was: n.Type, Is: own.Type, Text: "is made by a function"}
@@ -510,7 +522,7 @@ func (m *matching) bundled(n, own *format.Named) (done bool, err error) {
 		if by, notes, err = m.convert("request", n, &old); err != nil {
 			return false, err
 		}
-		m.notes("request", n.Name, notes)
+		m.notes("request", n.Name, slices.DeleteFunc(notes, b.Reads))
 	}
 	m.note("request", n.Name, "", false, "has components that are made by a function")
 	n.Form = b.Form(by, own.Form)

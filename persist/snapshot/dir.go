@@ -12,9 +12,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/persist/snapshot/internal/format"
-	"github.com/atoll-sim/atoll/persist/state"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -165,39 +165,31 @@ func (d *Dir) removeOld(f files.Files, old []string, written string, keep int) e
 // ErrNone; Found.Passed says why each file was skipped. A file that cannot be read says nothing
 // about what is in it: its error is returned, and no older file stands in for it.
 func (d *Dir) Newest() (Found, error) {
-	return d.find(func(files.Files, []string) error { return nil }, nil) // stop is for errors of use
+	x, _, err := d.newest(d.of())
+	return x, err
 }
 
-// find finds the newest snapshot that is intact and for which use returns no error; use gets the
-// files that make it up. An error of reading ends the search. So does an error of use for which
-// stop returns true. It changes no file.
-func (d *Dir) find(use func(f files.Files, chain []string) error, stop func(error) bool) (Found, error) {
-	var x Found
-	f := d.of()
+// newest finds the newest intact snapshot, and the files that make it up. An error of reading ends the
+// search. It changes no file.
+func (d *Dir) newest(f files.Files) (x Found, chain []string, err error) {
 	all, err := d.list(f)
 	if err != nil {
-		return x, err
+		return x, nil, err
 	}
 	broken := map[string]error{} // their increments are skipped without reading all again
 	for i, name := range slices.Backward(all) {
-		chain := chainOf(all[:i+1])
+		chain = chainOf(all[:i+1])
 		info, err := d.verifyChain(f, chain, broken)
-		ends := err != nil && !isContent(err)
 		if err == nil {
 			x.Path, x.Info = d.path(name), info
-			if err = use(f, chain); err == nil {
-				return x, nil
-			}
-			ends = stop(err)
+			return x, chain, nil
 		}
-		err = fmt.Errorf("%s: %w", d.path(name), err)
-		if ends {
-			return x, err
+		if err = fmt.Errorf("%s: %w", d.path(name), err); !isContent(err) {
+			return x, nil, err
 		}
-		x.Path, x.Info = "", Info{}
 		x.Passed = append(x.Passed, err)
 	}
-	return x, fmt.Errorf("%w %s", errors.Join(append([]error{ErrNone}, x.Passed...)...), d.Path)
+	return x, nil, fmt.Errorf("%w %s", errors.Join(append([]error{ErrNone}, x.Passed...)...), d.Path)
 }
 
 // isContent reports whether an error tells something about the bytes of a snapshot, rather than
@@ -318,33 +310,38 @@ func (d *Dir) Open(name string) (io.ReadCloser, error) {
 	return in, nil
 }
 
-// Load loads the newest snapshot that can be loaded into a new world: it goes on to an older one if
-// one is damaged, or if the function Load fails because of its content; Found.Passed says why each
-// was skipped. It returns the errors of Newest, and the error of reading a file. It also returns
-// the errors of the function Load that concern the program, as an older file would not help:
-// ErrOtherWorld, ErrNotNew, ErrTooLarge, state.ErrNoCodec, world.ErrClosed, world.ErrFailed of a
-// PlaceBy. What Options.Extras have read of a skipped file is read again.
+// Load loads the newest intact snapshot into a new world. It returns the errors of Newest and of the
+// function Load, with the file. What is whole and cannot be read, because the program is another or at
+// fault, is an error: no older file stands in for it, as what happened since would be lost. A panic of
+// a codec, an Extra or another function that a load calls becomes an error, too; then the world is
+// broken.
 func (d *Dir) Load(w *world.World, o Options) (Found, error) {
-	var unread error
-	return d.find(func(f files.Files, chain []string) error {
-		in, err := openChain(f, chain)
-		if err != nil {
-			unread = err
-			return err
-		}
-		defer in.Close()
-		r := &reading{Reader: in.Reader}
-		err = Load(r, w, o)
-		unread = r.err
+	f := d.of()
+	x, chain, err := d.newest(f)
+	if err != nil {
+		return x, err
+	}
+	in, err := openChain(f, chain)
+	if err != nil {
+		return x, fmt.Errorf("%s: %w", x.Path, err)
+	}
+	defer in.Close()
+	r, e := &reading{Reader: in.Reader}, (*aside.Error)(nil)
+	returned := false
+	err = aside.Do("a function that a load calls", func() error {
+		err := Load(r, w, o)
+		returned = true
 		return err
-	}, func(err error) bool {
-		for _, is := range []error{ErrOtherWorld, ErrNotNew, ErrTooLarge, state.ErrNoCodec, world.ErrClosed, world.ErrFailed, format.ErrGoexit} {
-			if errors.Is(err, is) {
-				return true
-			}
-		}
-		return w.Err() != nil || unread != nil && !isContent(unread)
 	})
+	switch {
+	case err == nil:
+		return x, nil
+	case !returned && (w == nil || w.Err() == nil) && errors.As(err, &e): // the arguments are wrong: it has not begun
+		panic(e.Value)
+	case r.err != nil, errors.Is(err, ErrNotNew), errors.Is(err, world.ErrClosed):
+		return x, fmt.Errorf("%s: %w", x.Path, err)
+	}
+	return x, fmt.Errorf("%s is whole; this program cannot read it: %w", x.Path, err)
 }
 
 // reading keeps the error with which reading has failed.

@@ -57,11 +57,11 @@ type gear[S slotA | slotB | slotC] struct {
 func gearOf[S slotA | slotB | slotC](names map[S]string, i int) (g gear[S]) {
 	all := map[string]S{}
 	for n, name := range names {
-		all[name] = n
+		all[strings.TrimPrefix(name, "main ")] = n
 	}
 	of := func(i int) S { return all[[]string{"none", "head", "hand", "ring"}[(i+40)%4]] }
 	g.Slot, g.Three, g.Name = of(i), [3]S{of(i + 1), of(i), of(i + 3)}, fmt.Sprint("g", i)
-	g.Both[1].Slot, g.Both[1].N = of(i+2), int8(i)
+	g.Both[0].Slot, g.Both[1].Slot, g.Both[1].N = of(i), of(i+2), int8(i)
 	g.Worn, g.Rows = []S{of(i + 1), of(3)}, [][2]S{{of(i), of(i + 1)}}
 	g.Pairs = map[S]struct{ Of []S }{of(i): {[]S{of(i + 2)}}, of(i + 1): {}}
 	return g

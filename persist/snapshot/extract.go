@@ -45,9 +45,9 @@ type ExtractOptions struct {
 // its components, and more calls by bytes and time, so that PutBack of the piece is within the limits of
 // a transaction of its own. Other actors cannot extract: it panics.
 //
-// Components and messages of timers are written by their codecs, as in a snapshot. A timer.ID or
-// async.ID in a component, and an ask under way, do not go along: the ID becomes None. Neither do
-// resources, messages, requests, hooks and systems.
+// Components and messages of timers are written by their codecs, as in a snapshot; in these, calls that
+// would move rows of the world panic. A timer.ID or async.ID in a component, and an ask under way, do
+// not go along: the ID becomes None. Neither do resources, messages, requests, hooks and systems.
 //
 // Errors are world.ErrStale for a root that is not alive, and for any entity that is marked to be
 // destroyed; state.ErrNoCodec, world.ErrClosed, ErrTooLarge for a component with more than a gigabyte,
@@ -59,6 +59,7 @@ func Extract(by world.Actor, o ExtractOptions, roots ...handle.Handle) (*Piece, 
 	if err != nil {
 		return nil, err
 	}
+	defer x.hold()()
 	if err := x.follow(roots); err != nil {
 		return nil, err
 	}
@@ -71,6 +72,7 @@ func ExtractAll(w *world.World, o ExtractOptions) (*Piece, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer x.hold()()
 	for _, s := range engine.Of(w).Survey().Shards() {
 		for _, t := range s.Tables() {
 			for _, c := range t.Chunks() {
@@ -169,6 +171,15 @@ func newExtraction(by world.Actor, call string, o *ExtractOptions) (*extraction,
 		}
 	}
 	return x, nil
+}
+
+// hold keeps codecs from moving rows of an idle world, until the result is called. While a transaction
+// runs nobody can.
+func (x *extraction) hold() (release func()) {
+	if w, idle := x.from.(*engine.World); idle {
+		return w.Hold("a codec of snapshot." + x.call)
+	}
+	return func() {}
 }
 
 // follow adds entities with all that go along. An error ends the Extract.

@@ -33,7 +33,8 @@ type InsertOptions struct {
 	// WithoutNames leaves out the names of package names. With its names a piece can be inserted
 	// only once.
 	WithoutNames bool
-	// BytesMax is the most memory that the entities may take while they are read. Default: 1 GB.
+	// BytesMax is the most memory that the components of the entities and the messages of their timers
+	// may take while they are read, besides what slices, maps and pointers in them hold. Default: 1 GB.
 	BytesMax int64
 }
 
@@ -102,7 +103,7 @@ func (i *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
 func Insert(by world.Actor, piece *Piece, o InsertOptions) (*Inserted, error) {
 	x, err := newInsertion(by, "Insert", piece, &o)
 	if err == nil {
-		err = inOrder(x.plan, x.read, x.readParts, x.number, x.rewrite, x.planParts, x.insert) // no user's code runs after readParts
+		err = inOrder(x.plan, x.read, x.readParts, x.mayInsert, x.number, x.rewrite, x.planParts, x.insert) // no user's code runs after readParts
 	}
 	if err != nil {
 		return nil, err
@@ -141,6 +142,7 @@ type insertion struct {
 	has    *contents
 	by     *known
 	groups []*group
+	bytes  int64 // that they take, and what held has
 	held   []any // by part of the piece: what an extension with values has read
 	made   *Inserted
 	puts   []func() // insert the parts of extensions
@@ -161,13 +163,13 @@ func newInsertion(by world.Actor, call string, piece *Piece, o *InsertOptions) (
 		return nil, err
 	}
 	x := &insertion{call: call, to: w, tx: tx, o: o}
-	if tx == nil {
-		err = w.MayInsert("snapshot." + call)
-	} else {
-		err = tx.WorkOf(0, len(piece.bytes))
-	}
-	if err != nil {
+	if err := x.mayInsert(); err != nil {
 		return nil, err
+	}
+	if tx != nil {
+		if err := tx.WorkOf(0, len(piece.bytes)); err != nil {
+			return nil, err
+		}
 	}
 	if x.has, err = piece.contents(); err != nil {
 		return nil, err
@@ -185,6 +187,15 @@ func newInsertion(by world.Actor, call string, piece *Piece, o *InsertOptions) (
 	return x, err
 }
 
+// mayInsert returns an error if the world is closed, as code of the user may have done meanwhile. It panics
+// if the world is not idle and no transaction inserts.
+func (i *insertion) mayInsert() error {
+	if i.tx != nil {
+		return nil
+	}
+	return i.to.MayInsert("snapshot." + i.call)
+}
+
 // group is the entities for one table.
 //
 // Ownership: the goroutine of Insert.
@@ -197,13 +208,15 @@ type group struct {
 	values []mem.Cells // of the components, by column
 }
 
-// bytesMost is the default of InsertOptions.BytesMax.
-const bytesMost = 1 << 30
+const (
+	bytesMost  = 1 << 30 // the default of InsertOptions.BytesMax
+	entryLeast = 3       // bytes of what an extension has of an entity, besides the value
+	entrySize  = 48      // bytes that it takes while it is read, besides the value
+)
 
 // plan finds the tables of the entities in the world. An error ends the Insert; nothing has changed.
 func (i *insertion) plan() error {
 	groups, shards := map[groupKey]*group{}, i.to.Shards()
-	bytes, most := int64(0), cmp.Or(i.o.BytesMax, bytesMost)
 	for k := range i.has.groups {
 		from := &i.has.groups[k]
 		key := groupKey{shard: (from.shard + i.o.Shard) % shards}
@@ -220,8 +233,8 @@ func (i *insertion) plan() error {
 				row += int64(i.types.own.Components[own].Of.Size())
 			}
 		}
-		if bytes += row * int64(from.n); bytes > most {
-			return fmt.Errorf("%w: the entities of the piece take more than InsertOptions.BytesMax = %d", ErrTooLarge, most)
+		if err := i.mayTake(row*int64(from.n), "the entities of the piece"); err != nil {
+			return err
 		}
 		g := groups[key]
 		if g == nil {
@@ -231,6 +244,15 @@ func (i *insertion) plan() error {
 		}
 		g.from = append(g.from, from)
 		g.rows += from.n
+	}
+	return nil
+}
+
+// mayTake checks that so much more memory may be taken. An error ends the Insert; nothing has changed.
+func (i *insertion) mayTake(bytes int64, what string) error {
+	most := cmp.Or(i.o.BytesMax, bytesMost)
+	if i.bytes += bytes; i.bytes > most {
+		return fmt.Errorf("%w: %s take more than InsertOptions.BytesMax = %d", ErrTooLarge, what, most)
 	}
 	return nil
 }
@@ -408,6 +430,10 @@ func (i *insertion) readParts() (err error) {
 			continue
 		}
 		name = i.types.parts[at].name
+		entries := len(x.excerpt) / (entryLeast + i.by.payloads[x.extension].Least())
+		if err := i.mayTake(int64(entries)*int64(entrySize+i.types.parts[at].holder.Held().Size()), fmt.Sprintf("the values of %q in the piece", name)); err != nil {
+			return err
+		}
 		if i.held[k], err = i.types.parts[at].holder.ReadExcerpt(x.excerpt, len(i.has.entities.Handles), i.by.payloads[x.extension]); err != nil {
 			return i.about(name, err)
 		}

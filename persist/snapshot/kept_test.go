@@ -70,7 +70,10 @@ type mill[G, O, W any] struct {
 }
 
 func newMill[G, O, W any](t testing.TB, workers int, also ...func(*world.World)) *mill[G, O, W] {
-	const shards = 3
+	return newMillOf[G, O, W](t, 3, workers, also...)
+}
+
+func newMillOf[G, O, W any](t testing.TB, shards, workers int, also ...func(*world.World)) *mill[G, O, W] {
 	w := world.MustNew(world.Options{Shards: shards})
 	m := &mill[G, O, W]{t: t, World: w, heard: make([][]string, shards), ran: make(chan O, 100)}
 	world.Register[W](w, "wheat")

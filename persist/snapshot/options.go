@@ -52,8 +52,7 @@ type Extra struct {
 	Name string
 	// Append appends the state to dst. The same state must give the same bytes.
 	Append func(dst []byte) []byte
-	// Read restores the state that Append wrote. It must not keep src. After an error Dir.Load goes
-	// on to an older snapshot, unless the error wraps ErrOtherWorld: then the program is at fault.
+	// Read restores the state that Append wrote. It must not keep src. Its error ends the load.
 	Read func(src []byte) error
 	// Optional lets a Load whose Options have no Extra of this name leave the state out. Without
 	// it such a Load refuses the snapshot. It counts when the snapshot is written.
@@ -241,11 +240,11 @@ func (p Plan) err() error {
 	case 1:
 		return format.OtherWorld("%v", all[0])
 	default:
-		text := ""
+		var text strings.Builder
 		for _, d := range all {
-			text += "\n\t" + d.String()
+			text.WriteString("\n\t" + d.String())
 		}
-		return format.OtherWorld("%d differences:%s", len(all), text)
+		return format.OtherWorld("%d differences:%s", len(all), text.String())
 	}
 }
 

@@ -354,6 +354,36 @@ func TestPieceCodecMeddles(t *testing.T) {
 		}
 	}
 	require.Len(t, y.ticks(4), 1)
+
+	piece := must(snapshot.Extract(x.World, snapshot.ExtractOptions{Codecs: c}, h))
+	meddle = y.Close
+	_, err = snapshot.Insert(y.World, piece, snapshot.InsertOptions{Codecs: c})
+	require.ErrorIs(t, err, world.ErrClosed)
+}
+
+// TestExtractCodecMeddles has a codec of an Extract that changes the world.
+func TestExtractCodecMeddles(t *testing.T) {
+	for name, meddle := range map[string]func(w *world.World, all []handle.Handle){
+		"Refresh": func(w *world.World, _ []handle.Handle) { w.Refresh() },
+		"Clear":   func(w *world.World, _ []handle.Handle) { w.Clear() },
+		"Close":   func(w *world.World, _ []handle.Handle) { w.Close() },
+		"Add": func(w *world.World, all []handle.Handle) {
+			_ = world.NewBundle[struct{ Extra }](w).Add(w, all[0], struct{ Extra }{})
+		},
+	} {
+		x := newKeep(t, 1, 0)
+		world.Register[Extra](x.World, "extra")
+		all := []handle.Handle{create(x.World, Link{}), create(x.World, Link{}), create(x.World, Link{})}
+		c := new(state.Codecs)
+		state.Register(c, state.Codec[Link]{
+			Append: func(dst []byte, _ *Link) []byte { meddle(x.World, all); return dst },
+			Read:   func([]byte, *Link) error { return nil },
+		})
+		require.Panics(t, func() { _, _ = snapshot.ExtractAll(x.World, snapshot.ExtractOptions{Codecs: c}) }, name)
+		require.Panics(t, func() { _, _ = snapshot.Extract(x.World, snapshot.ExtractOptions{Codecs: c}, all...) }, name)
+		x.ticks(1)
+		require.True(t, x.Alive(all[2]))
+	}
 }
 
 // TestPieceAtOnce inserts a piece into several worlds at once.

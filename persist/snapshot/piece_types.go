@@ -258,16 +258,21 @@ func (t *types) match(x *contents, o *InsertOptions) (*known, error) {
 			return nil, fmt.Errorf("snapshot: Insert: component %q: %w", n.Name, remap.ErrOwner)
 		}
 	}
+	payloads := map[string]form.Form{}
+	for _, p := range names.Payloads {
+		if p.Form != nil {
+			payloads[p.Name] = p.Form
+		}
+	}
 	for i := range names.Extensions {
 		n := &names.Extensions[i]
-		at := slices.IndexFunc(names.Payloads, func(p format.Named) bool { return p.Name == n.Name && p.Form != nil })
 		switch {
 		case n.Type == "" && o.WithoutNames && x.unique[i]:
 			n.At = -1
 		case n.Type == "":
 			n.At = nowhere
-		case at >= 0:
-			k.payloads[i] = names.Payloads[at].Form
+		default:
+			k.payloads[i] = payloads[n.Name]
 		}
 		if n.Type != "" && n.At >= 0 && t.parts[n.At].holder != nil && k.payloads[i] == nil {
 			return nil, format.Altered("the piece does not say in which form the values of %q are", n.Name)

@@ -22,6 +22,7 @@ const (
 	traders = 5
 	trades  = 8
 	purses  = 3
+	full    = 10 // what each has at first
 )
 
 // trade is one operation: gold goes from one purse to another, or both are read.
@@ -78,14 +79,16 @@ func TestTrades(t *testing.T) {
 	require.NotZero(t, failed)
 }
 
-// TestTradesFlaws damages good histories: half of a trade is seen, or something left of one that failed.
+// TestTradesFlaws damages good histories: there is one piece of gold more than in all purses together, as if
+// half of a trade was seen, or something was left of one that failed. No order explains that; one piece
+// more in one purse might be there in another order.
 func TestTradesFlaws(t *testing.T) {
 	seen, made := 0, 0
 	for i := range 50 {
 		operations := playTrades(t, seedOf(i))
 		for k, o := range operations {
 			if r, ok := o.Output.(receipt); ok && r.OK && o.Input.(trade).reads != not {
-				r.A++
+				r.A = purses*full + 1 - r.B
 				operations[k].Output = r
 				made++
 				break
@@ -101,7 +104,7 @@ func TestTradesFlaws(t *testing.T) {
 
 // purseModel is what a single thread that did all trades would see.
 var purseModel = porcupine.Model{
-	Init: func() any { return [purses]int64{10, 10, 10} },
+	Init: func() any { return [purses]int64{full, full, full} },
 	Step: func(state, input, output any) (bool, any) {
 		s, in, out := state.([purses]int64), input.(trade), output.(receipt)
 		switch {
@@ -120,7 +123,7 @@ var purseModel = porcupine.Model{
 
 // playTrades lets clients trade, and returns what each has learned and when.
 func playTrades(t *testing.T, seed uint64) []porcupine.Operation {
-	w := world.MustNew(world.Options{Shards: 1 + int(seed%3)})
+	w := world.MustNew(world.Options{Shards: 1 + int(seed%3), FramesMax: traders + 1})
 	defer w.Close()
 	gold := world.Register[purse](w, "purse")
 	type bag struct{ purse }
@@ -128,7 +131,7 @@ func playTrades(t *testing.T, seed uint64) []porcupine.Operation {
 	var hs [purses]handle.Handle
 	for i := range hs {
 		var err error
-		hs[i], err = bags.Create(w, bag{purse{10}})
+		hs[i], err = bags.Create(w, bag{purse{full}})
 		require.NoError(t, err)
 	}
 	paying := world.RegisterTransaction(w, "trade", func(tx *world.Tx, d trade) (receipt, error) {

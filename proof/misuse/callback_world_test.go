@@ -332,11 +332,13 @@ func extensionCallbacks() []callbackRow {
 		}),
 		loop("transit.Gate.Waiting loop", func(x *callbackScene) {
 			_ = x.gate.Send(x.w, x.hs[19], 2, misusePass{})
+			defer func() { _, _ = x.roads.Resolve(context.Background(), x.w, 2, transit.Drop) }() // World.Clear would leave it
 			failIn2(x, x.gate.Waiting(2))
 		}),
 		loop("transit.Gate.Unaccepted loop", func(x *callbackScene) {
 			there := transit.New(world.MustNew(world.Options{}), "roads", transit.Options{World: 2})
 			_ = x.gate.Send(x.w, x.hs[19], 2, misusePass{})
+			defer func() { _, _ = x.roads.Resolve(context.Background(), x.w, 2, transit.Drop) }() // World.Clear would leave it
 			failIn2(x, x.gate.Unaccepted(there))
 		}),
 		loop("names.Reader.All loop", func(x *callbackScene) { failIn2(x, x.called.All()) }),

@@ -285,7 +285,7 @@ var misuseSections = []struct {
 		{call: "Mail.Waiting", why: doneInLoop, do: none(func(x *misuseScene) { walk2(x.mail.Waiting(2)) })},
 		{call: "Mail.Unaccepted", why: doneInLoop, do: none(func(x *misuseScene) { walk2(x.mail.Unaccepted(x.roads)) })},
 		{call: "Gate.Send", why: doneInLoop, do: func(x *misuseScene) error { return x.gate.Send(x.w, x.hs[19], 2, misusePass{}) }},
-		{call: "Gate.Send by a Port", why: byRequest, do: func(x *misuseScene) error { return x.gate.Send(x.port, x.hs[19], 2, misusePass{}) }},
+		{call: "Gate.Send by a Port", why: byRequest, do: func(x *misuseScene) error { return x.gate.Send(x.port, handle.None, 2, misusePass{}) }},
 		{call: "Gate.Waiting", why: doneInLoop, do: none(func(x *misuseScene) { walk2(x.gate.Waiting(2)) })},
 		{call: "Gate.Unaccepted", why: doneInLoop, do: none(func(x *misuseScene) { walk2(x.gate.Unaccepted(x.roads)) })},
 		{call: "Roads.Away", why: doneInLoop, do: none(func(x *misuseScene) { x.roads.Away(x.w, x.hs[0]) })},
@@ -351,6 +351,13 @@ var misuseSections = []struct {
 			log, err := inputlog.Open(bytes.NewReader(misuseLog))
 			if err == nil {
 				_, err = log.Play(x.w, misuseCodecs())
+			}
+			return err
+		}},
+		{call: "Log.Fits", why: doneInLoop, do: func(x *misuseScene) error {
+			log, err := inputlog.Open(bytes.NewReader(misuseLog))
+			if err == nil {
+				err = log.Fits(x.w, misuseCodecs())
 			}
 			return err
 		}},

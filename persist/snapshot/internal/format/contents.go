@@ -318,9 +318,16 @@ func ReadCatalogue(body []byte) (x *Catalogue, err error) {
 			(*list)[i].At = i
 		}
 	}
+	first := map[string]int{}
+	for i := len(x.Extensions) - 1; i >= 0; i-- {
+		first[x.Extensions[i].Name] = i
+	}
 	for i := range x.Payloads {
 		n := &x.Payloads[i]
-		n.At = slices.IndexFunc(x.Extensions, func(e Named) bool { return e.Name == n.Name })
+		n.At = -1
+		if at, ok := first[n.Name]; ok {
+			n.At = at
+		}
 	}
 	return x, c.End()
 }

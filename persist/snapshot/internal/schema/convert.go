@@ -76,7 +76,7 @@ func (l Loss) counted() string {
 type Note struct {
 	Field, Was, Is, Text string
 	Blocks               bool
-	Undeclared           bool // constants with names, which are read as plain numbers
+	Undeclared           *shape.Leaf // what reads constants with names as plain numbers, or nil
 }
 
 // Convert returns a form that reads values of the saved form as values of own, which form reads. It
@@ -590,7 +590,7 @@ func (r *rewriting) value(dst, src []byte) (out, rest []byte, err error) {
 	case r != nil && r.keys != nil && major == cbor.Map:
 		return r.entries(dst, rest, n)
 	case r != nil && r.numbers != nil:
-		out, rest, _, err = r.numbers.integer(dst, src)
+		out, rest, _, _, err = r.numbers.integer(dst, src)
 		return out, rest, err
 	case r == nil || r.elem == nil || major != cbor.Array && major != cbor.Map:
 		if rest, err = cbor.Skip(src); err != nil {
@@ -615,24 +615,29 @@ func (r *rewriting) value(dst, src []byte) (out, rest []byte, err error) {
 }
 
 // entries rewrites the n entries of a map whose keys are constants. It leaves out those whose key is
-// dropped. It returns the errors of value.
+// dropped. It returns the errors of value; ErrOtherWorld if two keys would become one, too.
 func (r *rewriting) entries(dst, src []byte, n uint64) (out, rest []byte, err error) {
 	var all []byte
+	keys := map[int64]int64{} // what those that are kept were, by what they are
 	kept := uint64(0)
 	for ; n > 0; n-- {
 		at := len(all)
-		var gone bool
-		if all, src, gone, err = r.keys.integer(all, src); err == nil {
+		var was, is int64
+		if all, src, was, is, err = r.keys.integer(all, src); err == nil {
 			all, src, err = r.elem.value(all, src)
 		}
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, nil, err
-		case gone:
-			all = all[:at]
-		default:
-			kept++
 		}
+		if r.keys.gone[was] {
+			all = all[:at]
+			continue
+		}
+		if other, ok := keys[is]; ok && other != was {
+			return nil, nil, r.keys.twice(was, other, is)
+		}
+		keys[is] = was
+		kept++
 	}
 	return append(cbor.AppendHead(dst, cbor.Map, kept), all...), src, nil
 }

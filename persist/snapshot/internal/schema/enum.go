@@ -47,27 +47,52 @@ func (r *renumbering) number(n int64) (int64, error) {
 	}
 	if is, ok := r.taken[n]; ok {
 		say := fmt.Sprintf("(%q, %q", r.enum.Name, strconv.FormatInt(n, 10))
-		at := "a value"
-		if r.path != "" {
-			at = "field " + r.path
-		}
-		return 0, format.OtherWorld("%s has the number %d, which was no constant of %s, and is %q now: say RenamedField%s, %q) if it meant a constant, or Dropped%s), which makes it 0", at, n, r.enum.Name, is, say, is, say)
+		return 0, format.OtherWorld("%s has the number %d, which was no constant of %s, and is %q now: say RenamedField%s, %q) if it meant a constant, or Dropped%s), which makes it 0", r.at(), n, r.enum.Name, is, say, is, say)
 	}
 	return n, nil
 }
 
-// constants compares the enums of two integers, and returns how numbers change; nil for not at all.
+// at names the field, for an error.
+func (r *renumbering) at() string {
+	if r.path == "" {
+		return "a value"
+	}
+	return "field " + r.path
+}
+
+// twice returns the error about two keys of a map that would become one, which is ErrOtherWorld. One
+// of them was no constant: others stay apart.
+func (r *renumbering) twice(was, other, is int64) error {
+	was, other = min(was, other), max(was, other)
+	if r.enum.At(was) >= 0 {
+		was, other = other, was
+	}
+	name := func(n int64) string {
+		if at := r.enum.At(n); at >= 0 {
+			return fmt.Sprintf("%d, %q", n, r.enum.Constants[at].Name)
+		}
+		return fmt.Sprintf("%d, no constant", n)
+	}
+	number := strconv.FormatInt(was, 10)
+	return format.OtherWorld("%s is a map with two keys of %s (%s, and %s) that would both be %d now: instead of the RenamedField of %q, say Dropped(%q, %q), which leaves its entry out, or give it another constant", r.at(), r.enum.Name, name(was), name(other), is, number, r.enum.Name, number)
+}
+
+// constants compares the enums of two numbers, and returns how numbers change; nil for not at all.
 // It notes what it finds, and whether it blocks the load.
 func (p *pairing) constants(s, o *shape.Leaf) *renumbering {
 	switch {
-	case s.Enum == nil && o.Enum == nil || !shape.IsInteger(s.Kind) || !shape.IsInteger(o.Kind):
+	case s.Enum == nil && (o.Enum == nil || !shape.IsInteger(s.Kind)) || !shape.IsNumber(o.Kind):
 		return nil
 	case o.Enum == nil && p.rules.changes.forgets(s.Enum.Name):
 		p.note(s.Path, s.Enum.Name, o.Text, false, "has no constants in this world: its numbers are read as they are")
 		return nil
 	case o.Enum == nil:
-		p.note(s.Path, s.Enum.Name, o.Text, true, "has names for its constants, which this program lacks: register them in Options.Codecs by state.RegisterEnum; Dropped(%q) reads the numbers as they are", s.Enum.Name)
-		p.notes[len(p.notes)-1].Undeclared = true
+		say := "this program lacks: register them in Options.Codecs by state.RegisterEnum"
+		if !shape.IsInteger(o.Kind) {
+			say = "a " + o.Text + " has not: give a Migrated"
+		}
+		p.note(s.Path, s.Enum.Name, o.Text, true, "has names for its constants, which %s; Dropped(%q) reads the numbers as they are", say, s.Enum.Name)
+		p.notes[len(p.notes)-1].Undeclared = o
 		return nil
 	case s.Enum == nil:
 		p.note(s.Path, s.Text, o.Enum.Name, false, "has constants now: its numbers, which were saved without, are read as they are")
@@ -76,7 +101,7 @@ func (p *pairing) constants(s, o *shape.Leaf) *renumbering {
 		return nil
 	}
 	r := &renumbering{enum: s.Enum, path: s.Path, signs: o.Kind <= reflect.Int64, to: map[int64]int64{}, gone: map[int64]bool{}, taken: map[int64]string{}}
-	var had, has, numbers []string
+	var had, has []string
 	own, named := map[string]int64{}, map[int64]bool{}
 	for _, c := range s.Enum.Constants {
 		named[c.Number] = true
@@ -86,7 +111,6 @@ func (p *pairing) constants(s, o *shape.Leaf) *renumbering {
 		own[c.Name] = c.Number
 		if has = append(has, c.Name); !named[c.Number] {
 			r.taken[c.Number] = c.Name
-			numbers = append(numbers, strconv.FormatInt(c.Number, 10)) // a Change may say what it meant
 		}
 	}
 	x := constantNotes{was: s.Enum.Name, is: o.Enum.Name}
@@ -107,9 +131,9 @@ func (p *pairing) constants(s, o *shape.Leaf) *renumbering {
 			x.missing = append(x.missing, c.Name)
 		}
 	}
-	rules = p.rules.changes.rulesOf([]string{x.was, x.is}, numbers, has) // it may have meant one that was saved, too
-	for n := range r.taken {
+	for n := range r.taken { // a Change may say what it meant: one that was saved, too, or that another number meant
 		text := strconv.FormatInt(n, 10)
+		rules = p.rules.changes.rulesOf([]string{x.was, x.is}, []string{text}, has)
 		is := rules.path(text)
 		if at := o.Enum.Of(is); at >= 0 {
 			r.to[n] = o.Enum.Constants[at].Number
@@ -173,31 +197,30 @@ func some(all []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), len(all)-most)
 }
 
-// integer rewrites an integer of CBOR, if there is one at the beginning of src. It returns whether
-// the constant is dropped. The error is ErrOtherWorld, or says that there is no CBOR.
-func (r *renumbering) integer(dst, src []byte) (out, rest []byte, gone bool, err error) {
+// integer rewrites an integer of CBOR, if there is one at the beginning of src, and returns what it
+// was and is; otherwise both are 0. The error is ErrOtherWorld, or says that there is no CBOR.
+func (r *renumbering) integer(dst, src []byte) (out, rest []byte, was, is int64, err error) {
 	major, n, rest, err := cbor.Head(src)
 	if err != nil {
-		return nil, nil, false, err
+		return nil, nil, 0, 0, err
 	}
 	if major != cbor.Unsigned && major != cbor.Negative {
 		if rest, err = cbor.Skip(src); err != nil {
-			return nil, nil, false, err
+			return nil, nil, 0, 0, err
 		}
-		return append(dst, src[:len(src)-len(rest)]...), rest, false, nil
+		return append(dst, src[:len(src)-len(rest)]...), rest, 0, 0, nil
 	}
-	was := int64(n)
-	if major == cbor.Negative {
+	if was = int64(n); major == cbor.Negative {
 		was = ^was
 	}
-	is, err := r.number(was)
-	if err != nil {
-		return nil, nil, false, err
+	if is, err = r.number(was); err != nil {
+		return nil, nil, 0, 0, err
 	}
-	if major = cbor.Unsigned; is < 0 && r.signs {
-		major, is = cbor.Negative, ^is
+	major, n = cbor.Unsigned, uint64(is)
+	if is < 0 && r.signs {
+		major, n = cbor.Negative, uint64(^is)
 	}
-	return cbor.AppendHead(dst, major, uint64(is)), rest, r.gone[was], nil
+	return cbor.AppendHead(dst, major, n), rest, was, is, nil
 }
 
 // each rewrites bytes that are constants of one byte each. The error is ErrOtherWorld.

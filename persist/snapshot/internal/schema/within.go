@@ -2,6 +2,7 @@ package schema
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/atoll-sim/atoll/internal/form"
 	"github.com/atoll-sim/atoll/internal/mem"
@@ -14,6 +15,13 @@ type Bundled struct {
 	Of     reflect.Type // the struct with the old types of these fields
 	now    reflect.Type
 	fields []bundledField
+	made   []string // the paths of those that Migrations make
+}
+
+// Reads reports whether a note is only about constants that the old type of a Migration reads as
+// plain numbers, as it may.
+func (b *Bundled) Reads(x Note) bool {
+	return x.Undeclared != nil && slices.ContainsFunc(b.made, func(path string) bool { return within(x.Undeclared.Path, path) })
 }
 
 // bundledField is a field of both structs.
@@ -43,7 +51,9 @@ func Bundle(now reflect.Type, wrapped bool, by map[reflect.Type]*Change) *Bundle
 		return nil
 	}
 	b := &Bundled{now: now, Of: old}
+	outer := ""
 	if wrapped {
+		outer = now.Field(0).Name
 		b.Of, _ = with(now, func(f reflect.StructField) reflect.Type {
 			if f.Index[0] == 0 {
 				return old
@@ -59,6 +69,9 @@ func Bundle(now reflect.Type, wrapped bool, by map[reflect.Type]*Change) *Bundle
 	for i := range in.NumField() {
 		from, to := old.Field(i), in.Field(i)
 		b.fields = append(b.fields, bundledField{from.Offset, to.Offset, to.Type, by[to.Type]})
+		if by[to.Type] != nil {
+			b.made = append(b.made, join(outer, to.Name))
+		}
 	}
 	return b
 }

@@ -26,6 +26,11 @@ func (e *Enum) Of(name string) int {
 	return slices.IndexFunc(e.Constants, func(c Constant) bool { return c.Name == name })
 }
 
+// At returns the index of the constant with a number, or -1.
+func (e *Enum) At(n int64) int {
+	return slices.IndexFunc(e.Constants, func(c Constant) bool { return c.Number == n })
+}
+
 // enum reads the name and the constants of an enum. An error is in err.
 func (t *typeParser) enum(kind reflect.Kind) *Enum {
 	e, known, end := &Enum{Name: t.quoted()}, map[string]bool{}, "("
