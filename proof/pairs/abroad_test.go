@@ -81,6 +81,9 @@ func newAbroad(s *scene) *abroad {
 	if o.has("clones") {
 		registerNest(o)
 	}
+	if o.has("viewers") {
+		o.made["viewer"] = newViewer(o)
+	}
 	x.here = newHarbour(o, transit.New(o.World, "roads", transit.Options{World: overseas, Codecs: o.codecs}))
 	openGate(o, x.here, "gate", func(n int64) Fare { return Fare{n} }, func(v Fare) int64 { return v.N })
 	openGate(o, x.here, "levy", func(n int64) levy { return levy{N: n} }, func(v levy) int64 { return v.N })
@@ -263,6 +266,20 @@ func (x *abroad) tick() {
 		there += len(v.all)
 	}
 	s.must(x.Count() == there, "%d are abroad, by the model %d", x.Count(), there)
+	if v, ok := x.made["viewer"].(*viewer); ok {
+		d := v.look(x.objects)
+		s.must(d == "", "a viewer abroad: %s", d)
+		n := 0
+		for _, root := range x.guests {
+			root.each(func(y *soul) {
+				if at, ok := v.sees[y.h]; y.has.has(0) && y.flags&hidden == 0 {
+					n++
+					s.must(ok && at == y.value[0], "%v has entered abroad, and is seen: %t, %d", y.h, ok, at)
+				}
+			})
+		}
+		s.must(n == len(v.sees), "%d are seen abroad, by the model %d", len(v.sees), n)
+	}
 }
 
 // meet compares one who has arrived with what has left home.

@@ -46,7 +46,7 @@ func features() []*feature {
 	return []*feature{
 		create(), destroy(), move(), level(), flags(), hooks(), uniqueNames(), relations(), references(),
 		batches(), many(), functions(), questions(), transactions(), messages(), coalesce(), changes(), sets(), rows(), copies(), queries(),
-		foreign(), deferred(), globals(), accumulators(), reopen(), wear(), order(), shrink(), insert(), timers(), turns(), ladder(), asks(), places(),
+		foreign(), deferred(), globals(), accumulators(), reopen(), wear(), order(), shrink(), insert(), timers(), turns(), ladder(), asks(), places(), viewers(),
 		prefabs(), clones(), failing(), pauses(), guesses(), during(), outputs(), travel(),
 		frames(), snapshots(), reshards(), inputs(), closing(), // their ends in this order
 	}
