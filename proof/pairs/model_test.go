@@ -174,7 +174,7 @@ func (m *model) refresh() {
 	m.spare()
 	m.spread()
 	for _, r := range m.queue {
-		if e := m.entities[r.h]; r.name == "destroy" && e != nil && e.spared {
+		if e := m.entities[r.h]; r.name == "destroy" && e != nil && e.spared && !e.marked {
 			r.outcome = world.Refused // whether it or another was the first
 		}
 		if r.born == nil {

@@ -120,6 +120,9 @@ func newProgram(p plan, workers int, chaos uint64, more bool) *objects {
 	if o.has("clones") {
 		o.made["nests"] = newNests(o)
 	}
+	if o.has("travel") {
+		world.Register[Stamp](o.World, "stamp")
+	}
 	o.ticks.MustAdd("act", o.act)
 	for _, f := range p.features {
 		if f.prepare != nil {
@@ -144,6 +147,9 @@ func (o *objects) act(b *world.Build) func(*world.Context) {
 	world.Write[Bond](b)
 	if o.has("clones") {
 		world.Write[Nest](b)
+	}
+	if o.has("travel") {
+		world.Write[Stamp](b)
 	}
 	return func(c *world.Context) {
 		i := c.Shard()

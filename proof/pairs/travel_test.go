@@ -74,7 +74,6 @@ func travel() *feature {
 	return &feature{
 		name: "travel", rate: 40, by: byAny,
 		prepare: func(o *objects) {
-			world.Register[Stamp](o.World, "stamp")
 			options := transit.Options{World: home, Codecs: o.codecs}
 			if o.seed%3 == 0 {
 				options.Max = itemsMax
