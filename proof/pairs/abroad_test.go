@@ -246,7 +246,7 @@ func (x *abroad) tick() {
 				got = append(got, post{n.what, n.h, n.v})
 			case "timer":
 				t, ok := x.tocks[n.v]
-				s.must(ok && t.due == tick && (t.h.IsNone() || t.h == n.h), "timer %d of %v abroad in tick %d, by the model of %v in %d", n.v, n.h, tick, t.h, t.due)
+				s.must(s.model.travel.loose[n.v] || ok && t.due == tick && (t.h.IsNone() || t.h == n.h), "timer %d of %v abroad in tick %d, by the model of %v in %d", n.v, n.h, tick, t.h, t.due)
 				delete(x.tocks, n.v)
 			default:
 				s.fail("a note abroad: %v", n)
@@ -255,7 +255,7 @@ func (x *abroad) tick() {
 	}
 	mustPost(s, "abroad", got, want)
 	for n, t := range x.tocks {
-		s.must(t.due > tick, "timer %d of %v abroad was due in tick %d, and is not in %d", n, t.h, t.due, tick)
+		s.must(t.due > tick || s.model.travel.loose[n], "timer %d of %v abroad was due in tick %d, and is not in %d", n, t.h, t.due, tick)
 	}
 	s.must(len(x.coming) == 0, "%d were accepted abroad, and were not told", len(x.coming))
 	there := 0
@@ -288,12 +288,12 @@ func (x *abroad) meet(h handle.Handle, n int64) {
 	s.must(v != nil, "%v arrives abroad, with %d, which nobody has sent", h, n)
 	delete(x.coming, n)
 	root := soulOf(x.objects, h)
-	d := match(v.all[0], root, s.ordered())
+	d := match(v.all[0], root, s.ordered(), s.model.travel.loose)
 	s.must(d == "", "abroad %v is another than %v was: %s", h, v.H, d)
 	x.guests = append(x.guests, root)
 	root.each(func(y *soul) {
 		for _, t := range y.timers {
-			if was, ok := x.tocks[t.n]; ok && !s.ambiguous() {
+			if was, ok := x.tocks[t.n]; ok {
 				x.tocks[t.n] = timed{y.h, was.due}
 			}
 		}
@@ -302,9 +302,6 @@ func (x *abroad) meet(h handle.Handle, n int64) {
 
 // ordered reports whether the order of children is known to the model.
 func (s *scene) ordered() bool { return s.model.policy != hierarchy.Grandparent }
-
-// ambiguous reports whether two children may have changed places.
-func (s *scene) ambiguous() bool { return !s.ordered() }
 
 // deeds destroys guests, and sends some home.
 func (x *abroad) deeds() {
@@ -450,7 +447,7 @@ func (s *scene) come(m *model, v *voyage, strangers map[int64]handle.Handle) {
 	h, ok := strangers[v.N]
 	s.must(ok, "item %d from abroad was accepted, and is nowhere", v.n)
 	root := soulOf(s.objects, h)
-	d := match(v.all[0], root, s.ordered())
+	d := match(v.all[0], root, s.ordered(), m.travel.loose)
 	s.must(d == "", "at home %v is another than %v was: %s", h, v.H, d)
 	root.each(func(y *soul) {
 		shard := nowhere
@@ -464,11 +461,7 @@ func (s *scene) come(m *model, v *voyage, strangers map[int64]handle.Handle) {
 			m.bind(e, y.name)
 		}
 		for _, t := range y.timers {
-			x := timed{y.h, m.tick + t.left}
-			if s.ambiguous() {
-				x.h = handle.None
-			}
-			m.timed[t.n] = x
+			m.timed[t.n] = timed{y.h, m.tick + t.left}
 		}
 	})
 	root.each(func(y *soul) {

@@ -226,7 +226,7 @@ func newScene(p plan, workers int, chaos uint64) *scene {
 	if h, ok := s.made["hooks"].([]*hook); ok {
 		s.model.hooks = h
 	}
-	s.model.travel = travels{max: noLimit, voyages: map[transit.World][]*voyage{}}
+	s.model.travel = travels{max: noLimit, voyages: map[transit.World][]*voyage{}, loose: map[int64]bool{}}
 	if x, ok := s.made["harbour"].(*harbour); ok {
 		s.model.travel.max = x.roads.Options().Max
 	}

@@ -171,6 +171,7 @@ type travels struct {
 	voyages map[transit.World][]*voyage // all that ever began, in order
 	acked   uint64                      // of those that went abroad
 	last    uint64                      // of those that come from there
+	loose   map[int64]bool              // timers of one of several entities
 	posts   []post                      // for the next tick
 	due     []post                      // for this one
 }
@@ -254,8 +255,8 @@ func (x *soul) texts(ordered bool) map[handle.Handle]string {
 }
 
 // match gives the timers of one soul and all below it to another, which is the same elsewhere. It
-// returns how they differ.
-func match(from, to *soul, ordered bool) string {
+// returns how they differ. If two children cannot be told apart, their timers become loose.
+func match(from, to *soul, ordered bool, loose map[int64]bool) string {
 	ofs, tos := from.texts(ordered), to.texts(ordered)
 	if a, b := ofs[from.h], tos[to.h]; a != b {
 		return fmt.Sprintf("it was %s, and is %s", a, b)
@@ -265,9 +266,16 @@ func match(from, to *soul, ordered bool) string {
 		to.timers = from.timers
 		left := slices.Clone(to.kids)
 		for _, k := range from.kids {
-			i := slices.IndexFunc(left, func(x *soul) bool { return tos[x.h] == ofs[k.h] })
+			same := func(x *soul) bool { return tos[x.h] == ofs[k.h] }
+			i := slices.IndexFunc(left, same)
 			pair(k, left[i])
-			left = slices.Delete(left, i, i+1)
+			if left = slices.Delete(left, i, i+1); !ordered && slices.ContainsFunc(left, same) {
+				from.each(func(x *soul) {
+					for _, t := range x.timers {
+						loose[t.n] = true
+					}
+				})
+			}
 		}
 	}
 	pair(from, to)
