@@ -144,8 +144,10 @@ func embark(p passage) *act {
 		if m.mayLeave(e) != 0 || p.N%3 == 0 {
 			return world.Refused
 		}
+		stored := e.stored
 		m.exchange(e, 1, 0, alike(p.N))
 		m.leave(e, p)
+		e.stored = stored // what it sets and then takes along is never set
 		return world.Applied
 	})
 	a.joint, a.moves = true, true
