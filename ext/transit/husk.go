@@ -11,7 +11,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// ErrAway is returned for an entity that is under way, by Gate.Send and by Tx.Destroy.
+// ErrAway is returned for an entity that is under way, by Gate.Send, Tx.Destroy and world.Copy.
 var ErrAway = engine.ErrAway
 
 // away is the only component of an entity that is under way, in the world that it has left. What the

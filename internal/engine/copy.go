@@ -188,6 +188,8 @@ func copied(by Self, h handle.Handle) (slots.Loc, error) {
 	switch {
 	case l == 0 || system && !c.owns(l):
 		return 0, ErrStale
+	case w.engine.Extensions.Left(h):
+		return 0, ErrAway
 	case !system:
 		w.shardOf(l).Loop = w.loop
 	default:

@@ -124,6 +124,9 @@ func (j *joiner) run(e *Extensions, partitions []*partition) {
 // Guarded reports whether an extension says that an entity must not die.
 func (e *Extensions) Guarded(h handle.Handle) bool { return e.deaths.Guarded(h) }
 
+// Left reports whether an extension says that an entity is somewhere else.
+func (e *Extensions) Left(h handle.Handle) bool { return e.deaths.Left(h) }
+
 // Add adds an extension: from now on shards wait with the outcome of destroys until the extensions
 // have spared. The world is idle.
 func (e *Extensions) Add(x extend.Extension) {

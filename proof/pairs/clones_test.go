@@ -22,13 +22,17 @@ type nests struct {
 	err    error
 }
 
-func newNests(o *objects) *nests {
-	x := &nests{}
+func registerNest(o *objects) *world.Component[Nest] {
 	state.Register(o.codecs, state.Codec[Nest]{
 		Append: func(dst []byte, v *Nest) []byte { return append(dst, v.Eggs...) },
 		Read:   func(src []byte, v *Nest) error { v.Eggs = append([]byte(nil), src...); return nil },
 	})
-	c := world.Register[Nest](o.World, "nest").CloneBy(func(to, from *Nest) {
+	return world.Register[Nest](o.World, "nest")
+}
+
+func newNests(o *objects) *nests {
+	x := &nests{}
+	c := registerNest(o).CloneBy(func(to, from *Nest) {
 		to.Eggs = append(to.Eggs[:0], from.Eggs...)
 		if x.by != nil && x.err == nil {
 			var h handle.Handle

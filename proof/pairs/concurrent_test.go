@@ -1,6 +1,7 @@
 package pairs_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -14,6 +15,7 @@ import (
 	"github.com/atoll-sim/atoll/ext/hierarchy"
 	"github.com/atoll-sim/atoll/ext/names"
 	"github.com/atoll-sim/atoll/ext/reference"
+	"github.com/atoll-sim/atoll/ext/transit"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/world"
@@ -86,6 +88,7 @@ func (p plan) concurrent(t *testing.T) {
 		x.players = append(x.players, y)
 		wait.Go(y.play)
 	}
+	ashore, over := p.carried(t, x)
 	for tick := range p.busyTicks() {
 		x.scriptAll(rand.New(rand.NewPCG(p.seed+uint64(tick), 5)), known)
 		for _, y := range x.players {
@@ -95,7 +98,9 @@ func (p plan) concurrent(t *testing.T) {
 			x.insert(t, rand.New(rand.NewPCG(p.seed+uint64(tick), 6)))
 		}
 		x.mustStep(t)
+		ashore()
 	}
+	over()
 	for _, y := range x.players {
 		close(y.turns)
 	}
@@ -107,6 +112,31 @@ func (p plan) concurrent(t *testing.T) {
 		x.mustStep(t)
 	}
 	x.audit(t)
+}
+
+// carried has travellers carried to another world and back, if there are any. The functions make a tick
+// there, and end it.
+func (p plan) carried(t *testing.T, x *crowd) (ashore, over func()) {
+	if !p.has("travel") {
+		return func() {}, func() {}
+	}
+	y := newAbroad(&scene{objects: x.objects, plan: p, workers: 2, chaos: p.seed, model: newModel()})
+	y.ticks.MustAdd("home again", func(b *world.Build) func(*world.Context) {
+		in := world.Receive[transit.Arrived[Fare]](b)
+		return func(c *world.Context) {
+			for _, e := range in.All() {
+				_ = y.here.send[0](c, e.To, home, e.Body.Body.N)
+			}
+		}
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	carrying := make(chan error)
+	go func() { carrying <- transit.Carry(ctx, harbourOf(x.objects).roads, y.here.roads) }()
+	return y.step, func() {
+		cancel()
+		require.NoError(t, <-carrying)
+		y.World.Close()
+	}
 }
 
 // busyTicks is how many ticks are made while goroutines use the world.

@@ -46,8 +46,8 @@ func features() []*feature {
 	return []*feature{
 		create(), destroy(), move(), level(), flags(), hooks(), uniqueNames(), relations(), references(),
 		batches(), many(), functions(), questions(), transactions(), messages(), coalesce(), changes(), sets(), rows(), copies(), queries(),
-		foreign(), deferred(), globals(), accumulators(), reopen(), wear(), order(), shrink(), insert(), timers(), turns(), ladder(), asks(), places(),
-		prefabs(), clones(), failing(), pauses(), guesses(), during(), outputs(),
+		foreign(), deferred(), globals(), accumulators(), reopen(), wear(), order(), shrink(), insert(), timers(), turns(), ladder(), asks(), places(), viewers(),
+		prefabs(), clones(), failing(), pauses(), guesses(), during(), outputs(), travel(),
 		frames(), snapshots(), reshards(), inputs(), closing(), // their ends in this order
 	}
 }
@@ -69,10 +69,14 @@ type act struct {
 
 	own   bool // a system does it at once to an entity of its shard
 	away  bool // a system does it at once to any entity, as functions and hooks do what is own
+	last  bool // it is joint, and done behind all others
 	joint bool // it concerns several entities, and is done behind all that concerns one
 	again bool // a system that does it to a marked entity is not told
 	moves bool // an idle world refuses it for the marked
 	outer bool // it is no part of the world, so no replay does it
+
+	// refuses reports whether a system may be told an error at once, and nothing is done.
+	refuses func(m *model, e *entity, err error) bool
 }
 
 // creation is what entities are created with.

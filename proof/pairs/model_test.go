@@ -36,6 +36,8 @@ type model struct {
 	dead               []handle.Handle   // of the last refresh
 	outcomes           [world.Closed + 1]uint64
 
+	travel travels
+
 	hooks []*hook
 	told  []tale
 }
@@ -55,6 +57,8 @@ type entity struct {
 	children []handle.Handle
 	bound    bool
 	bond     handle.Handle
+
+	away *voyage // it is elsewhere
 
 	pending   bool
 	marked    bool
@@ -156,18 +160,21 @@ func (m *model) refresh() {
 			r.outcome = world.Applied
 		}
 	}
-	m.apply(false)
+	m.apply(false, false)
 	for _, h := range m.released {
 		if e := m.alive(h); e != nil {
 			e.marked = true
 		}
 	}
 	m.released, m.late = append(m.released[:0], m.late...), m.late[:0]
-	m.apply(true)
+	m.spareAway()
+	m.apply(true, false)
+	m.apply(true, true)
+	m.spareAway()
 	m.spare()
 	m.spread()
 	for _, r := range m.queue {
-		if e := m.entities[r.h]; r.name == "destroy" && e != nil && e.spared {
+		if e := m.entities[r.h]; r.name == "destroy" && e != nil && e.spared && !e.marked {
 			r.outcome = world.Refused // whether it or another was the first
 		}
 		if r.born == nil {
@@ -184,9 +191,9 @@ func (m *model) refresh() {
 	m.settle()
 }
 
-func (m *model) apply(joint bool) {
+func (m *model) apply(joint, last bool) {
 	for _, r := range m.queue {
-		if r.born == nil && r.joint == joint {
+		if r.born == nil && r.joint == joint && r.last == last {
 			r.outcome = r.model(m, m.living(r.h))
 		}
 	}

@@ -108,14 +108,24 @@ func newPart[T any](w *world.World, name string, encode func(int64) T, decode fu
 	}
 }
 
-func newParts(w *world.World) [partsN]*part {
-	return [partsN]*part{
-		newPart(w, "alpha", func(n int64) Alpha { return Alpha{n} }, func(v Alpha) int64 { return v.N }),
-		newPart(w, "beta", func(n int64) Beta { return Beta{n, n} }, func(v Beta) int64 { return v.N&v.Again | v.N&^v.Again }),
-		newPart(w, "note", newNote, func(v Note) int64 { return v.number() }),
-		newPart(w, "tag", func(int64) Tag { return Tag{} }, func(Tag) int64 { return 0 }),
-		newPart(w, "gamma", func(n int64) Gamma { return Gamma{int32(n), int32(n), int32(n)} }, func(v Gamma) int64 { return int64(v[2]) }),
+// partMakers register the components.
+var partMakers = [partsN]func(*world.World) *part{
+	makePart("alpha", func(n int64) Alpha { return Alpha{n} }, func(v Alpha) int64 { return v.N }),
+	makePart("beta", func(n int64) Beta { return Beta{n, n} }, func(v Beta) int64 { return v.N&v.Again | v.N&^v.Again }),
+	makePart("note", newNote, func(v Note) int64 { return v.number() }),
+	makePart("tag", func(int64) Tag { return Tag{} }, func(Tag) int64 { return 0 }),
+	makePart("gamma", func(n int64) Gamma { return Gamma{int32(n), int32(n), int32(n)} }, func(v Gamma) int64 { return int64(v[2]) }),
+}
+
+func makePart[T any](name string, encode func(int64) T, decode func(T) int64) func(*world.World) *part {
+	return func(w *world.World) *part { return newPart(w, name, encode, decode) }
+}
+
+func newParts(w *world.World) (all [partsN]*part) {
+	for i, f := range partMakers {
+		all[i] = f(w)
 	}
+	return all
 }
 
 func newNote(n int64) Note {

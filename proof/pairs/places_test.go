@@ -16,16 +16,28 @@ var (
 	divided = near.Options{Max: near.Point{X: 64, Y: 64}, Cell: 4}
 )
 
+// hidden is the flag of those who have no place.
+const hidden = world.Flags(2)
+
+func where(a Alpha) near.Point {
+	return near.Point{X: float64(a.N % 67), Y: float64(a.N / 67 % 67)}
+}
+
+// makePlaces returns the index of a world, which the first to ask makes.
+func makePlaces(o *objects) *near.Index {
+	if o.made["places"] == nil {
+		o.made["places"] = near.New(o.World, where, divided, world.WithoutFlags(o.World, hidden))
+	}
+	return o.made["places"].(*near.Index)
+}
+
 // places has an index of a component, as if that were a place. Systems note what they find, which
 // other worlds must find, too; and after each refresh it has whom the model has.
 func places() *feature {
-	const hidden = world.Flags(2)
-	where := func(a Alpha) near.Point { return near.Point{X: float64(a.N % 67), Y: float64(a.N / 67 % 67)} }
 	return &feature{
 		name: "places",
 		prepare: func(o *objects) {
-			x := near.New(o.World, where, divided, world.WithoutFlags(o.World, hidden))
-			o.made["places"] = x
+			x := makePlaces(o)
 			o.ticks.MustAdd("places", func(b *world.Build) func(*world.Context) {
 				r := x.Read(b)
 				return func(c *world.Context) {

@@ -127,7 +127,7 @@ func (m *model) spare() {
 	for again := m.policy == hierarchy.SpareParent; again; {
 		again = false
 		for _, e := range m.entities {
-			if e.marked && slices.ContainsFunc(e.children, func(h handle.Handle) bool { return !m.entities[h].marked }) {
+			if e.marked && !e.left() && slices.ContainsFunc(e.children, func(h handle.Handle) bool { return !m.entities[h].marked }) {
 				e.marked, e.cancelled, e.spared, again = false, false, true, true
 			}
 		}
@@ -155,7 +155,7 @@ func (m *model) spread() {
 		for _, h := range slices.Clone(e.children) {
 			child := m.entities[h]
 			m.orphan(child)
-			if m.policy == hierarchy.Destroy && !child.marked {
+			if m.policy == hierarchy.Destroy && !e.left() && !child.marked && !child.guarded() {
 				child.marked = true
 				dying = append(dying, child)
 			}

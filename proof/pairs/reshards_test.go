@@ -107,7 +107,7 @@ func (s *scene) mustBeHome() {
 			places++
 		}
 	}
-	if s.model.policy != hierarchy.Destroy && !s.plan.has("move") { // then each kind is cut into equal runs
+	if s.model.policy != hierarchy.Destroy && !s.plan.has("move") && !s.plan.has("travel") { // then each kind is cut into equal runs
 		for has, by := range free {
 			s.must(slices.Max(by)-slices.Min(by) <= len(by)+1, "those with parts %b are in shards by %d", has, by)
 		}

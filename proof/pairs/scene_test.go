@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/atoll-sim/atoll/ext/transit"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/engine"
@@ -119,6 +120,9 @@ func newProgram(p plan, workers int, chaos uint64, more bool) *objects {
 	if o.has("clones") {
 		o.made["nests"] = newNests(o)
 	}
+	if o.has("travel") {
+		world.Register[Stamp](o.World, "stamp")
+	}
 	o.ticks.MustAdd("act", o.act)
 	for _, f := range p.features {
 		if f.prepare != nil {
@@ -143,6 +147,9 @@ func (o *objects) act(b *world.Build) func(*world.Context) {
 	world.Write[Bond](b)
 	if o.has("clones") {
 		world.Write[Nest](b)
+	}
+	if o.has("travel") {
+		world.Write[Stamp](b)
 	}
 	return func(c *world.Context) {
 		i := c.Shard()
@@ -198,6 +205,7 @@ type scene struct {
 	closes  bool // with requests under way
 	more    bool // it goes on in another program
 	quiet   bool // nobody does anything, and little is compared
+	abroad  *abroad
 	chain   snapshot.Chain
 	links   [][]byte // what the chain has written
 }
@@ -217,6 +225,10 @@ func newScene(p plan, workers int, chaos uint64) *scene {
 	}
 	if h, ok := s.made["hooks"].([]*hook); ok {
 		s.model.hooks = h
+	}
+	s.model.travel = travels{max: noLimit, voyages: map[transit.World][]*voyage{}, loose: map[int64]bool{}}
+	if x, ok := s.made["harbour"].(*harbour); ok {
+		s.model.travel.max = x.roads.Options().Max
 	}
 	return s
 }
@@ -278,6 +290,7 @@ func (s *scene) play() {
 	copy(s.scripts, s.tape[len(s.tape)-1].scripts)
 	m := s.model
 	m.heard, m.hits = m.hits, map[handle.Handle][]int64{}
+	m.travel.due, m.travel.posts = m.travel.posts, nil
 	if s.plan.has("ladder") {
 		engine.Of(s.World).LeastRung(rungAt(s.seed(), s.Tick()))
 	}
@@ -376,7 +389,7 @@ func (s *scene) byIdle(a *act) {
 	}
 	s.foster()
 	e := s.model.alive(a.h)
-	if e != nil && e.marked && a.moves {
+	if e != nil && (e.marked && a.moves || e.guarded() && a.name == "destroy") {
 		e = nil
 	}
 	want := world.Gone
@@ -424,6 +437,10 @@ func (s *scene) bear(a *act, made []handle.Handle, err error, shard int, pending
 		e := s.model.alive(a.born.of)
 		if e == nil || shard != nowhere && e.shard != shard {
 			s.must(errors.Is(err, world.ErrStale), "copy of %v: %v", a.born.of, err)
+			return
+		}
+		if e.away != nil {
+			s.must(errors.Is(err, transit.ErrAway), "copy of %v, which is away: %v", a.born.of, err)
 			return
 		}
 		a.born.has, a.born.value = e.has, func(int) values { return e.value }
@@ -543,10 +560,11 @@ func (s *scene) bySystem(i int, d deed) {
 			return
 		}
 		s.mustErr(d.act, d.err, m.now(d.act, e), who)
-	default:
-		if d.err != nil {
+	case d.err != nil:
+		if d.refuses == nil || !d.refuses(m, e, d.err) {
 			s.fail("%s of %v by %s: %v", d.name, d.h, who, d.err)
 		}
+	default:
 		m.queue = append(m.queue, &request{act: d.act, sender: s.sender(i), made: d.made})
 	}
 }
@@ -574,6 +592,7 @@ func (s *scene) close() {
 		for range 20 { // hooks may create others each time
 			s.Clear()
 		}
+		s.mustLeave()
 		s.must(s.Count() == 0, "%d are left in a world that was cleared", s.Count())
 		if s.plan.has("insert") {
 			s.insertAndClear()

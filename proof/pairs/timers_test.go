@@ -46,7 +46,7 @@ func timers() *feature {
 			for _, notes := range s.notes {
 				for _, n := range notes {
 					s.must(n.what != "timer in another shard", "timer %d of %v is in another shard", n.v, n.h)
-					if n.what == "timer" {
+					if n.what == "timer" && !s.model.travel.loose[n.v] {
 						x, ok := set[n.v]
 						s.must(ok && x == timed{n.h, tick}, "timer %d of %v in tick %d, by the model of %v in %d (%v)", n.v, n.h, tick, x.h, x.due, ok)
 						delete(set, n.v)
@@ -54,15 +54,17 @@ func timers() *feature {
 				}
 			}
 			for n, x := range set {
-				if x.due <= tick {
+				if x.due <= tick && s.model.travel.loose[n] {
+					delete(set, n)
+				} else if x.due <= tick {
 					e := s.model.alive(x.h)
 					s.must(e == nil, "timer %d of %v, which lives, was due in tick %d, and is not in %d", n, x.h, x.due, tick)
 					delete(set, n)
 				}
 			}
 			lives := 0
-			for _, x := range set {
-				if x.due > s.Tick() && s.model.alive(x.h) != nil { // or it is delivered already
+			for n, x := range set {
+				if x.due > s.Tick() && s.model.alive(x.h) != nil && !s.model.travel.loose[n] { // or it is delivered already
 					lives++
 				}
 			}

@@ -91,7 +91,7 @@ func (o *objects) transact(tx *world.Tx, d deal) (int64, error) {
 
 func (m *model) transact(e *entity, n int64) world.Outcome {
 	own, other := parts(1)<<(n%partsN), parts(1)<<(n/partsN%partsN)
-	if e == nil || e.has&own == 0 {
+	if e == nil || e.has&own == 0 || e.guarded() && n%manners == ends {
 		return world.Refused
 	}
 	switch n % manners {
