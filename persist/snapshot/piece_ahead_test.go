@@ -18,7 +18,9 @@ func TestPieceTxAhead(t *testing.T) {
 	type only struct{ Link }
 	h := must(world.NewBundle[only](x.World).Create(x.World, only{}))
 	owner, _ := x.Owner(h)
-	set := func(ticks int, text string) timer.ID { return must(x.timers.After(x.World, h, ticks, Fuse{handle.None, text})) }
+	set := func(ticks int, text string) timer.ID {
+		return must(x.timers.After(x.World, h, ticks, Fuse{handle.None, text}))
+	}
 	gone, later, both := set(5, "gone"), set(5, "later"), set(5, "both")
 	set(4, "stays")
 	ask := false

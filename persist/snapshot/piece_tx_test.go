@@ -107,7 +107,6 @@ func TestPieceTx(t *testing.T) {
 	}
 }
 
-
 // TestPieceBack takes a tree out of the world and puts it back: what has happened to the entities since
 // then stays, and the rest is as it was. Timers go on where they were.
 func TestPieceBack(t *testing.T) {
@@ -266,11 +265,17 @@ func TestPieceTxRefused(t *testing.T) {
 	}
 	panics = true
 	require.PanicsWithValue(t, "the codec panics", func() {
-		_ = doY(func(tx *world.Tx) error { _, err := snapshot.Insert(tx, good, snapshot.InsertOptions{Codecs: codecs}); return err })
+		_ = doY(func(tx *world.Tx) error {
+			_, err := snapshot.Insert(tx, good, snapshot.InsertOptions{Codecs: codecs})
+			return err
+		})
 	})
 	for h := range good.Handles() {
 		require.PanicsWithValue(t, "the codec panics", func() {
-			_ = doX(func(tx *world.Tx) error { _, err := snapshot.Extract(tx, snapshot.ExtractOptions{Codecs: codecs}, h); return err })
+			_ = doX(func(tx *world.Tx) error {
+				_, err := snapshot.Extract(tx, snapshot.ExtractOptions{Codecs: codecs}, h)
+				return err
+			})
 		})
 	}
 	require.Equal(t, 1, y.Count())
