@@ -84,11 +84,12 @@ func RegisterGate[G any](r *Roads, name string) *Gate[G] {
 // becomes None; a Ref stays as it is. What is away already, or dies in this tick, does not go along, and
 // nor does what is below it. An ask of package async stays, and its answer finds nobody.
 //
-// Until the other world has decided, the entity is away: see Roads.Away. It is alive, without components,
-// and has its name and its places in relations. Nobody can destroy it: a request to do so is Refused, a
-// parent's death makes it a root, and World.Clear leaves it. What is put below it meanwhile does not
-// follow: when the traveller has arrived, it is left as by a parent's death, but lives. A component that is added meanwhile stays
-// beside those that come back, or goes when it has arrived.
+// Until the other world has decided, the entity is away: see Roads.Away. It is alive, without
+// components, and has its name and its places in relations. Nobody can destroy it: a request to do
+// so is Refused, a parent's death makes it a root, and World.Clear leaves it. What is put below it
+// meanwhile does not follow: when the traveller has arrived, it is left as by a parent's death, but
+// lives. A component that is added meanwhile stays beside those that come back, or goes when it has
+// arrived.
 //
 // Given a *Tx it is a part of the transaction. Given a *World, which must be idle, it is done at once. By
 // other actors it is a request that the refresh applies when all others are done, so that what is put
