@@ -12,7 +12,6 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/transit"
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -348,10 +347,8 @@ func TestBroken(t *testing.T) {
 		require.NoError(t, mail.Tell(port, handle.None, transit.RefOf(2, handle.None), Broken{how}))
 	}
 	var why []transit.Reason
-	b := engine.Of(w).NewBuild(0, "test")
-	back := world.Receive[transit.Returned[Broken]]((*world.Build)(b))
 	w.Refresh()
-	for _, m := range back.All() {
+	for m := range mail.Returned.Waiting() {
 		why = append(why, m.Body.Why)
 	}
 	require.Equal(t, []transit.Reason{transit.Malformed, transit.Malformed, transit.Malformed, transit.TooLarge}, why)
