@@ -239,7 +239,7 @@ func (r *Roads) now(w *engine.World, call string, f func(tx *world.Tx) error) er
 func (r *Roads) Done() bool {
 	r.engine.MustIdle("Roads.Done")
 	for _, c := range r.channels {
-		if len(c.out.items()) > 0 || c.in.acked < c.in.last {
+		if len(c.out.items()) > 0 || c.in.acked < c.in.last && planted != doneEarly {
 			return false
 		}
 	}
