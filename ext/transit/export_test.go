@@ -12,6 +12,7 @@ import (
 type (
 	Packet  = packet
 	Answers = answers
+	Resolve = resolve
 )
 
 // Tells is what a carrier asks before it waits.
@@ -20,6 +21,9 @@ func (p *Packet) Tells(a *Answers) bool { return p.tells(a) }
 // Turning and Arriving are what a carrier asks for.
 func (r *Roads) Turning() *world.Transaction[Answers, Packet]  { return r.turning }
 func (r *Roads) Arriving() *world.Transaction[Packet, Answers] { return r.arriving }
+
+// Resolving is what Resolve asks for by a port.
+func (r *Roads) Resolving() *world.Transaction[Resolve, part] { return r.resolving }
 
 // HasArrived and Turned are what a carrier waits for.
 func HasArrived(r *Roads, a *world.Answer[Answers]) (Answers, error) {
@@ -42,6 +46,9 @@ func (r *Roads) Strip(h handle.Handle) { _ = r.husks.Remove(r.w, h) }
 // IsClosed reports whether Close has been called.
 func (r *Roads) IsClosed() bool { return r.closing }
 
+// HasForgotten reports whether a world was forgotten.
+func (r *Roads) HasForgotten(w World) bool { return r.hasForgotten(w) }
+
 // Mistakes are those that can be planted, by name.
 var Mistakes = map[string]mistake{
 	"32 in is not in the snapshot":                              withoutInbox,
@@ -55,6 +62,7 @@ var Mistakes = map[string]mistake{
 	"40 Tell to the dead acknowledged":                          deadAccepted,
 	"36 a tree comes back under new handles":                    returnAnew,
 	"41 a tree is lost with its parent":                         dieWithParent,
+	"43 a world is given up before others know the final last":  doneEarly,
 }
 
 // StopClock makes the time stand still until the function that it returns is called.

@@ -279,6 +279,97 @@ func TestForget(t *testing.T) {
 	require.Empty(t, x.roads.Peers())
 }
 
+// TestForgetMany forgets a world to which more is under way than one transaction gives back. Until the
+// last is back nothing is sent to it, also after a save and a load.
+func TestForgetMany(t *testing.T) {
+	const n = 2500
+	x := newTown(1, 1, transit.Options{})
+	anna := x.born(t, 0)
+	many(t, x, anna, n)
+	x.openPort(t)
+	ctx, stop := context.WithCancel(t.Context())
+	over := resolving(ctx, x, transit.Forget)
+	for x.roads.Channel(2).Items == n {
+		x.step(t)
+	}
+	stop() // the operator dies
+	require.ErrorIs(t, <-over, context.Canceled)
+	for range 2 {
+		x.step(t)
+	}
+	left := x.roads.Channel(2).Items
+	require.NotZero(t, left)
+	require.EqualValues(t, n-left, x.gold(anna))
+
+	var image bytes.Buffer
+	require.NoError(t, snapshot.Write(&image, x.World, snapshot.Options{Scheduler: x.s}))
+	y := newTown(1, 1, transit.Options{})
+	require.NoError(t, snapshot.Load(&image, y.World, snapshot.Options{Scheduler: y.s}))
+	ship := y.ship(t, 1, 0, 0)
+	for _, x := range []*town{x, y} {
+		require.ErrorIs(t, x.coins.Tell(x.World, anna, transit.RefOf(2, anna), Coins{Gold: 1}), transit.ErrNowhere)
+		p, err := ask(t, x, x.roads.Turning(), transit.Answers{From: 1, To: 2})
+		require.NoError(t, err)
+		require.Empty(t, p.Items, "nothing is sent any more")
+		require.Equal(t, left, x.roads.Channel(2).Items)
+	}
+	require.ErrorIs(t, y.gate.Send(y.World, ship, 2, Pass{}), transit.ErrNowhere)
+	items, err := y.roads.Resolve(t.Context(), y.World, 2, transit.Forget)
+	require.NoError(t, err)
+	require.Equal(t, left, items)
+	require.Empty(t, y.roads.Peers())
+	y.step(t)
+	require.EqualValues(t, n, y.gold(anna), "all is back")
+}
+
+// TestForgetBeside forgets a world while another operator returns what is under way to it, and ends with
+// that between, or does not. What is told then comes back, too.
+func TestForgetBeside(t *testing.T) {
+	for _, n := range []int{2500, 5000} {
+		x := newTown(1, 1, transit.Options{})
+		anna := x.born(t, 0)
+		many(t, x, anna, n)
+		part := func(v *transit.Resolve) (left int) {
+			v.Peer = 2
+			did, err := ask(t, x, x.roads.Resolving(), *v)
+			require.NoError(t, err)
+			v.Last, v.Of = did.Last, did.Of
+			return did.Left
+		}
+		back, forget := transit.Resolve{How: transit.Return}, transit.Resolve{How: transit.Forget}
+		part(&back)
+		part(&forget)
+		part(&back)
+		require.NoError(t, x.coins.Tell(x.World, anna, transit.RefOf(2, anna), Coins{Gold: 1}))
+		for part(&forget) > 0 {
+		}
+		require.True(t, x.roads.HasForgotten(2))
+		x.step(t)
+		require.EqualValues(t, n+1, x.gold(anna), "all is back")
+	}
+}
+
+// many tells a world 2 so often that it gets gold.
+func many(t *testing.T, x *town, from handle.Handle, n int) {
+	_, err := world.RegisterTransaction(x.World, "many", func(tx *world.Tx, n int) (_ struct{}, err error) {
+		for range n {
+			err = errors.Join(err, x.coins.Tell(tx, from, transit.RefOf(2, from), Coins{Gold: 1}))
+		}
+		return struct{}{}, err
+	}).Run(x.World, n)
+	require.NoError(t, err)
+}
+
+// resolving resolves the channel to world 2 by a port, which takes ticks.
+func resolving(ctx context.Context, x *town, how transit.Resolution) (over chan error) {
+	over = make(chan error, 1)
+	go func() {
+		_, err := x.roads.Resolve(ctx, x.port, 2, how)
+		over <- err
+	}()
+	return over
+}
+
 // TestClose closes the roads of a world.
 func TestClose(t *testing.T) {
 	p := newPair(t, transit.Options{})

@@ -20,4 +20,5 @@ const (
 	deadAccepted               // a message to a dead entity is accepted
 	returnAnew                 // what comes back has new handles
 	dieWithParent              // what is away dies with its parent
+	doneEarly                  // roads are done before all know what was decided
 )

@@ -236,11 +236,12 @@ func (r *Roads) now(w *engine.World, call string, f func(tx *world.Tx) error) er
 }
 
 // Done reports whether the roads are closed, nothing is under way to other worlds, and all of these
-// know what this one has decided. The world must be idle.
+// know what this one has decided. Worlds that exist no more know nothing: forget them before. The world
+// must be idle.
 func (r *Roads) Done() bool {
 	r.engine.MustIdle("Roads.Done")
 	for _, c := range r.channels {
-		if len(c.out.items()) > 0 || c.in.acked < c.in.last {
+		if len(c.out.items()) > 0 || c.in.acked < c.in.last && planted != doneEarly {
 			return false
 		}
 	}
@@ -335,7 +336,7 @@ func (r *Roads) resolve(tx *world.Tx, x resolve) (part, error) {
 		why = Resolved
 	}
 	switch {
-	case x.Last == 0:
+	case x.Last == 0 || x.How == Forget: // nothing may be left then, whatever another Resolve does meanwhile
 		x.Last, x.Of = o.next-1, o.era
 	case x.Of != o.era: // another Resolve has ended meanwhile
 		return part{}, nil

@@ -1,7 +1,6 @@
 package transit_test
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"testing"
@@ -46,7 +45,10 @@ func (x *node) ships() (all []thing) {
 // sail sends a ship to another world, or destroys, or names, or sends again, what is away.
 func (s *sim) sail() {
 	from, to := s.pick()
-	x, y := s.nodes[from], s.nodes[to]
+	s.sailFrom(s.nodes[from], s.somewhere(to))
+}
+
+func (s *sim) sailFrom(x, y *node) {
 	ships := x.ships()
 	if len(ships) == 0 {
 		return
@@ -92,64 +94,6 @@ func (s *sim) work() {
 	_, _ = request(x, x.works, call{v.handle, n})
 }
 
-// giveUp closes a world, and gives it up when that is done.
-func (s *sim) giveUp() {
-	if !s.closing || len(s.nodes) < 3 {
-		return
-	}
-	x := s.nodes[0]
-	if !x.roads.IsClosed() {
-		if s.dice.IntN(16) == 0 {
-			s.must(x.roads.Close(x.World))
-			x.sync()
-		}
-		return
-	}
-	for range 2 { // what others have heard by now
-		from, to := 0, 1+s.dice.IntN(len(s.nodes)-1)
-		if s.dice.IntN(2) == 0 {
-			from, to = to, from
-		}
-		s.pool = append(s.pool, s.ask(from, to))
-	}
-	for range 3 {
-		if !x.step() {
-			return
-		}
-	}
-	if !x.roads.Done() {
-		return
-	}
-	x.sync()
-	s.log("world %d is given up", x.number)
-	x.end()
-	things, _ := x.things(true)
-	for _, v := range things {
-		s.gold -= v.gold
-		s.fleet[v.serial]--
-	}
-	s.gold -= x.chest.Get()
-	for _, h := range x.people {
-		if x.Alive(h) {
-			s.gold -= x.gold(h)
-		}
-	}
-	x.buried, s.closing = true, false
-	x.World.Close()
-	s.pool = slices.DeleteFunc(s.pool, func(p parcel) bool { return slices.Contains([]int{p.between()[0], p.between()[1]}, 0) })
-	for _, y := range s.nodes[1:] {
-		for range 3 { // nobody sends anything to it any more
-			y.step()
-		}
-		_, err := y.roads.Resolve(context.Background(), y.World, x.number, transit.Return)
-		s.must(err)
-		for range 3 {
-			y.step()
-		}
-		y.sync()
-	}
-}
-
 // scratch are worlds into which pieces are inserted to look at them: by whose they are, odd or even.
 var scratch = map[bool]*town{}
 
@@ -179,14 +123,14 @@ func (x *node) travellers(y *node, f func(all []thing, fee int64)) {
 		f(all, fee)
 		at.Clear()
 	}
-	for n, v := range x.gate.Unaccepted(y.roads) {
+	for n, v := range underWay(y, x.gate.Waiting, x.gate.Unaccepted) {
 		x.husks(y, n, v.Piece)
 		look(v.Piece, v.Body.Fee)
 	}
 	if x.secret == nil {
 		return
 	}
-	for n, v := range x.secret.Unaccepted(y.roads) {
+	for n, v := range underWay(y, x.secret.Waiting, x.secret.Unaccepted) {
 		x.husks(y, n, v.Piece)
 		look(v.Piece, v.Body.Fee)
 	}
@@ -232,7 +176,7 @@ func (s *sim) count() (all map[uint64]int, away int) {
 			s.fail("world %d has %d timers, and should have %d", x.number, n, bells)
 		}
 		for _, y := range s.nodes {
-			if x == y || y.buried {
+			if x == y {
 				continue
 			}
 			x.travellers(y, func(things []thing, _ int64) {

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
@@ -26,6 +27,18 @@ type Encoder struct {
 	byCodec bool
 	budget  *Budget // or nil
 	enums   enums   // of which parts are described, and the shape says nothing
+
+	describe  sync.Once
+	described []Part
+}
+
+// encoders has those of types that no Codecs decide: a program has so many types, and asks for each at
+// each snapshot.
+var encoders sync.Map // from encoderKey to *Encoder
+
+type encoderKey struct {
+	typ    reflect.Type
+	toRead bool
 }
 
 // formPart is a run of a value's memory.
@@ -63,6 +76,21 @@ func (c *Codecs) Form(t reflect.Type, toRead bool) (Form, error) {
 
 // Encoder is Form. Its error only says what is wrong with the type.
 func (c *Codecs) Encoder(t reflect.Type, toRead bool) (*Encoder, error) {
+	if c.Len() > 0 || c.limit() != nil {
+		return c.encoder(t, toRead)
+	}
+	key := encoderKey{t, toRead}
+	if f, ok := encoders.Load(key); ok {
+		return f.(*Encoder), nil
+	}
+	f, err := c.encoder(t, toRead)
+	if err == nil {
+		encoders.Store(key, f)
+	}
+	return f, err
+}
+
+func (c *Codecs) encoder(t reflect.Type, toRead bool) (*Encoder, error) {
 	f := &Encoder{typ: t, size: t.Size(), budget: c.limit()}
 	if c != nil {
 		f.enums = c.enums
@@ -337,8 +365,13 @@ func (e *Encoder) Take(memory uintptr, bytes int) error {
 // ByCodec is the method of Form.
 func (e *Encoder) ByCodec() bool { return e.byCodec }
 
-// Parts describes the parts of the form for those who do not have the type.
-func (e *Encoder) Parts() (all []Part) {
+// Parts describes the parts of the form for those who do not have the type. It must not be written.
+func (e *Encoder) Parts() []Part {
+	e.describe.Do(func() { e.described = e.describeParts() })
+	return e.described
+}
+
+func (e *Encoder) describeParts() (all []Part) {
 	for _, p := range e.parts {
 		p.path = e.pathOf(p.path)
 		x := Part{Offset: int(p.offset), Size: int(p.size), ByCodec: p.codec != nil}
@@ -413,9 +446,23 @@ type Layout struct {
 // maskBytes is the least length of a mask: shorter loops cost more.
 const maskBytes = 512
 
-// LayoutOf makes the layout of a type. path is its name in errors. The error says which part of the
+// layouts has those of all types that were asked for: the hash of each new world asks again.
+var layouts sync.Map // from reflect.Type to *Layout
+
+// LayoutOf returns the layout of a type. path is its name in errors. The error says which part of the
 // type is not a number.
 func LayoutOf(t reflect.Type, path string) (*Layout, error) {
+	if l, ok := layouts.Load(t); ok {
+		return l.(*Layout), nil
+	}
+	l, err := layoutOf(t, path)
+	if err == nil {
+		layouts.Store(t, l)
+	}
+	return l, err
+}
+
+func layoutOf(t reflect.Type, path string) (*Layout, error) {
 	counts := make([]coverage, t.Size())
 	if err := cover(counts, t, 0, path); err != nil {
 		return nil, err

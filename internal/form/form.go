@@ -38,7 +38,8 @@ type Form interface {
 	Take(memory uintptr, bytes int) error
 	// ByCodec reports whether it calls functions of the user.
 	ByCodec() bool
-	// Parts lists what Append writes, in order: enough to read it without the Go type.
+	// Parts lists what Append writes, in order: enough to read it without the Go type. It must not be
+	// written.
 	Parts() []Part
 	// ReadPart reads what the codec of a part wrote, without its length, into the first of the
 	// cells.
