@@ -26,9 +26,7 @@ func (b *bodies[M]) init(call string) {
 	if b.form, err = (*form.Codecs)(nil).Form(reflect.TypeFor[M](), true); err != nil {
 		panic(fmt.Sprintf("transit: %s, which cannot be written (%v); give the type MarshalBinary and UnmarshalBinary", call, err))
 	}
-	for _, part := range b.form.Parts() {
-		b.unsure = b.unsure || part.ByCodec && part.Fields[0].Type != "string"
-	}
+	b.unsure = form.Unsure(b.form)
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(b.form.Shape()))
 	b.shape, b.body = hash.Sum64(), new(M)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/names"
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/world"
@@ -128,10 +129,14 @@ func (g *Gate[G]) Send(by world.Actor, root handle.Handle, to World, body G) err
 // request is what a Send by request does at the refresh: what cannot go is told so.
 func (g *Gate[G]) request(tx *world.Tx, x sent[G]) (struct{}, error) {
 	err := g.send(tx, x.Root, x.To, x.Body)
-	if err == nil || errors.Is(err, world.ErrTx) {
+	why := cmp.Or(reasonOf(err), Malformed)
+	switch {
+	case err == nil, errors.Is(err, world.ErrTx):
 		return struct{}{}, err
+	case errors.Is(err, world.ErrChunks):
+		why = Full
 	}
-	return struct{}{}, g.back(tx, x.Root, Returned[G]{x.Root, Ref{world: x.To}, cmp.Or(reasonOf(err), Malformed), x.Body})
+	return struct{}{}, g.back(tx, x.Root, Returned[G]{x.Root, Ref{world: x.To}, why, x.Body})
 }
 
 // back tells an entity that it is back; shard 0, if it is dead by then.
@@ -219,10 +224,13 @@ func (g *Gate[G]) deliver(tx *world.Tx, x *opened) (Reason, error) {
 	if !x.first {
 		o.BytesMax = int64(g.work(x))
 	}
-	made, err := snapshot.Insert(tx, piece, o)
+	if !has(piece, handle.Handle(x.from)) {
+		return Malformed, nil
+	}
+	made, err := insertAside(tx, piece, o)
 	switch {
 	case err == nil:
-	case errors.Is(err, world.ErrTx):
+	case errors.Is(err, world.ErrTx), (*engine.Tx)(tx).Fault() != nil:
 		return 0, err
 	case errors.Is(err, snapshot.ErrTooLarge) && !x.first:
 		return 0, errLater
@@ -230,11 +238,34 @@ func (g *Gate[G]) deliver(tx *world.Tx, x *opened) (Reason, error) {
 		return refusalOf(err), nil
 	}
 	now := made.Handle(handle.Handle(x.from))
-	if now == handle.None {
-		(*engine.Tx)(tx).Fail(errBody)
-		return 0, errBody
-	}
 	return 0, g.Arrived.Send(tx, now, Arrived[G]{Ref{x.peer, x.from}, body})
+}
+
+// has reports whether an entity is in a piece.
+func has(piece *snapshot.Piece, h handle.Handle) bool {
+	for x := range piece.Handles() {
+		if x == h {
+			return true
+		}
+	}
+	return false
+}
+
+// insertAside inserts a piece of another world, whose values may make methods of the user's panic. They
+// read all of it before anything is inserted.
+func insertAside(tx *world.Tx, piece *snapshot.Piece, o snapshot.InsertOptions) (made *snapshot.Inserted, err error) {
+	t := (*engine.Tx)(tx)
+	before := t.Taken()
+	if err = aside.Do("a codec", func() error {
+		made, err = snapshot.Insert(tx, piece, o)
+		return err
+	}); errors.As(err, new(*aside.Error)) {
+		if t.Taken() != before {
+			t.Fail(err)
+		}
+		err = fmt.Errorf("%w: %w", snapshot.ErrAltered, err)
+	}
+	return made, err
 }
 
 // errLater says that an item is to be decided by another transaction.
@@ -242,6 +273,13 @@ var errLater = errors.New("transit: there is no room for this in the transaction
 
 func (r *Roads) insertOptions() snapshot.InsertOptions {
 	return snapshot.InsertOptions{Codecs: r.options.Codecs, Changes: r.options.Changes, BytesMax: engine.TxBytesMax / 2}
+}
+
+// returnOptions are those for what this world has sent, which was within the limits of a transaction.
+func (r *Roads) returnOptions() snapshot.InsertOptions {
+	o := r.insertOptions()
+	o.BytesMax = 0
+	return o
 }
 
 // refusalOf returns why a piece was refused.
@@ -270,7 +308,7 @@ func (g *Gate[G]) giveBack(tx *world.Tx, x *opened, why Reason) error {
 	if r.unmark(piece); r.whole(tx, x, piece) && planted != returnAnew {
 		err = r.putBack(tx, piece)
 	} else { // somebody has destroyed rows in a way around transit
-		o := r.insertOptions()
+		o := r.returnOptions()
 		o.WithoutNames = true
 		var made *snapshot.Inserted
 		if made, err = snapshot.Insert(tx, piece, o); err == nil {
@@ -285,7 +323,7 @@ func (g *Gate[G]) giveBack(tx *world.Tx, x *opened, why Reason) error {
 
 // putBack makes entities that are away what they were. After an error about room nothing was done.
 func (r *Roads) putBack(tx *world.Tx, piece *snapshot.Piece) error {
-	if err := snapshot.PutBack(tx, piece, r.insertOptions()); err != nil {
+	if err := snapshot.PutBack(tx, piece, r.returnOptions()); err != nil {
 		return err
 	}
 	for h := range piece.Handles() {
