@@ -177,6 +177,7 @@ func (g *Gate[G]) send(tx *world.Tx, root handle.Handle, to World, body G) error
 		return ErrTooLarge
 	}
 	left := r.options.MaxBytes - r.bytes - r.drafts.bytes - len(text) - headMost - len(g.name)
+	before := t.Used()
 	piece, err := snapshot.Extract(tx, snapshot.ExtractOptions{
 		Codecs: r.options.Codecs, Relations: []string{}, Take: true, BytesMax: max(1, min(left, TreeBytesMax)),
 	}, all...)
@@ -188,6 +189,7 @@ func (g *Gate[G]) send(tx *world.Tx, root handle.Handle, to World, body G) error
 	if err != nil {
 		return err
 	}
+	work = max(work, t.Used()-before) // it takes as much when it comes back
 	for _, h := range all {
 		if err := r.husks.Add(tx, h, away{to, uint64(root), uint64(h)}); err != nil {
 			t.Fail(err)

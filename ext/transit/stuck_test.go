@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/ext/hierarchy"
+	"github.com/atoll-sim/atoll/ext/timer"
 	"github.com/atoll-sim/atoll/ext/transit"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/persist/snapshot"
@@ -31,6 +32,43 @@ func TestManyTimers(t *testing.T) {
 	require.Zero(t, y.Count())
 	x.has(t, 10)
 	require.Equal(t, 9_001, x.bells.Len())
+}
+
+// TestTimersOfMany gives back ships whose timers together are more than a transaction may set.
+func TestTimersOfMany(t *testing.T) {
+	type tick struct{}
+	w := world.MustNew(world.Options{Shards: 1})
+	world.Register[Hold](w, "hold")
+	ticks := timer.New(w, "ticks", world.RegisterMessage[tick](w, "tick"), timer.Options{Max: 100_000})
+	r := transit.New(w, "roads", transit.Options{World: 1})
+	gate, ships := transit.RegisterGate[Pass](r, "pass"), world.NewBundle[hold](w)
+	for range 2 {
+		ship, err := ships.Create(w, hold{})
+		require.NoError(t, err)
+		for range 9_000 {
+			_, err := ticks.After(w, ship, 9, tick{})
+			require.NoError(t, err)
+		}
+		require.NoError(t, gate.Send(w, ship, 2, Pass{}))
+	}
+	n, err := r.Resolve(t.Context(), w, 2, transit.Return)
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	require.Equal(t, 18_000, ticks.Len())
+}
+
+// TestDestroyAfterSend destroys what the same transaction has sent.
+func TestDestroyAfterSend(t *testing.T) {
+	x := newTown(1, 1, transit.Options{})
+	ship := x.ship(t, 10, 7, 1)
+	sinks := world.RegisterTransaction(x.World, "sink", func(tx *world.Tx, _ struct{}) (struct{}, error) {
+		require.NoError(t, x.gate.Send(tx, ship, 2, Pass{}))
+		require.ErrorIs(t, tx.Destroy(ship), transit.ErrAway)
+		return struct{}{}, nil
+	})
+	require.NoError(t, sinks.Call(x.World, struct{}{}))
+	x.step(t)
+	require.Equal(t, 2, x.Count())
 }
 
 // Rune is a component with a type that misbehaves.

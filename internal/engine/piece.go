@@ -175,6 +175,10 @@ func (t *Tx) fill(e *taken, set *store.Set, values []mem.Cells, at int, f Flags)
 	return nil
 }
 
+// Used returns what the transaction has used of TxBytesMax, or of TxCallsMax if that is a larger part, in
+// bytes.
+func (t *Tx) Used() int { return max(t.bytes, t.calls*(TxBytesMax/TxCallsMax)) }
+
 // Taken returns how many entities the transaction has written.
 func (t *Tx) Taken() int { return len(t.entities) }
 
