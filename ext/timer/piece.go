@@ -120,8 +120,6 @@ func (c coded[M]) ReadExcerpt(src []byte, entities int, by form.Form) (read any,
 			return nil, from.Err
 		case x.left == 0 || x.left > math.MaxInt64 || x.period > math.MaxInt64:
 			return nil, fmt.Errorf("timer: %q: a timer is due in %d ticks, each %d (%w)", c.t.name, x.left, x.period, extend.ErrImage)
-		case len(all) == c.t.options.Max*c.t.w.Shards():
-			return nil, fmt.Errorf("%w: %q has Max %d", ErrMax, c.t.name, c.t.options.Max)
 		}
 		if from.Rest, err = by.Read(from.Rest, mem.CellOf(&x.body)); err != nil {
 			return nil, fmt.Errorf("timer: %q: %w", c.t.name, err)

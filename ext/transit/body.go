@@ -34,9 +34,7 @@ func (b *bodies[M]) init(call string, codecs *state.Codecs) {
 	if b.form, err = (*form.Codecs)(codecs).Within(&b.budget).Form(reflect.TypeFor[M](), true); err != nil {
 		panic(fmt.Sprintf("transit: %s, which cannot be written (%v); give the type MarshalBinary and UnmarshalBinary, or a codec of Options.Codecs", call, err))
 	}
-	for _, part := range b.form.Parts() {
-		b.unsure = b.unsure || part.ByCodec && part.Fields[0].Type != "string"
-	}
+	b.unsure = form.Unsure(b.form)
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(strings.Join(append([]string{b.form.Shape()}, b.form.Constants()...), "\n")))
 	b.shape, b.body = hash.Sum64(), new(M)

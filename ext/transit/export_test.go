@@ -107,3 +107,14 @@ func (r *Roads) Load(src []byte) error { return adapter{r}.LoadSaved(src) }
 
 // Refuses is what a plan calls.
 func (r *Roads) Refuses(src []byte) error { return adapter{r}.Refuses(src) }
+
+// ResolvePart is one transaction of Resolve by the idle world: the first, or the next of one that began
+// with a last item. It returns how many items are left, and the last.
+func (r *Roads) ResolvePart(peer World, how Resolution, last uint64) (left int, upto uint64, err error) {
+	err = r.now(r.engine, "Roads.Resolve", func(tx *world.Tx) error {
+		p, err := r.resolve(tx, resolve{Peer: peer, How: how, Era: 5, Last: last})
+		left, upto = p.Left, p.Last
+		return err
+	})
+	return left, upto, err
+}

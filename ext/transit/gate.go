@@ -10,6 +10,7 @@ import (
 
 	"github.com/atoll-sim/atoll/ext/names"
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/aside"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/world"
@@ -130,10 +131,14 @@ func (g *Gate[G]) Send(by world.Actor, root handle.Handle, to World, body G) err
 // request is what a Send by request does at the refresh: what cannot go is told so.
 func (g *Gate[G]) request(tx *world.Tx, x sent[G]) (struct{}, error) {
 	err := g.send(tx, x.Root, x.To, x.Body)
-	if err == nil || errors.Is(err, world.ErrTx) {
+	why := cmp.Or(reasonOf(err), Malformed)
+	switch {
+	case err == nil, errors.Is(err, world.ErrTx):
 		return struct{}{}, err
+	case errors.Is(err, world.ErrChunks):
+		why = Full
 	}
-	return struct{}{}, g.back(tx, x.Root, Returned[G]{x.Root, Ref{world: x.To}, cmp.Or(reasonOf(err), Malformed), x.Body})
+	return struct{}{}, g.back(tx, x.Root, Returned[G]{x.Root, Ref{world: x.To}, why, x.Body})
 }
 
 // back tells an entity that it is back; shard 0, if it is dead by then.
@@ -176,6 +181,7 @@ func (g *Gate[G]) send(tx *world.Tx, root handle.Handle, to World, body G) error
 		return ErrTooLarge
 	}
 	left := r.options.MaxBytes - r.bytes - r.drafts.bytes - len(text) - headMost - len(g.name)
+	before := t.Used()
 	piece, err := snapshot.Extract(tx, snapshot.ExtractOptions{
 		Codecs: r.options.Codecs, Relations: []string{}, Take: true, BytesMax: max(1, min(left, TreeBytesMax)),
 	}, all...)
@@ -187,6 +193,7 @@ func (g *Gate[G]) send(tx *world.Tx, root handle.Handle, to World, body G) error
 	if err != nil {
 		return err
 	}
+	work = max(work, t.Used()-before) // it takes as much when it comes back
 	for _, h := range all {
 		if err := r.husks.Add(tx, h, away{to, uint64(root), uint64(h)}); err != nil {
 			t.Fail(err)
@@ -224,10 +231,13 @@ func (g *Gate[G]) deliver(tx *world.Tx, x *opened) (Reason, error) {
 		o.BytesMax = int64(g.work(x))
 	}
 	o.BytesMax += heldEach * int64(len(x.piece))
-	made, err := snapshot.Insert(tx, piece, o)
+	if !has(piece, handle.Handle(x.from)) {
+		return Malformed, nil
+	}
+	made, err := insertAside(tx, piece, o)
 	switch {
 	case err == nil:
-	case errors.Is(err, world.ErrTx):
+	case errors.Is(err, world.ErrTx), (*engine.Tx)(tx).Fault() != nil:
 		return 0, err
 	case errors.Is(err, snapshot.ErrTooLarge) && !x.first:
 		return 0, errLater
@@ -235,11 +245,34 @@ func (g *Gate[G]) deliver(tx *world.Tx, x *opened) (Reason, error) {
 		return refusalOf(err), nil
 	}
 	now := made.Handle(handle.Handle(x.from))
-	if now == handle.None {
-		(*engine.Tx)(tx).Fail(errBody)
-		return 0, errBody
-	}
 	return 0, g.Arrived.Send(tx, now, Arrived[G]{Ref{x.peer, x.from}, body})
+}
+
+// has reports whether an entity is in a piece.
+func has(piece *snapshot.Piece, h handle.Handle) bool {
+	for x := range piece.Handles() {
+		if x == h {
+			return true
+		}
+	}
+	return false
+}
+
+// insertAside inserts a piece of another world, whose values may make methods of the user's panic. They
+// read all of it before anything is inserted.
+func insertAside(tx *world.Tx, piece *snapshot.Piece, o snapshot.InsertOptions) (made *snapshot.Inserted, err error) {
+	t := (*engine.Tx)(tx)
+	before := t.Taken()
+	if err = aside.Do("a codec", func() error {
+		made, err = snapshot.Insert(tx, piece, o)
+		return err
+	}); errors.As(err, new(*aside.Error)) {
+		if t.Taken() != before {
+			t.Fail(err)
+		}
+		err = fmt.Errorf("%w: %w", snapshot.ErrAltered, err)
+	}
+	return made, err
 }
 
 // errLater says that an item is to be decided by another transaction.

@@ -39,7 +39,7 @@ func (r *Roads) openGates() {
 	for id := range r.engine.Components(r.husks).All {
 		r.husk = id
 	}
-	r.engine.Guard(guard{r})
+	r.engine.Guard(guard{r}, r.husks)
 }
 
 // Away returns where an entity has been sent to, and the number of its item, if it is under way; 0 in the

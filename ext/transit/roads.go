@@ -332,6 +332,9 @@ func (r *Roads) resolve(tx *world.Tx, x resolve) (part, error) {
 		return part{}, ErrPeers
 	}
 	o, n, why := &c.out, 0, Reason(0)
+	if o.resolving == Forget { // nothing is sent any more, so nobody may begin the channel anew
+		x.How, x.Last = Forget, 0
+	}
 	if x.How != Drop {
 		why = Resolved
 	}

@@ -102,12 +102,16 @@ func (w *World) Extend(x extend.Extension) Viewable {
 	return w.view(x)
 }
 
-// Guard makes an extension take part in the deaths of each refresh, which has nothing to save. The
-// world must be idle and not sealed.
-func (w *World) Guard(x extend.Extension) {
+// Guard makes an extension take part in the deaths of each refresh, which has nothing to save. What it
+// guards has the component, which is no part of a piece. The world must be idle and not sealed.
+func (w *World) Guard(x extend.Extension, husk ComponentSet) {
 	w.MustBeNamed("an extension", x.Name())
 	w.engine.Extensions.Add(x)
+	w.husks = w.husks.Union(husk.components(w))
 }
+
+// Husks returns the components of what is guarded.
+func (w *World) Husks() *store.Set { return &w.husks }
 
 // ExtendLate makes x take part in the step deliver of the world's refreshes, after those that were
 // added before. The world must be idle and not sealed.

@@ -175,6 +175,23 @@ func (t *Tx) fill(e *taken, set *store.Set, values []mem.Cells, at int, f Flags)
 	return nil
 }
 
+// Used returns what the transaction has used of TxBytesMax, or of TxCallsMax if that is a larger part, in
+// bytes.
+func (t *Tx) Used() int { return max(t.bytes, t.calls*(TxBytesMax/TxCallsMax)) }
+
+// Taken returns how many entities the transaction has written.
+func (t *Tx) Taken() int { return len(t.entities) }
+
+// Away reports whether an entity, of which Row has returned a row, is somewhere else, or is sent there by
+// this transaction.
+func (t *Tx) Away(h handle.Handle, r *Row) bool {
+	if !r.Set.Meets(&t.w.husks) {
+		return false
+	}
+	was, _ := t.w.Row(h)
+	return t.w.engine.Extensions.Guarded(h) || !was.Set.Meets(&t.w.husks)
+}
+
 // Strip takes all components and flags from an entity.
 func (t *Tx) Strip(h handle.Handle) error {
 	e, err := t.touch(h)

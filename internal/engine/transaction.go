@@ -377,8 +377,11 @@ func (t *Tx) Owner(h handle.Handle) (shard int, ok bool) {
 
 // Destroy destroys an entity, at this refresh.
 func (t *Tx) Destroy(h handle.Handle) error {
-	if t.must("Tx.Destroy"); t.w.engine.Extensions.Guarded(h) {
-		return ErrAway
+	t.must("Tx.Destroy")
+	if t.w.husks != (store.Set{}) {
+		if r, ok := t.Row(h); ok && t.Away(h, &r) {
+			return ErrAway
+		}
 	}
 	return t.Discard(h)
 }

@@ -74,6 +74,7 @@ type World struct {
 	bundles  map[store.Set]*Bundle // of groups
 	placers  []placer              // that a load into another number of shards asks; see Rehome
 	parts    []extend.Base         // extensions, in the order in which they were added
+	husks    store.Set             // components of what extensions guard
 	framed   []extend.Framed       // those that frames can have copies of
 	measured []extend.Measurable   // what is not an extension, and has figures
 	hooks    hooks

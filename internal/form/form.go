@@ -4,6 +4,7 @@ package form
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
@@ -73,6 +74,12 @@ func (e *CodecError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the method's error.
 func (e *CodecError) Unwrap() error { return e.Err }
+
+// Unsure reports whether methods or functions of the user's write values of a form, so that they may not
+// be readable.
+func Unsure(f Form) bool {
+	return slices.ContainsFunc(f.Parts(), func(p Part) bool { return p.ByCodec && p.Fields[0].Type != "string" })
+}
 
 // Coded is an extend.Extension or extend.Late whose state has values of the user's types.
 type Coded interface {

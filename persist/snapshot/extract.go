@@ -11,6 +11,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/engine"
 	"github.com/atoll-sim/atoll/internal/extend"
+	"github.com/atoll-sim/atoll/internal/form"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -27,7 +28,8 @@ type ExtractOptions struct {
 	// the others the children that go along for another reason keep their places.
 	Relations []string
 	// Take also takes from the entities what PutBack puts back: components, flags and timers. They stay
-	// alive, with their names and their places in relations. For a *world.Tx.
+	// alive, with their names and their places in relations. For a *world.Tx. What codecs have written is
+	// read again at once, so that PutBack can read it.
 	Take bool
 	// BytesMax is the most bytes that the piece may have: Extract returns ErrTooLarge for more. 0 means any
 	// number.
@@ -51,7 +53,7 @@ type ExtractOptions struct {
 //
 // Errors are world.ErrStale for a root that is not alive, and for any entity that is marked to be
 // destroyed; state.ErrNoCodec, world.ErrClosed, ErrTooLarge for a component with more than a gigabyte,
-// those of codecs, and world.ErrTx. Extract also refuses a type with a reference.Owner. After an error
+// those of codecs, world.ErrTx, and with Take world.ErrChunks, and transit.ErrAway for what is away. Extract also refuses a type with a reference.Owner. After an error
 // nothing has changed; world.ErrTx fails the transaction, the others do not. It panics for Relations that
 // the world does not have.
 func Extract(by world.Actor, o ExtractOptions, roots ...handle.Handle) (*Piece, error) {
@@ -111,6 +113,7 @@ type extraction struct {
 	groups   []*extracted
 	last     *extracted // the group of the last entity
 	used     store.Set
+	husks    *store.Set // components that stay
 }
 
 // groupKey tells groups apart.
@@ -158,7 +161,7 @@ func newExtraction(by world.Actor, call string, o *ExtractOptions) (*extraction,
 		w.MustBeWhole("snapshot." + call)
 		x.from = w
 	}
-	x.types = typesOf(w, o.Codecs)
+	x.types, x.husks = typesOf(w, o.Codecs), w.Husks()
 	for _, name := range o.Relations {
 		if !slices.ContainsFunc(x.types.parts, func(p part) bool { return p.name == name && p.insertable != nil && !p.insertable.Unique() }) {
 			panic(fmt.Sprintf("snapshot: %s with ExtractOptions.Relations that have %q; the world has no relation of that name", call, name))
@@ -226,6 +229,10 @@ func (x *extraction) add(h handle.Handle) error {
 		}
 		return fmt.Errorf("%w: snapshot.%s of %v, which is marked to be destroyed; %s", world.ErrStale, x.call, h, hint)
 	}
+	if x.take && x.tx.Away(h, &r) {
+		return fmt.Errorf("snapshot.%s of %v: %w", x.call, h, engine.ErrAway)
+	}
+	r.Set = r.Set.Minus(*x.husks)
 	if x.n++; x.tx != nil && x.n > engine.TxEntitiesMax {
 		return x.tx.TooMany()
 	}
@@ -291,11 +298,15 @@ func (x *extraction) piece() (*Piece, error) {
 	return &Piece{bytes: b}, nil
 }
 
-// takeOut takes from the entities what the piece has of them. The error is that of a limit, with which
-// the transaction fails.
+// takeOut takes from the entities what the piece has of them. The error is ErrChunks, with nothing taken,
+// or that of a limit, with which the transaction fails.
 func (x *extraction) takeOut(all *extend.Excerpt) error {
+	if err := x.tx.CheckChunks(len(all.Handles)); err != nil {
+		return err
+	}
 	for _, h := range all.Handles {
 		if err := x.tx.Strip(h); err != nil {
+			x.tx.Fail(err) // some have lost something
 			return err
 		}
 	}
@@ -339,18 +350,53 @@ func (x *extraction) appendGroup(b []byte, g *extracted, forms *forms) (_ []byte
 	}()
 	for id := range g.set.All {
 		name = x.types.own.Components[id].Name
-		codec, long := forms.of[id], false
+		codec, long, wrong := forms.of[id], false, error(nil)
 		b, long = appendSized(b, func(b []byte) []byte {
+			from := len(b)
 			for i := range g.rows {
 				b = codec.Append(b, x.from.Value(&g.rows[i], id))
 			}
+			wrong = x.readAgain(codec, b[from:], id, len(g.rows))
 			return b
 		})
-		if long {
+		switch {
+		case wrong != nil:
+			return nil, fmt.Errorf("snapshot: %s: component %q cannot be read again: %w", x.call, name, wrong)
+		case long:
 			return nil, fmt.Errorf("%w: component %q takes more than a gigabyte in the piece", ErrTooLarge, name)
 		}
 	}
 	return b, nil
+}
+
+// readAgain reads what a codec of the user's has written of a component, if it is to be taken.
+func (x *extraction) readAgain(codec form.Form, src []byte, component, rows int) error {
+	if !x.take || !x.types.mayFail(codec) {
+		return nil
+	}
+	rest, err := codec.ReadAll(src, x.tx.World().Space().Values(component, rows))
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%d bytes are left", len(rest))
+	}
+	return err
+}
+
+// readPartAgain is readAgain for the values of an extension.
+func (x *extraction) readPartAgain(part int, src []byte, entities int) error {
+	for k := range x.types.own.Payloads {
+		n := &x.types.own.Payloads[k]
+		if !x.take || n.At != part || len(src) == 0 {
+			continue
+		}
+		if err := x.types.find(n); err != nil {
+			return err
+		}
+		if x.types.mayFail(n.Form) {
+			_, err := x.types.parts[part].holder.ReadExcerpt(src, entities, n.Form)
+			return err
+		}
+	}
+	return nil
 }
 
 // excerpts returns the numbers of the extensions that have something of the entities, and what each
@@ -371,6 +417,9 @@ func (x *extraction) excerpts(of *extend.Excerpt) (parts []int, all []byte, err 
 			excerpt, n = p.insertable.AppendExcerpt(x.tx, excerpt[:0], of)
 		} else if p.holder != nil {
 			excerpt, n = p.holder.AppendExcerpt(x.tx, excerpt[:0], of)
+			if err := x.readPartAgain(i, excerpt, len(of.Handles)); err != nil {
+				return nil, nil, fmt.Errorf("snapshot: %s: extension %q: the values cannot be read again: %w", x.call, name, err)
+			}
 		}
 		switch {
 		case x.fault() != nil:

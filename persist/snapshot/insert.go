@@ -228,7 +228,7 @@ func (i *insertion) plan() error {
 			if id >= len(i.by.components) || i.by.components[id].Type == "" {
 				return format.Altered("the piece does not say what its component %d is", id)
 			}
-			if own := i.by.components[id].At; own >= 0 {
+			if own := i.by.components[id].At; own >= 0 && !i.to.Husks().Has(own) {
 				key.set.Add(own)
 				row += int64(i.types.own.Components[own].Of.Size())
 			}

@@ -31,6 +31,7 @@ type types struct {
 	made   map[usedKey][]byte
 	forms  map[store.Set]*forms
 	known  map[knownKey]*known
+	unsure map[form.Form]bool // see form.Unsure
 	mapper *remap.Mapper
 	into   *insertion // under way, for the mapper
 }
@@ -70,7 +71,7 @@ func typesOf(w *engine.World, codecs *state.Codecs) *types {
 	}
 	t := &types{
 		codecs: codecs, counts: counts, own: &catalogue{Catalogue: new(format.Catalogue)},
-		made: map[usedKey][]byte{}, forms: map[store.Set]*forms{}, known: map[knownKey]*known{},
+		made: map[usedKey][]byte{}, forms: map[store.Set]*forms{}, known: map[knownKey]*known{}, unsure: map[form.Form]bool{},
 	}
 	t.within = (*state.Codecs)((*form.Codecs)(codecs).Within(&t.budget))
 	for i, n := range v.Components() {
@@ -121,6 +122,17 @@ func (t *types) find(n *format.Named) error {
 		return remap.ErrOwner
 	}
 	return findForm(n, t.within)
+}
+
+// mayFail reports whether values of a form may not be readable.
+func (t *types) mayFail(f form.Form) bool {
+	unsure, ok := t.unsure[f]
+	if !ok {
+		unsure = form.Unsure(f)
+		makeRoom(t.unsure)
+		t.unsure[f] = unsure
+	}
+	return unsure
 }
 
 // formsOf returns the forms of components of the world. The error names the first that a piece cannot
