@@ -110,11 +110,11 @@ func (s *sim) bury() {
 		return
 	}
 	if !x.roads.IsClosed() { // it has died since, perhaps
-		if x.sealed && x.openPorts() {
+		if x.byPort() && x.openPorts() {
 			_ = x.roads.Close(x.port)
 			x.step()
-		} else if !x.sealed && !x.survives(x.roads.Close(x.World)) {
-			return
+		} else if !x.byPort() {
+			s.must(x.roads.Close(x.World))
 		}
 	}
 	if !x.roads.Done() {
@@ -142,16 +142,19 @@ func (s *sim) bury() {
 	x.buried, s.ending = true, nil
 }
 
+// byPort reports whether an operator must use a port, as the idle world cannot be changed, or its disk may
+// fail then.
+func (x *node) byPort() bool { return x.sealed || x.disk != nil }
+
 // forgetOne has a world forget one that was given up.
 func (s *sim) forgetOne(x, y *node) {
 	if !y.buried || x.roads.HasForgotten(y.number) {
 		return
 	}
 	s.log("world %d forgets world %d", x.number, y.number)
-	if !x.sealed && s.dice.IntN(2) == 0 {
-		if _, err := x.roads.Resolve(context.Background(), x.World, y.number, transit.Forget); !x.survives(err) {
-			return
-		}
+	if !x.byPort() && s.dice.IntN(2) == 0 {
+		_, err := x.roads.Resolve(context.Background(), x.World, y.number, transit.Forget)
+		s.must(err)
 	} else if a, ok := request(x, x.roads.Resolving(), transit.Resolve{Peer: y.number, How: transit.Forget}); ok {
 		did, err := a.Get(context.Background())
 		if x.survives(err) && did.Left > 0 {
@@ -187,11 +190,11 @@ func (s *sim) forgetAll() {
 
 // end gives up the world that is closed, which must be possible.
 func (s *sim) end() {
-	s.forgetAll()
 	for n := 0; s.ending != nil; n++ {
 		if n == 50 {
 			s.fail("world %d is closed, and is never done", s.ending.number)
 		}
+		s.forgetAll() // once more, if one has died since, before that was on disk
 		s.drain()
 		s.bury()
 	}

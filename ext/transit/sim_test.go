@@ -746,7 +746,7 @@ func TestSim(t *testing.T) {
 	case check.Enabled:
 		count = min(count, 30)
 	case testing.Short():
-		count = min(count, 40)
+		count = min(count, 150)
 	}
 	began := time.Now()
 	for i := range uint64(count) {
