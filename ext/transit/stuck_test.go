@@ -21,7 +21,9 @@ func TestManyTimers(t *testing.T) {
 	was := bellsMost
 	bellsMost = 10_000
 	defer func() { bellsMost = was }()
-	x, y := newTown(1, 1, transit.Options{}), newTown(2, 1, transit.Options{})
+	x := newTown(1, 1, transit.Options{})
+	bellsMost = was
+	y := newTown(2, 1, transit.Options{})
 	ship := x.ship(t, 10, 0, 0)
 	for range 9_000 {
 		_, err := x.bells.Every(x.World, ship, 1000, Bell{1})
