@@ -52,10 +52,11 @@ type ExtractOptions struct {
 // not go along: the ID becomes None. Neither do resources, messages, requests, hooks and systems.
 //
 // Errors are world.ErrStale for a root that is not alive, and for any entity that is marked to be
-// destroyed; state.ErrNoCodec, world.ErrClosed, ErrTooLarge for a component with more than a gigabyte,
-// those of codecs, world.ErrTx, and with Take world.ErrChunks, and transit.ErrAway for what is away. Extract also refuses a type with a reference.Owner. After an error
-// nothing has changed; world.ErrTx fails the transaction, the others do not. It panics for Relations that
-// the world does not have.
+// destroyed; state.ErrNoCodec, world.ErrClosed, ErrTooLarge for a component with more than a
+// gigabyte, those of codecs, world.ErrTx, and with Take world.ErrChunks, and transit.ErrAway for
+// what is away. Extract also refuses a type with a reference.Owner. After an error nothing has
+// changed; world.ErrTx fails the transaction, the others do not. It panics for Relations that the
+// world does not have.
 func Extract(by world.Actor, o ExtractOptions, roots ...handle.Handle) (*Piece, error) {
 	x, err := newExtraction(by, "Extract", &o)
 	if err != nil {
