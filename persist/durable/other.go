@@ -138,6 +138,9 @@ func (r *restoring) playedOther(all []*segment, p *inputlog.Player) {
 func (r *restoring) refuseOther(s *segment, err error) error {
 	found := r.recovered.Snapshot
 	x := unplayedOf(r.files, r.mark.line(r.all), found.Info, r.w, r.o)
+	if x.other == nil && x.misfit == nil {
+		x.kept = min(x.kept, r.w.Tick()) // it is played up to where it cannot be
+	}
 	whole := "nothing is damaged: "
 	if len(found.Passed) > 0 {
 		whole = ""
