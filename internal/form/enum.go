@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
 )
 
 // enum has the constants of a named type of integers, by their numbers. Immutable.
@@ -93,6 +94,9 @@ func (e *Encoder) Constants() (all []string) {
 	return all
 }
 
+// line is a constant, as Constants lists it.
+func (x *enum) line(c constant) string { return fmt.Sprintf("%s %q = %d", x.name, c.name, c.number) }
+
 // lines appends the constants of a type, and of those within it that it has not seen.
 func (e enums) lines(all []string, t reflect.Type, seen map[reflect.Type]bool) []string {
 	if seen[t] || len(e) == 0 {
@@ -101,7 +105,7 @@ func (e enums) lines(all []string, t reflect.Type, seen map[reflect.Type]bool) [
 	seen[t] = true
 	if x := e[t]; x != nil {
 		for _, c := range x.constants {
-			all = append(all, fmt.Sprintf("%s %q = %d", x.name, c.name, c.number))
+			all = append(all, x.line(c))
 		}
 		return all
 	}
@@ -116,4 +120,86 @@ func (e enums) lines(all []string, t reflect.Type, seen map[reflect.Type]bool) [
 		}
 	}
 	return all
+}
+
+// taken has the constants that another program had as numbers without a name, by type.
+type taken map[reflect.Type]map[int64]string
+
+// Taken is the method of Form. A type without constants in the other program has plain numbers there,
+// which mean what they mean here.
+func (e *Encoder) Taken(constants []string) func(value mem.Cells) string {
+	all := taken{}
+	for t, x := range e.enums {
+		if !slices.ContainsFunc(constants, func(line string) bool { return strings.HasPrefix(line, x.name+" ") }) {
+			continue
+		}
+		for _, c := range x.constants {
+			if slices.Contains(constants, x.line(c)) {
+				continue
+			}
+			if all[t] == nil {
+				all[t] = map[int64]string{}
+			}
+			all[t][c.number] = c.name
+		}
+	}
+	var parts []*formPart
+	for i := range e.parts {
+		p := &e.parts[i]
+		_, cbor := p.codec.(cborCodec)
+		if has := e.enums.lines(nil, p.typ, map[reflect.Type]bool{}); (cbor || p.codec == nil) && slices.ContainsFunc(has, func(line string) bool { return !slices.Contains(constants, line) }) {
+			parts = append(parts, p)
+		}
+	}
+	if len(all) == 0 || len(parts) == 0 {
+		return nil
+	}
+	return func(value mem.Cells) string {
+		for _, p := range parts {
+			if is := all.in(reflect.NewAt(p.typ, value.Part(p.offset).Address).Elem()); is != "" {
+				return is
+			}
+		}
+		return ""
+	}
+}
+
+// in says which of the numbers is in a value, or returns "".
+func (x taken) in(v reflect.Value) (is string) {
+	if numbers := x[v.Type()]; numbers != nil {
+		n := int64(0)
+		if v.CanInt() {
+			n = v.Int()
+		} else {
+			n = int64(v.Uint())
+		}
+		if name, ok := numbers[n]; ok {
+			return fmt.Sprintf("has the number %d, which was no constant of %v, and is %q here", n, v.Type(), name)
+		}
+		return ""
+	}
+	switch v.Kind() {
+	case reflect.Map:
+		for i := v.MapRange(); is == "" && i.Next(); {
+			if is = x.in(i.Key()); is == "" {
+				is = x.in(i.Value())
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		if of := v.Type().Elem(); x[of] == nil && of.Kind() <= reflect.Complex128 {
+			return ""
+		}
+		for i := 0; is == "" && i < v.Len(); i++ {
+			is = x.in(v.Index(i))
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			is = x.in(v.Elem())
+		}
+	case reflect.Struct:
+		for i := 0; is == "" && i < v.NumField(); i++ {
+			is = x.in(v.Field(i))
+		}
+	}
+	return is
 }

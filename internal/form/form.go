@@ -48,6 +48,9 @@ type Form interface {
 	// Constants lists the constants of all enums in values, each as a line. The shape says nothing
 	// of them.
 	Constants() []string
+	// Taken returns a function that says which number in a value was no constant of a program whose
+	// Constants are given, and is one here, or "". It is nil if there is no such number.
+	Taken(constants []string) func(value mem.Cells) string
 }
 
 // Part is a run of a value's memory, or one field that a codec, text or CBOR writes after a length

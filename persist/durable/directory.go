@@ -90,6 +90,50 @@ func (m *mark) since(all []*segment) []*segment {
 	return all
 }
 
+// line is the segments since a snapshot that follow one another, as Open plays them: each names the one
+// before it.
+//
+// Ownership: the goroutine of Plan or Open.
+type line struct {
+	used   []*segment
+	before uint64   // the id of the last, or of what is before the first
+	newer  *segment // what comes next is of another version of this library; or nil
+	lost   error    // why nothing behind the last is used, though there is something; or nil
+	torn   error    // what is wrong with the end; or nil
+}
+
+// line returns the line of segments since the snapshot with the mark. It changes nothing.
+func (m *mark) line(since []*segment) line {
+	l := line{before: m.before}
+	want := m.number // the next number
+	for _, s := range since {
+		if l.torn == nil && s.number != want {
+			l.torn = fmt.Errorf("%s is missing", segmentName(want))
+		}
+		switch follows := s.Before == l.before || m.old && len(l.used) == 0; {
+		case errors.Is(s.wrong, inputlog.ErrVersion):
+			l.newer = s
+			return l
+		case errors.Is(s.wrong, errForeign):
+			l.lost = fmt.Errorf("%s: %w", s.name, s.wrong)
+			return l
+		case s.wrong != nil:
+			if l.torn == nil {
+				l.torn = fmt.Errorf("%s: %w", s.name, s.wrong)
+			}
+			continue
+		case !follows && l.torn != nil:
+			l.lost = l.torn
+			return l
+		case !follows:
+			l.lost = fmt.Errorf("%s: %w: it does not follow what is before it", s.name, errForeign)
+			return l
+		}
+		l.used, l.before, l.torn, want = append(l.used, s), s.ID, nil, s.number+1
+	}
+	return l
+}
+
 const cleanFlag, earlyFlag, linkedFlag = 1, 2, 4
 
 const markName = "durable"

@@ -241,6 +241,15 @@ func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snaps
 	if err != nil {
 		return snapshot.Plan{}, err
 	}
+	if x.lost != nil {
+		remedy := "restore the file, or set AcceptLoss to go on from what is whole before it"
+		if o.AcceptLoss {
+			remedy = "what is there from then on is lost"
+		}
+		p.Differences = append(p.Differences, snapshot.Difference{
+			Kind: "directory", Name: "log", Text: fmt.Sprintf("is damaged: %v: %s", x.lost, remedy), Blocks: !o.AcceptLoss,
+		})
+	}
 	if x.last != nil {
 		text, blocks := x.plan(o.OtherProgram, len(p.Differences) > 0)
 		p.Differences = append(p.Differences, snapshot.Difference{Kind: "directory", Text: text, Blocks: blocks})
@@ -270,5 +279,5 @@ func logSince(dir *snapshot.Dir, found snapshot.Found, w *world.World, o Options
 	if err != nil {
 		return x, err
 	}
-	return unplayedOf(f, m.since(all), found.Info, w, o), nil
+	return unplayedOf(f, m.line(m.since(all)), found.Info, w, o), nil
 }

@@ -137,10 +137,13 @@ func (r *restoring) playedOther(all []*segment, p *inputlog.Player) {
 // play. It says what there is to do, and which newer snapshots could not be loaded.
 func (r *restoring) refuseOther(s *segment, err error) error {
 	found := r.recovered.Snapshot
-	x := unplayedOf(r.files, r.all, found.Info, r.w, r.o)
-	whole, passed := "nothing is damaged: ", ""
+	x := unplayedOf(r.files, r.mark.line(r.all), found.Info, r.w, r.o)
+	if x.other == nil && x.misfit == nil {
+		x.kept = min(x.kept, r.w.Tick()) // it is played up to where it cannot be
+	}
+	whole := "nothing is damaged: "
 	if len(found.Passed) > 0 {
-		whole, passed = "", fmt.Sprintf("; a newer snapshot could not be loaded: %v", errors.Join(found.Passed...))
+		whole = ""
 	}
 	also := ""
 	switch is := errors.Is(err, inputlog.ErrOtherProgram); {
@@ -151,7 +154,15 @@ func (r *restoring) refuseOther(s *segment, err error) error {
 	case is:
 		also = fmt.Sprintf("; it cannot be played here: %v", x.why)
 	}
-	return fmt.Errorf("durable: %w; %sstart the program that wrote it%s, and stop it by Close, before you start another version%s; %s%s", err, whole, s.by(), also, r.discards(&x), passed)
+	return fmt.Errorf("durable: %w; %sstart the program that wrote it%s, and stop it by Close, before you start another version%s; %s%s", err, whole, s.by(), also, r.discards(&x), r.alsoPassed())
+}
+
+// alsoPassed says which newer snapshots could not be loaded, and so may be left out, or "".
+func (r *restoring) alsoPassed() string {
+	if passed := r.recovered.Snapshot.Passed; len(passed) > 0 {
+		return fmt.Sprintf("; a newer snapshot could not be loaded: %v", errors.Join(passed...))
+	}
+	return ""
 }
 
 // discards says what DiscardOther does with a log, and what is lost then.
@@ -171,19 +182,20 @@ type unplayed struct {
 	first, told uint64   // from the tick of the snapshot to the one before told, all was on disk
 	kept        uint64   // DiscardOther goes back to this tick
 	shards      int      // of the world that wrote it; 0: as many as this one
+	lost        error    // why more of the log is there, and not used; or nil
 }
 
-// unplayedOf reads the segments since a snapshot, and changes nothing. It takes those that can be read
-// for a log: whether each follows the one before, Open finds out.
-func unplayedOf(f files.Files, all []*segment, from snapshot.Info, w *world.World, o Options) unplayed {
-	x := unplayed{first: from.Tick, kept: from.Tick, empty: true}
+// unplayedOf reads the segments since a snapshot that follow one another, and changes nothing.
+func unplayedOf(f files.Files, l line, from snapshot.Info, w *world.World, o Options) unplayed {
+	x := unplayed{first: from.Tick, kept: from.Tick, empty: true, lost: l.lost}
 	if from.Options.Shards != w.Shards() {
 		x.shards = from.Options.Shards
 	}
+	all := l.used
+	if l.newer != nil {
+		all = append(slices.Clip(all), l.newer)
+	}
 	for _, s := range all {
-		if s.wrong != nil && !errors.Is(s.wrong, inputlog.ErrVersion) {
-			continue
-		}
 		before := x.other == nil && x.misfit == nil
 		if x.other == nil && s.isOther() {
 			x.other = s

@@ -286,35 +286,17 @@ func (r *restoring) chain() ([]*segment, error) {
 
 // follow returns the segments that follow one another, up to a loss. before is the id of the last
 // of them from then on. An error is a loss that is not accepted.
-func (r *restoring) follow() (used []*segment, err error) {
-	r.before = r.mark.before
-	want := r.mark.number // the next number, and what is wrong with a segment since the last that is used
-	var bad error
-	for _, s := range r.all {
-		if bad == nil && s.number != want {
-			bad = fmt.Errorf("%s is missing", segmentName(want))
-		}
-		switch follows := s.Before == r.before || r.mark.old && len(used) == 0; {
-		case errors.Is(s.wrong, inputlog.ErrVersion):
-			return used, r.cannotPlay(s, s.wrong)
-		case errors.Is(s.wrong, errForeign):
-			return used, r.lose(fmt.Errorf("%s: %w", s.name, s.wrong))
-		case s.wrong != nil:
-			if bad == nil {
-				bad = fmt.Errorf("%s: %w", s.name, s.wrong)
-			}
-			continue
-		case !follows && bad != nil:
-			return used, r.lose(bad)
-		case !follows:
-			return used, r.lose(fmt.Errorf("%s: %w: it does not follow what is before it", s.name, errForeign))
-		}
-		used, r.before, want, bad = append(used, s), s.ID, s.number+1, nil
+func (r *restoring) follow() ([]*segment, error) {
+	l := r.mark.line(r.all)
+	r.before = l.before
+	switch {
+	case l.newer != nil:
+		return l.used, r.cannotPlay(l.newer, l.newer.wrong)
+	case l.lost != nil:
+		return l.used, r.lose(l.lost)
 	}
-	if bad != nil { // a tear, unless it was on disk: see mustEndWith
-		r.cut = bad
-	}
-	return used, nil
+	r.cut = l.torn // unless it was on disk: see mustEndWith
+	return l.used, nil
 }
 
 // mustEndWith notes a loss if the log has a segment that is not used, and whose head was on disk.
@@ -515,12 +497,15 @@ func (r *restoring) cannotPlay(s *segment, err error) error {
 	foreign := errors.Is(err, inputlog.ErrOtherWorld) || errors.Is(err, inputlog.ErrVersion) || errors.Is(err, inputlog.ErrOtherProgram) && len(r.recovered.Snapshot.Passed) == 0
 	switch {
 	case foreign && r.o.OtherProgram == DiscardOther: // which program wrote it, its head does not say
+		if s.wrong == nil && r.w.Tick() == s.tick {
+			r.before = s.Before // nothing of it was played, and what comes next does not follow it
+		}
 		r.discarded(s, err)
 		return nil
 	case errors.Is(err, inputlog.ErrOtherWorld) && r.resharded():
 		from := r.recovered.Snapshot.Info
-		left := unplayedOf(r.files, r.all, from, r.w, r.o)
-		return fmt.Errorf("durable: %s: %w; %s", s.name, &ShardsError{from.Options.Shards}, r.discards(&left))
+		left := unplayedOf(r.files, r.mark.line(r.all), from, r.w, r.o)
+		return fmt.Errorf("durable: %s: %w; %s%s", s.name, &ShardsError{from.Options.Shards}, r.discards(&left), r.alsoPassed())
 	case foreign:
 		return r.refuseOther(s, err)
 	case errors.Is(err, inputlog.ErrDiffers): // ticks before it are missing

@@ -72,17 +72,43 @@ func TestRollback(t *testing.T) {
 	require.ErrorIs(t, err, snapshot.ErrOtherWorld)
 	require.ErrorContains(t, err, "is whole; this program cannot read it")
 	require.NotEmpty(t, blocks)
+	back := []snapshot.Change{
+		snapshot.Renamed("struct { C durable_test.cargo2 }", "struct { C durable_test.cargo1 }"),
+		snapshot.Dropped("fuel"), snapshot.Dropped("cargo", "Kind"),
+	}
 	t.Run("3", func(t *testing.T) {
+		copied := disk.Clone()
+		useAs(t, path, func() files.Files { return copied })
 		x := former(durable.RefuseOther)
-		x.options.Snapshot.Changes = []snapshot.Change{
-			snapshot.Renamed("struct { C durable_test.cargo2 }", "struct { C durable_test.cargo1 }"),
-			snapshot.Dropped("fuel"), snapshot.Dropped("cargo", "Kind"),
-		}
+		x.options.Snapshot.Changes = back
 		st, blocks, err := start(x)
 		require.NoError(t, err)
 		require.Empty(t, blocks)
 		require.Equal(t, now, x.observe())
 		st.Crash()
+	})
+	t.Run("3 after a crash", func(t *testing.T) {
+		copied := disk.Clone()
+		useAs(t, path, func() files.Files { return copied })
+		y := port{3, "new", func(x *bank) { cargo[cargo2](x); fuel(x) }}.make(durable.RefuseOther)
+		st, _, err := start(y)
+		require.NoError(t, err)
+		y.pay(t, 5)
+		require.NoError(t, st.Wait(t.Context()))
+		st.Crash()
+		for _, o := range []durable.OtherProgram{durable.RefuseOther, durable.ReplayOther, durable.DiscardOther} {
+			x := former(o)
+			x.options.Snapshot.Changes = back
+			st, blocks, err := start(x)
+			require.Equal(t, o != durable.DiscardOther, len(blocks) > 0)
+			if o != durable.DiscardOther {
+				require.ErrorContains(t, err, "to go back to the snapshot of tick ")
+				continue
+			}
+			require.NoError(t, err)
+			require.Equal(t, now, x.observe())
+			st.Crash()
+		}
 	})
 	t.Run("4", func(t *testing.T) {
 		useAs(t, path, func() files.Files { return kept })

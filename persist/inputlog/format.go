@@ -332,10 +332,11 @@ func unexplained(drawn, before uint32, bytes int) int {
 // kind is how requests of one kind are recorded.
 type kind struct {
 	store.Description
-	form  form.Form // of its value; nil: it has none, or is not recorded
-	of    *mem.Type // of the payload, if all of it is the value; nil otherwise
-	whole bool      // the form is the memory of the payload
-	shape string    // compared to find out whether two worlds have the same; a line for each constant follows
+	form  form.Form                    // of its value; nil: it has none, or is not recorded
+	of    *mem.Type                    // of the payload, if all of it is the value; nil otherwise
+	whole bool                         // the form is the memory of the payload
+	taken func(value mem.Cells) string // says which number in a value of the log means a constant only here; or nil
+	shape string                       // compared to find out whether two worlds have the same; a line for each constant follows
 }
 
 // learn appends the kinds of the world that all does not have. A Recorder and a Player call it, on
@@ -364,10 +365,10 @@ func learn(all []kind, kinds store.Kinds, codecs *state.Codecs) ([]kind, error) 
 	return all, errors.Join(errs...)
 }
 
-// otherShape says in what a kind of a log differs from the world's, or returns "". A world may have
-// more constants than the log.
-func otherShape(log, here string) string {
-	was, is := strings.Split(log, "\n"), strings.Split(here, "\n")
+// differs says in what a kind of a log differs from the world's, or returns "". A world may have more
+// constants than the log: taken says of values whether they have one of these.
+func (k *kind) differs(log string) string {
+	was, is := strings.Split(log, "\n"), strings.Split(k.shape, "\n")
 	if was[0] != is[0] {
 		return fmt.Sprintf("is %s in the log, %s here", was[0], is[0])
 	}
@@ -375,6 +376,9 @@ func otherShape(log, here string) string {
 		if !slices.Contains(is[1:], constant) {
 			return fmt.Sprintf("has a constant in the log that is not the same here: %s", constant)
 		}
+	}
+	if k.form != nil {
+		k.taken = k.form.Taken(was[1:])
 	}
 	return ""
 }

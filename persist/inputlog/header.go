@@ -93,23 +93,35 @@ func (h *header) append(dst []byte) []byte {
 	return dst
 }
 
+// namesMax is how many settings, lists, names and hashes a header has at most. Each takes much more
+// memory than bytes of the log, and a wrong number must not decide how much.
+const namesMax = 1 << 20
+
 // read reads a header that append wrote. After an error the header is of no use.
 func (h *header) read(body []byte) error {
-	c := cursor{rest: body}
+	c, left := cursor{rest: body}, uint64(namesMax)
+	times := func(yield func() bool) {
+		n, _ := binary.Uvarint(c.rest)
+		if n > left {
+			c.fail(fmt.Errorf("it has more than %d names", namesMax))
+		}
+		left -= min(n, left)
+		c.times(yield)
+	}
 	h.note = append([]byte(nil), c.bytes()...)
 	h.program.read(&c)
-	for range c.times {
+	for range times {
 		h.settings = append(h.settings, setting{string(c.bytes()), c.number()})
 	}
-	for range c.times {
+	for range times {
 		l := list{what: string(c.bytes())}
-		for range c.times {
+		for range times {
 			l.names = append(l.names, string(c.bytes()))
 		}
 		h.lists = append(h.lists, l)
 	}
 	h.tick = c.number()
-	for range c.times {
+	for range times {
 		h.hashes = append(h.hashes, state.Hash(c.word()))
 	}
 	return c.err

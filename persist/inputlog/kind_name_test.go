@@ -56,7 +56,8 @@ func addThing[T any](w *world.World) func(t *testing.T) {
 }
 
 // TestConstants plays a log of transactions and calls, whose arguments have constants, in programs
-// that have other constants. More of them are no harm; others are refused.
+// that have other constants. More of them are no harm, unless an argument has such a number; others are
+// refused.
 func TestConstants(t *testing.T) {
 	type slot uint8
 	type move struct{ From, To slot }
@@ -107,4 +108,9 @@ func TestConstants(t *testing.T) {
 	require.ErrorIs(t, play(log, enum(map[slot]string{0: "head"})), inputlog.ErrOtherWorld)
 	require.ErrorIs(t, play(log, none), inputlog.ErrOtherWorld)
 	require.NoError(t, play(record(none), two))
+	one := record(enum(map[slot]string{0: "head"})) // 1 has no name
+	require.NoError(t, play(one, enum(map[slot]string{0: "head", 2: "ring"})))
+	err = play(one, two)
+	require.ErrorIs(t, err, inputlog.ErrOtherWorld)
+	require.ErrorContains(t, err, `in tick 0 transaction "move" has the number 1, which was no constant of inputlog_test.slot, and is "hand" here`)
 }

@@ -417,7 +417,7 @@ func (p *Player) learn(body []byte) (err error) {
 		case at >= uint64(len(p.kinds)):
 			return from.wrong(ErrOtherWorld, "request kind %d is %s; this world has %d kinds", at, strings.Split(shape, "\n")[0], len(p.kinds))
 		default:
-			if other := otherShape(shape, p.kinds[at].shape); other != "" {
+			if other := p.kinds[at].differs(shape); other != "" {
 				return from.wrong(ErrOtherWorld, "request kind %d %s", at, other)
 			}
 		}
@@ -474,6 +474,8 @@ func (p *Player) tick(body []byte) error {
 	switch {
 	case c.err != nil:
 		return from.altered("tick %d: %v", p.in.Tick, c.err)
+	case errors.Is(err, ErrOtherWorld):
+		return err
 	case err != nil && p.wrote.isOther(): // what was there when it was recorded
 		return fmt.Errorf("%w: in tick %d: %w", ErrDiffers, p.in.Tick, err)
 	case errors.Is(err, extend.ErrForged):
@@ -520,9 +522,15 @@ func (p *Player) requests(c *cursor) error {
 		if err != nil {
 			return err
 		}
-		if form := p.kinds[number-1].form; form != nil {
-			if c.rest, err = form.Read(c.rest, value); err != nil {
-				c.fail(err)
+		k := &p.kinds[number-1]
+		if k.form == nil {
+			continue
+		}
+		if c.rest, err = k.form.Read(c.rest, value); err != nil {
+			c.fail(err)
+		} else if k.taken != nil {
+			if is := k.taken(value); is != "" {
+				return fmt.Errorf("%w: in tick %d %s %s: play it by a program without that constant", ErrOtherWorld, p.in.Tick, k.Name, is)
 			}
 		}
 	}
