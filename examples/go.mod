@@ -25,7 +25,6 @@ require (
 	go.uber.org/atomic v1.12.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/net v0.62.0 // indirect
-	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	modernc.org/libc v1.80.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
@@ -37,4 +36,5 @@ replace github.com/atoll-sim/atoll/inspect => ../inspect
 require (
 	github.com/atoll-sim/atoll/inspect v0.0.0
 	github.com/stretchr/testify v1.12.1
+	golang.org/x/sync v0.24.0
 )

@@ -40,7 +40,6 @@ const (
 
 // drafts has the changes of a transaction, and what they come to.
 type drafts struct {
-	of      *Roads
 	all     []draft
 	items   int
 	bytes   int
