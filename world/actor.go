@@ -112,8 +112,9 @@ func Move(by Actor, h handle.Handle, to int) error { return engine.Move(selfOf(b
 // *Context the entity must be of its shard, and the system must have declared, with Write or
 // Creates, that it writes each of the entity's components. Other actors cannot copy.
 //
-// It returns ErrStale for a handle that is not alive, or not of the system's shard; transit.ErrAway for
-// an entity that is away; ErrIndexes or ErrChunks if the world is full. While the world's inputs are
-// recorded or replayed, as by a durable.Store, it returns an error if the copy would share a map, slice or pointer: the world
-// that is loaded has two, and would differ when one is written. Give the component a CloneBy.
+// It returns ErrStale for a handle that is not alive, or not of the system's shard; transit.ErrAway
+// for an entity that is away; ErrIndexes or ErrChunks if the world is full. While the world's
+// inputs are recorded or replayed, as by a durable.Store, it returns an error if the copy would
+// share a map, slice or pointer: the world that is loaded has two, and would differ when one is
+// written. Give the component a CloneBy.
 func Copy(by Actor, h handle.Handle) (handle.Handle, error) { return engine.Copy(selfOf(by), h) }

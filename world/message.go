@@ -185,9 +185,9 @@ func (m *Message[M]) add(shard int, to handle.Handle, body M) {
 	}
 }
 
-// Waiting yields the messages that were delivered and that the next tick receives, shard by shard, in
-// order. What is in them belongs to nobody yet: who adds up money, say, counts them beside entities. The
-// world must be idle, and nothing may be sent in the loop.
+// Waiting yields the messages that were delivered and that the next tick receives, shard by shard,
+// in order. What is in them belongs to nobody yet: who adds up money, say, counts them beside
+// entities. The world must be idle, and nothing may be sent in the loop.
 func (m *Message[M]) Waiting() iter.Seq[Envelope[M]] {
 	m.w.MustIdle("Message.Waiting")
 	return func(yield func(Envelope[M]) bool) {

@@ -79,10 +79,10 @@ func (w *World) Reincarnate(n uint32) error { return (*engine.World)(w).Reincarn
 func (w *World) Owner(h handle.Handle) (shard int, ok bool) { return (*engine.World)(w).Owner(h) }
 
 // Failure returns the panics of the last refresh, joined, or nil if there was none: a *PanicError
-// for each function and transaction, by shard, and in each shard in the order of the requests; then one for each
-// hook, and one for the recorder of an input log. Each shard keeps the errors of 64 functions
-// divided by the number of shards, but at least one; if there were more, a last error says how
-// many. The world must be idle.
+// for each function and transaction, by shard, and in each shard in the order of the requests; then
+// one for each hook, and one for the recorder of an input log. Each shard keeps the errors of 64
+// functions divided by the number of shards, but at least one; if there were more, a last error
+// says how many. The world must be idle.
 func (w *World) Failure() error { return (*engine.World)(w).Failure() }
 
 // Pin keeps entities that have any of the components in their shard when shards are balanced. Pin a

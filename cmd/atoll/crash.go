@@ -16,8 +16,8 @@ clients were told: nothing that was told may be lost, nothing may be done twice,
 what was refused must have changed nothing. It exits with 1 at the first difference.
 With -sealed, the server answers without waiting: its ticks are sealed.
 With -worlds, there are several servers, each with a world, whose clients send gold to
-those of others over links. One is killed, or several at once. An audit over all worlds
-finds each payment once, at its receiver or back with its sender.`
+clients of others, over links. One is killed, or several at once. An audit over all
+worlds finds each payment once, at its receiver or back with its sender.`
 
 // runCrash is the crash command.
 func runCrash(ctx context.Context, args []string, stdout, stderr io.Writer) int {

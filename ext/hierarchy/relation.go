@@ -17,10 +17,10 @@ type Options struct {
 	// OnChildDeath is what becomes of the place when a child dies or moves to
 	// another parent. Default: Close.
 	OnChildDeath Gap
-	// Places makes the list of each new parent a fixed one of that many places, as
-	// SetPlaces does. Default: lists grow and shrink. If it is another number in a program that
-	// loads the relation, or that a piece of snapshot.Extract comes to, lists of the old number of places
-	// get the new one; what would lose children is refused. Lists of other sizes stay as they are.
+	// Places makes the list of each new parent a fixed one of that many places, as SetPlaces does.
+	// Default: lists grow and shrink. If it is another number in a program that loads the relation,
+	// or that a piece of snapshot.Extract comes to, lists of the old number of places get the new
+	// one; what would lose children is refused. Lists of other sizes stay as they are.
 	Places int
 	// PlacesMax is how many places SetPlaces and Put may give a
 	// list. Adding children has no such limit. Default: 65536.
@@ -150,10 +150,11 @@ func (r *Relation) Name() string { return r.name }
 // Options returns the options with the defaults filled in.
 func (r *Relation) Options() Options { return r.options }
 
-// Read returns a Reader: given a Build, for the system and shard that it is built for; given a World,
-// for use between ticks; given a Tx, as the transaction leaves the relation, for use until that
-// returns, which only the check build checks; given a Frame, of the relation as it was then. Systems
-// may read any entity, whatever its shard, because no relation changes while they run. It panics if the frame's view does not have the relation.
+// Read returns a Reader: given a Build, for the system and shard that it is built for; given a
+// World, for use between ticks; given a Tx, as the transaction leaves the relation, for use until
+// that returns, which only the check build checks; given a Frame, of the relation as it was then.
+// Systems may read any entity, whatever its shard, because no relation changes while they run. It
+// panics if the frame's view does not have the relation.
 func (r *Relation) Read(a world.Binder) *Reader {
 	if r.engine.BindsTx(a, "Relation.Read") != nil {
 		return &r.inTx

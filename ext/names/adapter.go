@@ -218,7 +218,7 @@ func (a adapter[K]) PlanInsert(tx *engine.Tx, src []byte, now []handle.Handle) (
 		case c.Err != nil:
 			return nil, c.Err
 		case has[at] || taken[name]:
-			return nil, fmt.Errorf("names: %q: an entity of the piece has two names, or %v is that of two (%w)", a.name, name, extend.ErrImage)
+			return nil, fmt.Errorf("names: %q: an entity of the piece has two names, or two have %v (%w)", a.name, name, extend.ErrImage)
 		}
 		has[at], taken[name] = true, true
 		switch holder, found := a.holder(tx, name); {

@@ -14,8 +14,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// BenchmarkMail sends messages from one world to another and settles them, 1,000 at a time: the ticks of
-// both worlds, and of durable ones the disk.
+// BenchmarkMail sends messages from one world to another and settles them, 1,000 at a time: the
+// ticks of both worlds, and of durable ones the disk.
 func BenchmarkMail(b *testing.B) {
 	for _, kind := range []string{"plain", "durable", "sync"} {
 		b.Run("worlds="+kind, func(b *testing.B) {
@@ -117,8 +117,8 @@ func TestIdleAllocates(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { _ = x.s.Step(context.Background()) }))
 }
 
-// BenchmarkTravel sends ships from one world to the other and settles that: 500 of one entity, and one of
-// 200. The ticks of both worlds are in it, and of durable ones the disk.
+// BenchmarkTravel sends ships from one world to the other and settles that: 500 of one entity, and
+// one of 200. The ticks of both worlds are in it, and of durable ones the disk.
 func BenchmarkTravel(b *testing.B) {
 	for _, kind := range []string{"plain", "durable", "sync"} {
 		for _, tree := range []int{1, 200} {

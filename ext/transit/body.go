@@ -25,7 +25,8 @@ type bodies[M any] struct {
 	budget form.Budget
 }
 
-// bodyMost is how much memory the slices, maps and pointers of a body may take, whatever it is in bytes.
+// bodyMost is how much memory the slices, maps and pointers of a body may take, whatever it is in
+// bytes.
 const bodyMost = 16 * ItemBytesMax
 
 // init finds out how a body is written. It panics for one that cannot be; call is for the message.

@@ -19,15 +19,15 @@ import (
 // others.
 //
 // A sum over all these worlds, of money say, is exact if read adds up, between two ticks of each
-// (scheduler.Scheduler.Between): what entities have; what is in world.Message.Waiting of each message that
-// carries some, Returned and Arrived among them; and what is in Mail.Unaccepted and Gate.Unaccepted of the
-// world for each other. Each world is read once, whole, and in any order, or all at once. For what is on
-// the way to worlds that are not among these, add Waiting.
+// (scheduler.Scheduler.Between): what entities have; what is in world.Message.Waiting of each
+// message that carries some, Returned and Arrived among them; and what is in Mail.Unaccepted and
+// Gate.Unaccepted of the world for each other. Each world is read once, whole, and in any order, or
+// all at once. For what is on the way to worlds that are not among these, add Waiting.
 //
-// Cut waits for what arrives just now. So these worlds must make ticks, on other goroutines; if one does
-// not, Cut waits until ctx ends. Cuts of the same worlds wait for each other, and so does a Cut in read,
-// for ever. What Roads.Close and Roads.Resolve do meanwhile is found by read before or after it, as a
-// whole.
+// Cut waits for what arrives just now. So these worlds must make ticks, on other goroutines; if one
+// does not, Cut waits until ctx ends. Cuts of the same worlds wait for each other, and so does a
+// Cut in read, for ever. What Roads.Close and Roads.Resolve do meanwhile is found by read before or
+// after it, as a whole.
 //
 // Cut returns the error of read, or of ctx if that ends before read is called. It panics for Roads
 // that are nil, and for two of the same number.

@@ -1,5 +1,5 @@
-// Package transit lets worlds send each other messages and entities, each of which arrives once, whatever
-// dies meanwhile.
+// Package transit lets worlds send each other messages and entities, each of which arrives once,
+// whatever dies meanwhile.
 //
 // Worlds are instances of dungeons, zones of a map, servers of a realm. Each has a number, and [Ref]
 // names an entity of one of them. [Mail.Tell] sends a message to such an entity, from systems,
@@ -32,16 +32,16 @@
 //	inbox   of that one: all up to 9 were decided, 8 was refused because its receiver is dead
 //	chain   a hash over all items up to one, so that both ends can compare their past
 //
-// So it is hashed, saved, recorded and replayed with the world, and a carrier needs no state: it asks one
-// world for the items that the other has not decided, brings them, brings back what was decided, and
-// begins again. What comes twice is decided once. What cannot be delivered comes back to its sender,
-// and what the sender's death makes undeliverable comes to shard 0: nothing vanishes. Messages from
-// one world to another keep their order.
+// So it is hashed, saved, recorded and replayed with the world, and a carrier needs no state: it
+// asks one world for the items that the other has not decided, brings them, brings back what was
+// decided, and begins again. What comes twice is decided once. What cannot be delivered comes back
+// to its sender, and what the sender's death makes undeliverable comes to shard 0: nothing
+// vanishes. Messages from one world to another keep their order.
 //
-// A sum over worlds, of money say, is exact between two ticks of each: what entities have, what is in
-// messages that were delivered and not read yet ([world.Message.Waiting]), and what is in [Mail.Unaccepted]
-// and [Gate.Unaccepted] of each world for each other. [Cut] holds what arrives meanwhile, so that worlds
-// need not stand still.
+// A sum over worlds, of money say, is exact between two ticks of each: what entities have, what is
+// in messages that were delivered and not read yet ([world.Message.Waiting]), and what is in
+// [Mail.Unaccepted] and [Gate.Unaccepted] of each world for each other. [Cut] holds what arrives
+// meanwhile, so that worlds need not stand still.
 //
 // If one world is restored from a backup, and the other is not, its channels stop with [ErrOlder],
 // because it has forgotten what it has told. [Roads.Resolve] is for the operator then. [Roads.Close] is

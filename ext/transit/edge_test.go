@@ -61,8 +61,8 @@ func TestRefNowhere(t *testing.T) {
 	require.Equal(t, []transit.Ref{{}, transit.RefOf(2, handle.None)}, world.Read[Friends](again).Get(h).All)
 }
 
-// TestResolveWhileSending resolves a channel while a system sends more in each tick than one transaction
-// gives back: what was under way comes back, and the rest is sent.
+// TestResolveWhileSending resolves a channel while a system sends more in each tick than one
+// transaction gives back: what was under way comes back, and the rest is sent.
 func TestResolveWhileSending(t *testing.T) {
 	const before, each = 3000, 1500
 	p := newPair(t, transit.Options{Max: 100_000})

@@ -190,7 +190,7 @@ func appendNumbers(dst []byte, numbers ...uint64) []byte {
 	return dst
 }
 
-// cutNumbers reads what appendNumbers wrote. The first two must be those of two worlds, since whoever
+// cutNumbers reads what appendNumbers wrote. The first two must name two worlds, since whoever
 // brings it may speak for no other.
 func cutNumbers(src []byte, from, to World) (n [6]uint64, rest []byte, err error) {
 	rest = src

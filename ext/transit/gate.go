@@ -77,13 +77,14 @@ func RegisterGate[G any](r *Roads, name string) *Gate[G] {
 	return g
 }
 
-// Send sends an entity to another world, with all below it in the relations of Options.Relations, at
-// any depth: with components, flags, places in relations, names, and timers with the ticks that are
-// left. It arrives there once, whatever happens meanwhile, with new handles and without a parent, and is
-// told so by Arrived; or it comes back, under the same handles and where it was, and is told so by
-// Returned. In what travels, a handle of something that goes along becomes its new one, and any other
-// becomes None; a Ref stays as it is. What is away already, or dies in this tick, does not go along, and
-// nor does what is below it. An ask of package async stays, and its answer finds nobody.
+// Send sends an entity to another world, with all below it in the relations of Options.Relations,
+// at any depth: with components, flags, places in relations, names, and timers with the ticks that
+// are left. It arrives there once, whatever happens meanwhile, with new handles and without a
+// parent, and is told so by Arrived; or it comes back, under the same handles and where it was, and
+// is told so by Returned. In what travels, a handle of something that goes along becomes its new
+// one, and any other becomes None; a Ref stays as it is. What is away already, or dies in this
+// tick, does not go along, and nor does what is below it. An ask of package async stays, and its
+// answer finds nobody.
 //
 // Until the other world has decided, the entity is away: see Roads.Away. It is alive, without
 // components, and has its name and its places in relations. Nobody can destroy it: a request to do
@@ -92,16 +93,17 @@ func RegisterGate[G any](r *Roads, name string) *Gate[G] {
 // lives. A component that is added meanwhile stays beside those that come back, or goes when it has
 // arrived.
 //
-// Given a *Tx it is a part of the transaction. Given a *World, which must be idle, it is done at once. By
-// other actors it is a request that the refresh applies when all others are done, so that what is put
-// aboard in the same tick goes along. If it cannot go then, it stays, and is told so by Returned: with the
-// reason Away, if it is away already, and in shard 0 with the reason Gone, if it is dead.
+// Given a *Tx it is a part of the transaction. Given a *World, which must be idle, it is done at
+// once. By other actors it is a request that the refresh applies when all others are done, so that
+// what is put aboard in the same tick goes along. If it cannot go then, it stays, and is told so by
+// Returned: with the reason Away, if it is away already, and in shard 0 with the reason Gone, if it
+// is dead.
 //
-// Send returns ErrAway, world.ErrStale, ErrNowhere for this world or 0, ErrFull, also while Roads.Resolve
-// is at work on that channel, ErrClosed, ErrPeers, and
-// ErrTooLarge for more than EntitiesMax entities or TreeBytesMax bytes, all but ErrNowhere only if that
-// is known at once; errors of snapshot.Extract, as for a type without a codec; and world.ErrFull if the
-// request was not accepted. Then nothing was sent.
+// Send returns ErrAway, world.ErrStale, ErrNowhere for this world or 0, ErrFull, also while
+// Roads.Resolve is at work on that channel, ErrClosed, ErrPeers, and ErrTooLarge for more than
+// EntitiesMax entities or TreeBytesMax bytes, all but ErrNowhere only if that is known at once;
+// errors of snapshot.Extract, as for a type without a codec; and world.ErrFull if the request was
+// not accepted. Then nothing was sent.
 func (g *Gate[G]) Send(by world.Actor, root handle.Handle, to World, body G) error {
 	r := g.roads
 	r.engine.MustOwn(by, r.name)

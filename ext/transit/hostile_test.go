@@ -57,7 +57,8 @@ func TestHostileItems(t *testing.T) {
 	require.EqualValues(t, 5*17, x.gold(bert))
 }
 
-// TestHostilePackets brings packets and answers that no world has sent, or another one. Nothing changes.
+// TestHostilePackets brings packets and answers that no world has sent, or another one. Nothing
+// changes.
 func TestHostilePackets(t *testing.T) {
 	p := newPair(t, transit.Options{})
 	anna, bert := p.a.born(t, 100), p.b.born(t, 0)

@@ -14,10 +14,10 @@ import (
 // ErrAway is returned for an entity that is under way, by Gate.Send, Tx.Destroy and world.Copy.
 var ErrAway = engine.ErrAway
 
-// away is the only component of an entity that is under way, in the world that it has left. What the
-// entity was is in the item to the world To that has Root as its root. Its handle, its name and its places
-// in relations are here, so that it can come back. Self tells it from a copy of its row. Both are plain
-// numbers, because a copy would replace handles.
+// away is the only component of an entity that is under way, in the world that it has left. What
+// the entity was is in the item to the world To that has Root as its root. Its handle, its name and
+// its places in relations are here, so that it can come back. Self tells it from a copy of its row.
+// Both are plain numbers, because a copy would replace handles.
 type away struct {
 	To   World
 	Root uint64
@@ -42,12 +42,12 @@ func (r *Roads) openGates() {
 	r.engine.Guard(guard{r}, r.husks)
 }
 
-// Away returns where an entity has been sent to, and the number of its item, if it is under way; 0 in the
-// transaction that sends it, and when the other world has decided. It may
-// be asked by a *Context, *EntityContext or *Tx, and by the *World if that is idle. Until the other
-// world has decided, such an entity is alive, without components; messages to it find nobody, and
-// requests to change its components are Missing. Within the hooks of its removal, Away tells that it
-// has left from that it has died: it reports ok then, too.
+// Away returns where an entity has been sent to, and the number of its item, if it is under way; 0
+// in the transaction that sends it, and when the other world has decided. It may be asked by a
+// *Context, *EntityContext or *Tx, and by the *World if that is idle. Until the other world has
+// decided, such an entity is alive, without components; messages to it find nobody, and requests to
+// change its components are Missing. Within the hooks of its removal, Away tells that it has left
+// from that it has died: it reports ok then, too.
 func (r *Roads) Away(by world.Actor, h handle.Handle) (to World, n uint64, ok bool) {
 	r.engine.MustOwn(by, r.name)
 	var x *away

@@ -75,12 +75,12 @@ type told[M any] struct {
 }
 
 // RegisterMail lets a message travel between worlds. Both must have it under the same name, with a
-// type of the same form. The body is written as package state writes it; a type that
-// needs one has to have the methods MarshalBinary and UnmarshalBinary, or a codec of Options.Codecs. What
-// is read once must be read again: if it is not, an item can neither come back nor be settled, and
-// carriers get an error, until Resolve with Drop. Constants of enums in Options.Codecs belong to the form.
-// RegisterMail panics for a message that is nil, of another world, registered before, too large or cannot
-// be written. When to call it: see world.Register.
+// type of the same form. The body is written as package state writes it; a type that needs one has
+// to have the methods MarshalBinary and UnmarshalBinary, or a codec of Options.Codecs. What is read
+// once must be read again: if it is not, an item can neither come back nor be settled, and carriers
+// get an error, until Resolve with Drop. Constants of enums in Options.Codecs belong to the form.
+// RegisterMail panics for a message that is nil, of another world, registered before, too large or
+// cannot be written. When to call it: see world.Register.
 func RegisterMail[M any](r *Roads, m *world.Message[M]) *Mail[M] {
 	if r == nil || m == nil {
 		panic("transit: RegisterMail with nil Roads or a nil Message; pass what New and world.RegisterMessage returned")
@@ -109,11 +109,12 @@ func (r *Roads) Ref(h handle.Handle) Ref { return RefOf(r.world, h) }
 // the order of the calls, as for Message.Send; messages to different worlds have no order. To an entity
 // of this world it is delivered in the next tick, or comes back.
 //
-// Given a *Tx it is a part of the transaction. Given a *World, which must be idle, it is done at once. By
-// other actors it is a request: what the refresh finds then, such as that outboxes have become full,
-// makes the message come back. Only if the transactions of a port have made world.TxPortCallsMax calls in
-// that refresh, its request is refused as theirs are, and does not come back: the outcome that the port
-// can ask for is Refused then, with world.ErrTx, and nothing was sent.
+// Given a *Tx it is a part of the transaction. Given a *World, which must be idle, it is done at
+// once. By other actors it is a request: what the refresh finds then, such as that outboxes have
+// become full, makes the message come back. Only if the transactions of a port have made
+// world.TxPortCallsMax calls in that refresh, its request is refused as theirs are, and does not
+// come back: the outcome that the port can ask for is Refused then, with world.ErrTx, and nothing
+// was sent.
 //
 // Closed roads still take messages to entities of this world.
 //

@@ -584,8 +584,8 @@ func TestSaved(t *testing.T) {
 	}
 }
 
-// TestCarry carries between worlds that tick on their own: plain ones, and durable ones with and without
-// Sync.
+// TestCarry carries between worlds that tick on their own: plain ones, and durable ones with and
+// without Sync.
 func TestCarry(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T, x *town, born func(*world.World) error){
 		"plain":   func(t *testing.T, x *town, born func(*world.World) error) { require.NoError(t, born(x.World)) },

@@ -93,7 +93,7 @@ func (r *Ref) UnmarshalText(text []byte) error {
 const refBytes = 12
 
 // AppendBinary appends the binary form of a Ref: 12 bytes, big endian. It implements
-// encoding.BinaryAppender. The error is that of Handle.AppendBinary.
+// encoding.BinaryAppender. The error comes from Handle.AppendBinary.
 func (r Ref) AppendBinary(b []byte) ([]byte, error) {
 	whole, err := r.Handle().AppendBinary(binary.BigEndian.AppendUint32(b, uint32(r.world)))
 	if err != nil {

@@ -31,7 +31,7 @@ type Options struct {
 	// Relations are the names of the relations in which entities take along what is below them, when
 	// they travel by a Gate. Nil means all.
 	Relations []string
-	// Codecs are those of the components and timers of travellers that have one, and of messages and
+	// Codecs are for components and timers of travellers that have one, and for messages and
 	// what gates say, with the constants of enums: both worlds must have the same. Changes say what
 	// becomes of something that another version of the program has sent, as for snapshot.Insert.
 	Codecs  *state.Codecs
@@ -48,8 +48,8 @@ const (
 	// may have.
 	EntitiesMax  = 2048
 	TreeBytesMax = 256 << 10
-	// PeersMax is how many other worlds a world may exchange messages with. Worlds that were forgotten count
-	// no more, but for each gap between their numbers.
+	// PeersMax is how many other worlds a world may exchange messages with. Worlds that were
+	// forgotten count no more, but for each gap between their numbers.
 	PeersMax = 4096
 
 	refusedMost  = 4096      // refusals of a channel that an inbox keeps; then it decides no more
@@ -69,8 +69,8 @@ var (
 	ErrFull = errors.New("transit: outboxes are full; call again when other worlds have taken something")
 	// ErrClosed is returned after Roads.Close.
 	ErrClosed = errors.New("transit: the roads of this world are closed")
-	// ErrNowhere is returned for a Ref that names no world, or one that was forgotten, and by Resolve for no
-	// other world.
+	// ErrNowhere is returned for a Ref that names no world, or one that was forgotten, and by
+	// Resolve for no other world.
 	ErrNowhere = errors.New("transit: that is no other world; use a Ref of Roads.Ref or RefOf, Resolve with another world's number, and none that was forgotten")
 	// ErrTooLarge is returned for a message of more than ItemBytesMax,
 	// and for a traveller of more than EntitiesMax or TreeBytesMax.
@@ -111,7 +111,8 @@ type Roads struct {
 	closes    *world.Transaction[struct{}, struct{}]
 
 	arrivals arrivals
-	// changing is held while channels change, so that an Unaccepted of another world can look into them.
+	// changing is held while channels change, so that an Unaccepted of another world can look into
+	// them.
 	changing sync.Mutex
 	// waiting has the carriers that wait for something to carry.
 	waiting struct {
@@ -279,11 +280,11 @@ type resolve struct {
 // worlds meanwhile: what it has in hand would still arrive. Resolve returns how many
 // items there were.
 //
-// Forget is for a world that exists no more, so that what is kept of it here does not grow with each
-// world that ever was: it is none of Peers then, Tell and Send to it return ErrNowhere, or their
-// requests come back as Gone, and what still comes from it late is refused with ErrCarrier. Its number is
-// never used again. If that world was Done before, nothing is lost or doubled by it. Worlds whose numbers
-// follow each other take next to nothing.
+// Forget is for a world that exists no more, so that what is kept of it here does not grow with
+// each world that ever was: it is none of Peers then, Tell and Send to it return ErrNowhere, or
+// their requests come back as Gone, and what still comes from it late is refused with ErrCarrier.
+// Its number is never used again. If that world was Done before, nothing is lost or doubled by it.
+// Worlds whose numbers follow each other take next to nothing.
 //
 // By a *World, which must be idle, it acts at once; by a *Port it waits for
 // refreshes, and until that is on disk, or ctx ends: then call it again, as nothing is sent to that
@@ -293,7 +294,7 @@ func (r *Roads) Resolve(ctx context.Context, by world.Actor, peer World, how Res
 	if how == 0 || how >= resolutions {
 		panic(fmt.Sprintf("transit: Roads.Resolve of %q with the resolution %d; use Return, Drop or Forget", r.name, how))
 	}
-	x := resolve{Peer: peer, How: how, Era: uint64(clock().UnixNano())} // later than that of a world that was restored
+	x := resolve{Peer: peer, How: how, Era: uint64(clock().UnixNano())} // later than an Era of a world that was restored
 	for {
 		var part part
 		switch self := engine.Is(by).(type) {

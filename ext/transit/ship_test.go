@@ -75,8 +75,8 @@ var strays atomic.Int64
 // numberBeside is a mistake of a program: a number that does not travel with its entity.
 var numberBeside bool
 
-// bellsMost is how many timers a shard may have. In simulations it is so low that worlds have no room for
-// ships, at times.
+// bellsMost is how many timers a shard may have. In simulations it is so low that worlds have no
+// room for ships, at times.
 var bellsMost = 24
 
 // build makes the harbour of a town.

@@ -142,8 +142,8 @@ func (s *sim) bury() {
 	x.buried, s.ending = true, nil
 }
 
-// byPort reports whether an operator must use a port, as the idle world cannot be changed, or its disk may
-// fail then.
+// byPort reports whether an operator must use a port, as the idle world cannot be changed, or its
+// disk may fail then.
 func (x *node) byPort() bool { return x.sealed || x.disk != nil }
 
 // forgetOne has a world forget one that was given up.

@@ -27,7 +27,8 @@ type outbox struct {
 	base  chain  // of acked
 	store []item
 	head  int // store before it is forgotten
-	// resolving is what an operator wants to be done with all items before a new era begins; 0: nothing.
+	// resolving is what an operator wants to be done with all items before a new era begins; 0:
+	// nothing.
 	resolving Resolution
 }
 
@@ -127,8 +128,8 @@ func (r *Roads) fresh(peer World) *channel {
 	return &channel{peer, newOutbox(r.world, peer, 0), inbox{chain: chainOf(peer, r.world, 0)}}
 }
 
-// span is a run of numbers of worlds. Worlds that exist no more are kept as spans, so that a program that
-// gives its worlds numbers in order keeps a few.
+// span is a run of numbers of worlds. Worlds that exist no more are kept as spans, so that a
+// program that gives its worlds numbers in order keeps a few.
 type span struct{ first, last World }
 
 // hasForgotten reports whether a world exists no more.

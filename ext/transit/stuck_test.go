@@ -121,8 +121,8 @@ func newRunes(t *testing.T, number transit.World) (x *town, ship handle.Handle) 
 	return x, ship
 }
 
-// TestCodecs sends what a method of the user's does not write, or not read again: it does not leave. What
-// another world's does not read comes back.
+// TestCodecs sends what a method of the user's does not write, or not read again: it does not
+// leave. What another world's does not read comes back.
 func TestCodecs(t *testing.T) {
 	defer func() { spellbound = 0 }()
 	for spellbound = 1; spellbound <= 6; spellbound++ {
@@ -160,8 +160,8 @@ func TestCodecs(t *testing.T) {
 	}
 }
 
-// TestHuskPieces copies what is away into other worlds, where it is nothing, and does not let anybody take
-// what says that it is away.
+// TestHuskPieces copies what is away into other worlds, where it is nothing, and does not let
+// anybody take what says that it is away.
 func TestHuskPieces(t *testing.T) {
 	x, y := newTown(1, 1, transit.Options{}), newTown(3, 1, transit.Options{})
 	ship := x.ship(t, 10, 7, 0)
@@ -216,8 +216,8 @@ func TestHostileRoot(t *testing.T) {
 	require.Zero(t, y.Count())
 }
 
-// TestForgetAndReturn has two operators resolve the same channel in turns: what is told after the one has
-// begun to forget the other world is not lost, since nothing is told.
+// TestForgetAndReturn has two operators resolve the same channel in turns: what is told after the
+// one has begun to forget the other world is not lost, since nothing is told.
 func TestForgetAndReturn(t *testing.T) {
 	x := newTown(1, 1, transit.Options{})
 	anna, nobody := x.born(t, 3000), transit.RefOf(2, handle.New(0, 1, 1))

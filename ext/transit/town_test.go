@@ -46,8 +46,8 @@ type town struct {
 	purse  *world.Component[Purse]
 	wishes *world.Component[wish]
 	people *world.Bundle[person]
-	// The ways in which a payment is sent: by a transaction, by a function, and by a system that finds a
-	// message. A person without enough gold sends nothing.
+	// The ways in which a payment is sent: by a transaction, by a function, and by a system that
+	// finds a message. A person without enough gold sends nothing.
 	pays  *world.Transaction[order, struct{}]
 	calls *world.Func[order]
 	asks  *world.Message[order]

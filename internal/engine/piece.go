@@ -10,10 +10,10 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Insertable is an extend.Extension whose data about entities goes along with them, into a piece and
-// from that into another world, which may be that of another program. What is not Insertable stays
-// behind. tx is the transaction that makes or inserts the piece, or nil on an idle world. Its limits are
-// counted; when one is reached it has failed, and what is returned then is of no use.
+// Insertable is an extend.Extension whose data about entities goes along with them, into a piece
+// and from that into another world, which may be another program's. What is not Insertable stays
+// behind. tx is the transaction that makes or inserts the piece, or nil on an idle world. Its
+// limits are counted; when one is reached it has failed, and what is returned then is of no use.
 //
 // Ownership: the owner of the idle world calls, or the goroutine of the transaction.
 type Insertable interface {
@@ -82,8 +82,8 @@ func (t *Tx) Value(r *Row, component int) mem.Cells {
 // World returns the world of the transaction.
 func (t *Tx) World() *World { return t.w }
 
-// Begin begins a call that makes, inserts or puts back a piece. It returns the error of a transaction that
-// has failed already, and panics for one that does not run.
+// Begin begins a call that makes, inserts or puts back a piece. It returns the error of a
+// transaction that has failed already, and panics for one that does not run.
 func (t *Tx) Begin(call string) error { return t.mayWrite(call) }
 
 // Fault returns the error with which the transaction fails, or nil.
@@ -101,8 +101,8 @@ func (t *Tx) WorkOf(entities, bytes int) error {
 	return t.Work(pieceSteps + pieceEntitySteps*entities + pieceByteSteps*bytes)
 }
 
-// Weigh counts entities that a piece takes out of the world, with the components of a set, as PutOf does
-// when they come back.
+// Weigh counts entities that a piece takes out of the world, with the components of a set, as PutOf
+// does when they come back.
 func (t *Tx) Weigh(set *store.Set, entities int) error {
 	bytes := 0
 	for id := range set.All {
@@ -175,15 +175,15 @@ func (t *Tx) fill(e *taken, set *store.Set, values []mem.Cells, at int, f Flags)
 	return nil
 }
 
-// Used returns what the transaction has used of TxBytesMax, or of TxCallsMax if that is a larger part, in
-// bytes.
+// Used returns what the transaction has used of TxBytesMax, or of TxCallsMax if that is a larger
+// part, in bytes.
 func (t *Tx) Used() int { return max(t.bytes, t.calls*(TxBytesMax/TxCallsMax)) }
 
 // Taken returns how many entities the transaction has written.
 func (t *Tx) Taken() int { return len(t.entities) }
 
-// Away reports whether an entity, of which Row has returned a row, is somewhere else, or is sent there by
-// this transaction.
+// Away reports whether an entity, of which Row has returned a row, is somewhere else, or is sent
+// there by this transaction.
 func (t *Tx) Away(h handle.Handle, r *Row) bool {
 	if !r.Set.Meets(&t.w.husks) {
 		return false

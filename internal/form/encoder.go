@@ -32,7 +32,7 @@ type Encoder struct {
 	described []Part
 }
 
-// encoders has those of types that no Codecs decide: a program has so many types, and asks for each at
+// encoders are for types that no Codecs decide: a program has so many types, and asks for each at
 // each snapshot.
 var encoders sync.Map // from encoderKey to *Encoder
 
@@ -446,7 +446,7 @@ type Layout struct {
 // maskBytes is the least length of a mask: shorter loops cost more.
 const maskBytes = 512
 
-// layouts has those of all types that were asked for: the hash of each new world asks again.
+// layouts has the layouts of all types that were asked for: the hash of each new world asks again.
 var layouts sync.Map // from reflect.Type to *Layout
 
 // LayoutOf returns the layout of a type. path is its name in errors. The error says which part of the

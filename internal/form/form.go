@@ -78,8 +78,8 @@ func (e *CodecError) Error() string { return e.Err.Error() }
 // Unwrap returns the method's error.
 func (e *CodecError) Unwrap() error { return e.Err }
 
-// Unsure reports whether methods or functions of the user's write values of a form, so that they may not
-// be readable.
+// Unsure reports whether methods or functions of the user's write values of a form, so that they
+// may not be readable.
 func Unsure(f Form) bool {
 	return slices.ContainsFunc(f.Parts(), func(p Part) bool { return p.ByCodec && p.Fields[0].Type != "string" })
 }
@@ -100,8 +100,8 @@ type Holder interface {
 	LoadHeld(src []byte, by Form) error
 }
 
-// Insertable is what Coded returns of a state whose entries go along with entities, as those of an
-// engine.Insertable do. They have values of one type of the user's, which another form may read.
+// Insertable is what Coded returns of a state whose entries go along with entities, as with an
+// engine.Insertable. They have values of one type of the user's, which another form may read.
 //
 // Ownership: as for engine.Insertable.
 type Insertable interface {
@@ -112,7 +112,7 @@ type Insertable interface {
 	// ReadExcerpt reads what AppendExcerpt has appended of so many entities in another world, with
 	// values that a form reads, perhaps by code of the user. It trusts no byte, and changes nothing.
 	ReadExcerpt(src []byte, entities int, by Form) (read any, err error)
-	// PlanInsert is that of engine.Insertable, of what ReadExcerpt has returned. It calls rewrite for
+	// PlanInsert is engine.Insertable's, of what ReadExcerpt has returned. It calls rewrite for
 	// each value.
 	// With back it puts back what Take has taken, for which there is room whatever the limits say.
 	PlanInsert(tx *engine.Tx, read any, now []handle.Handle, back bool, rewrite func(mem.Cells) error) (insert func(), err error)

@@ -47,7 +47,7 @@ type partition struct {
 	sender    int            // of joints: the one whose requests are being applied
 	extended  int            // how many of Joint were begun
 	extending bool           // the last of these is not done
-	last      bool           // those of kinds that are applied last have their turn
+	last      bool           // kinds that are applied last have their turn
 	senders   []store.Sender // of Others
 	lost      queue.Outcomes // outcomes of requests that no shard decides
 	_         [64]byte       // other partitions are read by other workers

@@ -20,7 +20,7 @@ func entriesOf(w *Wheel, h handle.Handle) (all []int) {
 }
 
 // TestKin changes wheels at random, undoes some of it, and finds the entries of entities: as many as
-// there are, and those of a tick in the order of their slot.
+// there are, and timers of one tick in the order of their slot.
 func TestKin(t *testing.T) {
 	dice := rand.New(rand.NewPCG(seed.Of(t), 0))
 	for range 60 {

@@ -35,8 +35,8 @@ func (w *Of[M]) appendState(dst []byte, bodies form.Form) []byte {
 	return dst
 }
 
-// load makes the wheel what appendState wrote. now is the tick. The idle world calls it; after an error the wheel holds a part of
-// that, and must not be used.
+// load makes the wheel what appendState wrote. now is the tick. The idle world calls it; after an
+// error the wheel holds a part of that, and must not be used.
 func (w *Of[M]) load(c *extend.Cursor, now uint64, bodies form.Form) error {
 	slots, used := c.Int(), c.Count(1)
 	switch {

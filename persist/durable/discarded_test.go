@@ -10,9 +10,9 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestPlanAfterDiscard has a build discard the ticks of another one, and loses the snapshot that it saved
-// then. The log has what both wrote, which does not follow one another: Plan and Open refuse that, and
-// with AcceptLoss both take what the first has written, and that alone.
+// TestPlanAfterDiscard has a build discard the ticks of another one, and loses the snapshot that it
+// saved then. The log has what both wrote, which does not follow one another: Plan and Open refuse
+// that, and with AcceptLoss both take what the first has written, and that alone.
 func TestPlanAfterDiscard(t *testing.T) {
 	for name, test := range map[string]struct {
 		second port

@@ -56,12 +56,12 @@ type Followed struct {
 
 const followEvery = time.Second
 
-// Follow copies a directory that Open keeps to another one, while the world runs, in any process. It
-// changes nothing at the source. It looks again and again, until ctx ends, and then returns nil; a
-// Follow that comes later goes on with the copy. What cannot be read or written is in Followed.Err
-// and tried again, so a full disk or a source that is away for a while ends nothing. Each checksum is
-// checked before anything is copied: if a file of the source is damaged, the copy keeps what it has. If a
-// newer snapshot makes up for it, that is no error: the Logger is told.
+// Follow copies a directory that Open keeps to another one, while the world runs, in any process.
+// It changes nothing at the source. It looks again and again, until ctx ends, and then returns nil;
+// a Follow that comes later goes on with the copy. What cannot be read or written is in
+// Followed.Err and tried again, so a full disk or a source that is away for a while ends nothing.
+// Each checksum is checked before anything is copied: if a file of the source is damaged, the copy
+// keeps what it has. If a newer snapshot makes up for it, that is no error: the Logger is told.
 //
 // The copy has the snapshots that the source has, and the log since: Options.Keep of the source
 // counts. It is a directory for Open as it is at any moment: the world is then as it was at a tick

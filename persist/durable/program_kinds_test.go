@@ -15,6 +15,7 @@ import (
 	"github.com/atoll-sim/atoll/ext/reference"
 	"github.com/atoll-sim/atoll/ext/region"
 	"github.com/atoll-sim/atoll/ext/timer"
+	"github.com/atoll-sim/atoll/ext/transit"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/persist/inputlog"
 	"github.com/atoll-sim/atoll/persist/snapshot"
@@ -110,6 +111,9 @@ var programs = []another{
 	{name: "waking", by: "Message.Wakes", add: func(x *bank) { world.RegisterMessage[Bell](x.World, "bell").Wakes(1) }, had: func(x *bank) {
 		world.RegisterMessage[Bell](x.World, "bell")
 	}},
+	{name: "roads", listed: true, alone: true, by: "transit.New", add: roads(nil)},
+	{name: "mail", listed: true, alone: true, by: "transit.RegisterMail", add: roads(func(r *transit.Roads, bells *world.Message[Bell]) { transit.RegisterMail(r, bells) }), had: roads(nil)},
+	{name: "gate", listed: true, alone: true, by: "transit.RegisterGate", add: roads(func(r *transit.Roads, _ *world.Message[Bell]) { transit.RegisterGate[Bell](r, "gate") }), had: roads(nil)},
 	{name: "query of flags", add: func(x *bank) { x.Query(world.With[Ship](x.World), world.WithFlags(x.World, 1)) }},
 	{name: "turns", add: queries(func(b *world.Build) *world.Query { return b.Query(world.With[Ship](b), world.Turns(b, 2)) }), had: queries(nil)},
 	{name: "access of a system", add: queries(func(b *world.Build) *world.Query { world.Write[Account](b); return b.Query() }), had: queries(nil)},
@@ -204,4 +208,14 @@ type still struct{}
 
 func (still) Balance(_ uint64, _ []scheduler.ShardCost, dst []scheduler.Shift) []scheduler.Shift {
 	return dst
+}
+
+// roads makes roads to other worlds, and what else uses them.
+func roads(also func(r *transit.Roads, bells *world.Message[Bell])) func(x *bank) {
+	return func(x *bank) {
+		bells := world.RegisterMessage[Bell](x.World, "bell")
+		if r := transit.New(x.World, "roads", transit.Options{World: 1}); also != nil {
+			also(r, bells)
+		}
+	}
 }

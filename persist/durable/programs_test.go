@@ -142,6 +142,7 @@ func mustChange(t *testing.T, from, to another, listed, refused bool) {
 // asides are functions that make or register something that is no part of a program's world.
 var asides = map[string]string{
 	"handle.New": "a number", "world.New": "the world itself", "world.MustNew": "the world itself", "scheduler.New": "the scheduler itself",
+	"link.NewClient": "carries, and is in no world", "link.NewServer": "carries, and is in no world",
 }
 
 // TestProgramsComplete finds every exported function that makes or registers something, and what

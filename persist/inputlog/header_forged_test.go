@@ -21,8 +21,8 @@ func withHeader(in []byte, change func(body []byte) []byte) []byte {
 	return summed(append(append(out, body...), make([]byte, 8)...))
 }
 
-// TestForgedHeader changes bytes of a header, with the checksum right: whoever reads it gets an error or
-// a Log, and says whether that fits.
+// TestForgedHeader changes bytes of a header, with the checksum right: whoever reads it gets an
+// error or a Log, and says whether that fits.
 func TestForgedHeader(t *testing.T) {
 	w, _ := shore(t, world.Options{Shards: 3})
 	whole := forged(t, func(body []byte) []byte { return body })

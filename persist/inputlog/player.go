@@ -178,10 +178,11 @@ type Player struct {
 // Play begins to play a log to a world that is as the recorded one was when recording began: with
 // the same options, registrations in the same order and systems, and filled in the same way or, if
 // the log does not begin at tick 0, loaded from a snapshot or fork of that tick. It returns
-// ErrOtherWorld, naming the first difference in how the world was made or in the tick, see Log.Fits; or
-// ErrDiffers, naming the first part of the state that has another hash, see Log.AcceptOther; or an
-// error if ports are open. A log can be played once. If it was played even in part, or passed to a Player that refused
-// it, open it again. Ports cannot be opened until the log ends or the Player is closed.
+// ErrOtherWorld, naming the first difference in how the world was made or in the tick, see
+// Log.Fits; or ErrDiffers, naming the first part of the state that has another hash, see
+// Log.AcceptOther; or an error if ports are open. A log can be played once. If it was played even
+// in part, or passed to a Player that refused it, open it again. Ports cannot be opened until the
+// log ends or the Player is closed.
 func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	if w == nil {
 		panic("inputlog: Play to a nil World; make one with world.New")

@@ -178,7 +178,7 @@ type matching struct {
 	o          *Options
 	changes    schema.Changes
 	files      bool // a snapshot stands for the world
-	piece      bool // saved is that of a piece: what it only has the name of may be missing
+	piece      bool // saved is a piece's: what it only has the name of may be missing
 	list       *[]Difference
 	made       map[reflect.Type]*schema.Change // the components that a Migrated makes
 }

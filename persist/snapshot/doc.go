@@ -11,7 +11,7 @@
 // other worlds, as often as needed.
 //
 // Extract copies entities out of a world, with all below them, into a Piece: bytes that can be kept and
-// sent. Insert puts them into a world that has others, which may be that of another program version.
+// sent. Insert puts them into a world that has others, which may be of another program version.
 //
 // A Chain writes only what has changed since the snapshot before; Merge makes whole snapshots of
 // that.

@@ -22,17 +22,17 @@ import (
 
 // ExtractOptions shape an Extract. The zero value follows all relations of a world without codecs.
 type ExtractOptions struct {
-	// Codecs are those of the types that have one.
+	// Codecs are for types that have one.
 	Codecs *state.Codecs
 	// Relations are the names of those whose children go along with their parents. Nil means all. In
 	// the others the children that go along for another reason keep their places.
 	Relations []string
-	// Take also takes from the entities what PutBack puts back: components, flags and timers. They stay
-	// alive, with their names and their places in relations. For a *world.Tx. What codecs have written is
-	// read again at once, so that PutBack can read it.
+	// Take also takes from the entities what PutBack puts back: components, flags and timers. They
+	// stay alive, with their names and their places in relations. For a *world.Tx. What codecs have
+	// written is read again at once, so that PutBack can read it.
 	Take bool
-	// BytesMax is the most bytes that the piece may have: Extract returns ErrTooLarge for more. 0 means any
-	// number.
+	// BytesMax is the most bytes that the piece may have: Extract returns ErrTooLarge for more. 0
+	// means any number.
 	BytesMax int
 }
 
@@ -41,11 +41,11 @@ type ExtractOptions struct {
 // into a world. Without roots the piece is empty; ExtractAll takes all entities. It costs a few
 // microseconds for one entity, and 0.4 µs for each of many.
 //
-// Given a *world.World, which must be idle, the world is not changed. Given a *world.Tx the piece has
-// what the transaction sees: what it has created and changed until then, without timers that systems have
-// cancelled in this tick. Then it counts for the limits of the transaction: for each entity a call and
-// its components, and more calls by bytes and time, so that PutBack of the piece is within the limits of
-// a transaction of its own. Other actors cannot extract: it panics.
+// Given a *world.World, which must be idle, the world is not changed. Given a *world.Tx the piece
+// has what the transaction sees: what it has created and changed until then, without timers that
+// systems have cancelled in this tick. Then it counts for the limits of the transaction: for each
+// entity a call and its components, and more calls by bytes and time, so that PutBack of the piece
+// is within the limits of a transaction of its own. Other actors cannot extract: it panics.
 //
 // Components and messages of timers are written by their codecs, as in a snapshot; in these, calls that
 // would move rows of the world panic. A timer.ID or async.ID in a component, and an ask under way, do
@@ -53,7 +53,7 @@ type ExtractOptions struct {
 //
 // Errors are world.ErrStale for a root that is not alive, and for any entity that is marked to be
 // destroyed; state.ErrNoCodec, world.ErrClosed, ErrTooLarge for a component with more than a
-// gigabyte, those of codecs, world.ErrTx, and with Take world.ErrChunks, and transit.ErrAway for
+// gigabyte, errors of codecs, world.ErrTx, and with Take world.ErrChunks, and transit.ErrAway for
 // what is away. Extract also refuses a type with a reference.Owner. After an error nothing has
 // changed; world.ErrTx fails the transaction, the others do not. It panics for Relations that the
 // world does not have.
@@ -128,11 +128,11 @@ type extracted struct {
 	groupKey
 	handles []handle.Handle
 	rows    []engine.Row
-	flags   slots.Flags // those of all
+	flags   slots.Flags // of all entities
 }
 
-// actor returns the world of an actor and, if it is one, the transaction. It panics for what is neither.
-// The error is about a world that is closed, or a transaction that has failed.
+// actor returns the world of an actor and, if it is one, the transaction. It panics for what is
+// neither. The error is about a world that is closed, or a transaction that has failed.
 func actor(by world.Actor, call string) (w *engine.World, tx *engine.Tx, err error) {
 	switch self := engine.Is(by).(type) {
 	case nil:
@@ -299,8 +299,8 @@ func (x *extraction) piece() (*Piece, error) {
 	return &Piece{bytes: b}, nil
 }
 
-// takeOut takes from the entities what the piece has of them. The error is ErrChunks, with nothing taken,
-// or that of a limit, with which the transaction fails.
+// takeOut takes from the entities what the piece has of them. The error is ErrChunks, with nothing
+// taken, or the error of a limit, with which the transaction fails.
 func (x *extraction) takeOut(all *extend.Excerpt) error {
 	if err := x.tx.CheckChunks(len(all.Handles)); err != nil {
 		return err
@@ -331,7 +331,7 @@ func (x *extraction) size() (n int) {
 	return n
 }
 
-// appendGroup appends a group, as readGroup reads it. The error is that of a codec.
+// appendGroup appends a group, as readGroup reads it. The error is a codec's.
 func (x *extraction) appendGroup(b []byte, g *extracted, forms *forms) (_ []byte, err error) {
 	b = extend.AppendNumber(extend.AppendNumber(b, g.shard), g.set.Len())
 	for id := range g.set.All {
@@ -401,7 +401,7 @@ func (x *extraction) readPartAgain(part int, src []byte, entities int) error {
 }
 
 // excerpts returns the numbers of the extensions that have something of the entities, and what each
-// has. It runs codecs of the user. The error is that of a codec, or of a type without one.
+// has. It runs codecs of the user. The error is a codec's, or about a type without one.
 func (x *extraction) excerpts(of *extend.Excerpt) (parts []int, all []byte, err error) {
 	name := ""
 	defer func() {

@@ -5,10 +5,10 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Fits returns the error that Insert would return because the world lacks something that the piece has,
-// or has it in another form: ErrOtherWorld, with all names, or ErrAltered. It says nothing about room and
-// names that are taken, and changes nothing. The world must be idle. Of the options only Codecs and Changes
-// count.
+// Fits returns the error that Insert would return because the world lacks something that the piece
+// has, or has it in another form: ErrOtherWorld, with all names, or ErrAltered. It says nothing
+// about room and names that are taken, and changes nothing. The world must be idle. Of the options
+// only Codecs and Changes count.
 func Fits(w *world.World, piece *Piece, o InsertOptions) error {
 	if w == nil || piece == nil {
 		panic("snapshot: Fits with a nil World or a nil Piece; pass one of world.New, and one of Extract or ReadPiece")

@@ -22,7 +22,7 @@ import (
 
 // InsertOptions shape an Insert. The zero value inserts a piece without codecs.
 type InsertOptions struct {
-	// Codecs are those of the types that have one.
+	// Codecs are for types that have one.
 	Codecs *state.Codecs
 	// Changes say what becomes of something in the piece that the world does not have, or has in
 	// another form, as Options.Changes do for Load.
@@ -82,24 +82,24 @@ func (i *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
 // The piece may come from another version of the program. Components, relations, names, timers and
 // messages are found by their names, and values are read by the names of their fields, as Load does:
 // nothing that the world lacks is left out unless InsertOptions.Changes say so. The world may lack what
-// no entity of the piece has. Options of relations, names and timers are those of the world; of
+// no entity of the piece has. Options of relations, names and timers are the world's; of
 // hierarchy.Options.Places see there. The next refresh calls hooks for the entities, as for all that
 // were created.
 //
 // A *world.World must be idle, as within Scheduler.Between, and no query loop may be open on it. An
-// Insert is then a change of the idle world, which no log has; a durable.Store saves a snapshot after it.
-// Given a *world.Tx the entities are created by the transaction, which counts them, their components and
-// its time for its limits. Other actors cannot insert: it panics. One goroutine inserts: a single entity
-// takes a few microseconds, each of many with three components about 0.2 µs. The same inserts give the
-// same world.
+// Insert is then a change of the idle world, which no log has; a durable.Store saves a snapshot
+// after it. Given a *world.Tx the entities are created by the transaction, which counts them, their
+// components and its time for its limits. Other actors cannot insert: it panics. One goroutine
+// inserts: a single entity takes a few microseconds, each of many with three components about 0.2
+// µs. The same inserts give the same world.
 //
-// After an error nothing has changed, and a transaction may go on, unless it has reached a limit, which
-// is world.ErrTx. Errors are ErrOtherWorld for something that the world lacks or has in another form,
-// ErrAltered, ErrTooLarge, names.ErrTaken and names.ErrLength, timer.ErrMax, hierarchy.ErrLimit,
-// world.ErrIndexes, world.ErrChunks, world.ErrClosed, state.ErrNoCodec, and those of codecs. Insert also
-// refuses a value that contains itself or is nested more than 10,000 deep, and a reference.Owner. It
-// panics for a Shard that the world does not have, and if a function of a Migrated or a codec panics;
-// nothing has changed then, too.
+// After an error nothing has changed, and a transaction may go on, unless it has reached a limit,
+// which is world.ErrTx. Errors are ErrOtherWorld for something that the world lacks or has in
+// another form, ErrAltered, ErrTooLarge, names.ErrTaken and names.ErrLength, timer.ErrMax,
+// hierarchy.ErrLimit, world.ErrIndexes, world.ErrChunks, world.ErrClosed, state.ErrNoCodec, and
+// errors of codecs. Insert also refuses a value that contains itself or is nested more than 10,000
+// deep, and a reference.Owner. It panics for a Shard that the world does not have, and if a
+// function of a Migrated or a codec panics; nothing has changed then, too.
 func Insert(by world.Actor, piece *Piece, o InsertOptions) (*Inserted, error) {
 	x, err := newInsertion(by, "Insert", piece, &o)
 	if err == nil {
@@ -111,13 +111,14 @@ func Insert(by world.Actor, piece *Piece, o InsertOptions) (*Inserted, error) {
 	return x.made, nil
 }
 
-// PutBack gives the entities of a piece back what Extract has copied, or with ExtractOptions.Take has
-// taken, in the same world: under the same handles, whatever shards they are in now. Components that the
-// piece has are set, or added where they are missing; flags are added, and timers set again, due as many
-// ticks from now as they were from Extract. What the entities have got since then stays, and places in
-// relations and names are not touched. Handles in components stay as they are.
+// PutBack gives the entities of a piece back what Extract has copied, or with ExtractOptions.Take
+// has taken, in the same world: under the same handles, whatever shards they are in now. Components
+// that the piece has are set, or added where they are missing; flags are added, and timers set
+// again, due as many ticks from now as they were from Extract. What the entities have got since
+// then stays, and places in relations and names are not touched. Handles in components stay as they
+// are.
 //
-// Of the options only Codecs, Changes and BytesMax count. Errors are those of Insert, and world.ErrStale
+// Of the options only Codecs, Changes and BytesMax count. Errors are Insert's, and world.ErrStale
 // if an entity is not alive, or is marked. After an error nothing has changed.
 func PutBack(tx *world.Tx, piece *Piece, o InsertOptions) error {
 	o.Shard = 0
@@ -187,8 +188,8 @@ func newInsertion(by world.Actor, call string, piece *Piece, o *InsertOptions) (
 	return x, err
 }
 
-// mayInsert returns an error if the world is closed, as code of the user may have done meanwhile. It panics
-// if the world is not idle and no transaction inserts.
+// mayInsert returns an error if the world is closed, as code of the user may have done meanwhile.
+// It panics if the world is not idle and no transaction inserts.
 func (i *insertion) mayInsert() error {
 	if i.tx != nil {
 		return nil
@@ -353,7 +354,7 @@ func (i *insertion) read() (err error) {
 }
 
 // readColumn reads a component of a group of the piece. It returns a codec's error, or says that the
-// bytes are not those of the values.
+// bytes do not fit the values.
 func (i *insertion) readColumn(from *pieceGroup, component int, to mem.Cells) error {
 	for k, id := range from.components {
 		n := &i.by.components[id]

@@ -328,8 +328,8 @@ func TestKeptBundles(t *testing.T) {
 	require.ErrorContains(t, err, fmt.Sprintf("request %q, field value.Oats.Tons (int32): is not in this world: say RenamedField(%q, \"value.Oats.Tons\", …), or give a Migrated", "exchange of bundle "+strconv.Quote(was), is))
 }
 
-// scene2 has three entities. If fill is set, a function has set the first, and a request adds a bundle to
-// the second and takes its Tag away.
+// scene2 has three entities. If fill is set, a function has set the first, and a request adds a
+// bundle to the second and takes its Tag away.
 func scene2[A, B any](t testing.TB, fill bool, a func(i int32) A, b func(i int32) B) (_ *world.World, bundle string, _ []handle.Handle) {
 	type both struct {
 		Oats A

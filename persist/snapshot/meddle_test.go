@@ -76,7 +76,8 @@ func TestCodecMeddles(t *testing.T) {
 	}
 }
 
-// TestCodecCreates saves with a codec that creates entities, which nothing forbids. The snapshot is none.
+// TestCodecCreates saves with a codec that creates entities, which nothing forbids. The snapshot is
+// none.
 func TestCodecCreates(t *testing.T) {
 	w := world.MustNew(world.Options{})
 	world.Register[Link](w, "link")

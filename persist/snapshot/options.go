@@ -41,8 +41,9 @@ type Options struct {
 	// another form. Load applies them; PlanLoad returns which are needed.
 	Changes []Change
 	// BytesMax is the most memory that Load takes for rows, including room for more of them; in
-	// addition for what slices, maps and pointers in values hold; and for any other section while it is
-	// read. Default: 1 GB each, and 64 bytes for each uncompressed byte that describes rows, or values. text.Export and text.Import say how they use it.
+	// addition for what slices, maps and pointers in values hold; and for any other section while
+	// it is read. Default: 1 GB each, and 64 bytes for each uncompressed byte that describes rows,
+	// or values. text.Export and text.Import say how they use it.
 	BytesMax int64
 }
 
@@ -270,9 +271,9 @@ var (
 	// ErrAltered is returned for a snapshot whose bytes are not those that Write wrote, or that
 	// has contents that no world can have.
 	ErrAltered = format.ErrAltered
-	// ErrOtherWorld is returned if the world lacks something that the snapshot has, or has it
-	// in another form, and no Options.Changes says what becomes of it. The error lists that, of more than
-	// 30 differences the first; PlanLoad lists all.
+	// ErrOtherWorld is returned if the world lacks something that the snapshot has, or has it in
+	// another form, and no Options.Changes says what becomes of it. The error lists that, of more
+	// than 30 differences the first; PlanLoad lists all.
 	ErrOtherWorld = format.ErrOtherWorld
 	// ErrNotNew is returned for a world that has given a handle, made a tick, or was sent
 	// something.

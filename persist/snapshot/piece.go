@@ -31,7 +31,7 @@ type Piece struct {
 // program. It keeps them: do not write them afterwards. It trusts none of them, and checks what can be
 // seen without a world; Insert checks the rest, before it changes anything.
 //
-// Errors are ErrNoSnapshot for bytes that do not begin as those of a piece do, ErrVersion, ErrAltered,
+// Errors are ErrNoSnapshot for bytes that do not begin as a piece does, ErrVersion, ErrAltered,
 // and ErrOtherWorld for a piece from a machine with another byte order or size of int.
 func ReadPiece(b []byte) (*Piece, error) {
 	p := &Piece{bytes: b[:len(b):len(b)]}
@@ -57,8 +57,8 @@ func (p *Piece) Handles() iter.Seq[handle.Handle] {
 	return slices.Values(has.entities.Handles)
 }
 
-// A piece begins with its magic, the version of its format and the machine that has written it, and ends
-// with a checksum.
+// A piece begins with its magic, the version of its format and the machine that has written it, and
+// ends with a checksum.
 const (
 	pieceMagic   = "atollpce"
 	pieceVersion = 1
@@ -85,7 +85,7 @@ func appendSized(dst []byte, f func(dst []byte) []byte) (all []byte, tooLong boo
 	return dst, n > format.SectionMax
 }
 
-// contents are those of a piece. Whatever has a length is in its place in the bytes.
+// contents are what a piece has. Whatever has a length is in its place in the bytes.
 //
 // Ownership: as for the Piece.
 type contents struct {
@@ -115,7 +115,7 @@ type piecePart struct {
 	excerpt   []byte
 }
 
-// contents reads the bytes, once. The error is that of ReadPiece.
+// contents reads the bytes, once. The error is what ReadPiece returns.
 func (p *Piece) contents() (*contents, error) {
 	p.once.Do(func() {
 		if p.has, p.err = readContents(p.bytes); p.err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestPieceTxAhead has systems cancel and reset timers of other shards in the tick in which a transaction
-// takes the entities: the refresh has not done that yet, and the piece has it.
+// TestPieceTxAhead has systems cancel and reset timers of other shards in the tick in which a
+// transaction takes the entities: the refresh has not done that yet, and the piece has it.
 func TestPieceTxAhead(t *testing.T) {
 	x, y := newKeep(t, 2, 0), newKeep(t, 1, 0)
 	type only struct{ Link }

@@ -32,8 +32,8 @@ func (x *keep) trying(idle bool) func(job) error {
 	}
 }
 
-// TestPieceTx takes along what a transaction has made and changed until then, and inserts it by another,
-// into worlds with other numbers of shards: in a refresh, or while the world is idle.
+// TestPieceTx takes along what a transaction has made and changed until then, and inserts it by
+// another, into worlds with other numbers of shards: in a refresh, or while the world is idle.
 func TestPieceTx(t *testing.T) {
 	for _, shards := range [][2]int{{1, 1}, {2, 5}, {5, 2}} {
 		for _, idle := range []bool{true, false} {

@@ -56,7 +56,7 @@ type usedKey struct {
 	parts string
 }
 
-// forms are those of the components of a piece, by their numbers.
+// forms are the forms of a piece's components, by their numbers.
 type forms struct{ of []form.Form }
 
 // ownerType is a type that pieces cannot have.

@@ -50,9 +50,10 @@ func Register[T any](to *Codecs, codec Codec[T]) {
 //	state.RegisterEnum(&codecs, map[Slot]string{Head: "head", Hand: "hand"})
 //
 // Declare all constants, and zero if it has a name. A number without a name stays as it is, unless
-// it is a constant by then: that ends the load, and the replay of a log that has it in a request. What
-// a Codec, or a method of T's, writes is not looked at. RegisterEnum panics if names is empty, if a name is empty or two numbers have it,
-// or if T has a codec or an enum already, or is no type of your own.
+// it is a constant by then: that ends the load, and the replay of a log that has it in a request.
+// What a Codec, or a method of T's, writes is not looked at. RegisterEnum panics if names is empty,
+// if a name is empty or two numbers have it, or if T has a codec or an enum already, or is no type
+// of your own.
 func RegisterEnum[T ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64](to *Codecs, names map[T]string) {
 	form.RegisterEnum((*form.Codecs)(to), names)
 }

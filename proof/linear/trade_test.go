@@ -52,9 +52,10 @@ type purse struct{ Gold int64 }
 
 var errPoor = errors.New("there is not enough")
 
-// TestTrades has ports trade between few purses, and look at two at a time in all ways there are: what
-// they learn can have happened in one order, one trade after the other. A trade that fails has taken the
-// gold before it finds out. So whoever saw half of one, or something left of it, is found.
+// TestTrades has ports trade between few purses, and look at two at a time in all ways there are:
+// what they learn can have happened in one order, one trade after the other. A trade that fails has
+// taken the gold before it finds out. So whoever saw half of one, or something left of it, is
+// found.
 func TestTrades(t *testing.T) {
 	n := *histories
 	if testing.Short() {
@@ -79,9 +80,9 @@ func TestTrades(t *testing.T) {
 	require.NotZero(t, failed)
 }
 
-// TestTradesFlaws damages good histories: there is one piece of gold more than in all purses together, as if
-// half of a trade was seen, or something was left of one that failed. No order explains that; one piece
-// more in one purse might be there in another order.
+// TestTradesFlaws damages good histories: there is one piece of gold more than in all purses
+// together, as if half of a trade was seen, or something was left of one that failed. No order
+// explains that; one piece more in one purse might be there in another order.
 func TestTradesFlaws(t *testing.T) {
 	seen, made := 0, 0
 	for i := range 50 {

@@ -20,9 +20,9 @@ type Stamp struct{ N int64 }
 // tocksMax is how many timers a shard of the world abroad has, now and then.
 const tocksMax = 4
 
-// abroad is a world that takes travellers in, and what carriers have in hand. It makes ticks between those
-// of the scene. It lacks a component, has another form of it, has few timers, or closes its roads, by the
-// seed.
+// abroad is a world that takes travellers in, and what carriers have in hand. It makes ticks
+// between those of the scene. It lacks a component, has another form of it, has few timers, or
+// closes its roads, by the seed.
 type abroad struct {
 	*objects
 	of      *scene

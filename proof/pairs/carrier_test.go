@@ -10,8 +10,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// The transactions of Roads that a carrier asks for. Package transit keeps them to itself, with the types
-// of what they take and return.
+// The transactions of Roads that a carrier asks for. Package transit keeps them to itself, with the
+// types of what they take and return.
 const (
 	turning  = "turning"
 	arriving = "arriving"

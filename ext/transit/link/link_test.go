@@ -97,7 +97,8 @@ func TestBreaks(t *testing.T) {
 	require.Greater(t, p.cut(), 3, "connections")
 }
 
-// TestRestart ends a server, its durable world, and its client's line, and begins anew at the same place.
+// TestRestart ends a server, its durable world, and its client's line, and begins anew at the same
+// place.
 func TestRestart(t *testing.T) {
 	path, address := t.TempDir(), "127.0.0.1:0"
 	y := started(t, 2, transit.Options{})

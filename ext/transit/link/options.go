@@ -20,15 +20,16 @@ import (
 // Options shape a Server and a Client. The zero value works on loopback addresses.
 type Options struct {
 	// TLS has the certificate of this process, and in RootCAs or ClientCAs the authorities whose
-	// certificates are accepted. Certificates are for servers and clients, in their extended key usage. The
-	// rest is set: TLS 1.3, HTTP/2, and a certificate of the other side. Without TLS, only loopback
-	// addresses are accepted.
+	// certificates are accepted. Certificates are for servers and clients, in their extended key
+	// usage. The rest is set: TLS 1.3, HTTP/2, and a certificate of the other side. Without TLS,
+	// only loopback addresses are accepted.
 	TLS *tls.Config
 	// Allow reports whether the process with a certificate may speak for a world. It is called for each
 	// request, on any goroutine. Default: Named.
 	Allow func(cert *x509.Certificate, w transit.World) bool
-	// Logger, if not nil, gets records of what keeps worlds from each other, of the end of that, and of
-	// requests that a Server refuses, one a second. A panic of its handler is written to standard error.
+	// Logger, if not nil, gets records of what keeps worlds from each other, of the end of that,
+	// and of requests that a Server refuses, one a second. A panic of its handler is written to
+	// standard error.
 	Logger *slog.Logger
 	// Requests is how many requests a Server has in hand at once. Each pair of worlds has one most of
 	// the time, and two at times. Beyond it, carriers wait. Default: 8,192.

@@ -459,7 +459,8 @@ func (h *Hasher) learnKinds(kinds store.Kinds) {
 }
 
 // requests hashes what systems and functions have sent and no refresh has applied yet: from a
-// shard, or with world.AllShards from global systems. It returns ErrNoCodec for a value without a codec.
+// shard, or with world.AllShards from global systems. It returns ErrNoCodec for a value without a
+// codec.
 func (h *Hasher) requests(v *engine.Survey, from int) (err error) {
 	h.sum.Reset()
 	kinds := v.Kinds()

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// PacketBytesMax is how many bytes a packet may have: an item of the largest, and the numbers before
-	// it.
+	// PacketBytesMax is how many bytes a packet may have: an item of the largest, and the numbers
+	// before it.
 	PacketBytesMax = 1<<20 + 64<<10
 	// AnswersBytesMax is how many bytes answers may have.
 	AnswersBytesMax = 64 << 10
