@@ -377,13 +377,15 @@ func (t *Tx) Owner(h handle.Handle) (shard int, ok bool) {
 
 // Destroy destroys an entity, at this refresh.
 func (t *Tx) Destroy(h handle.Handle) error {
-	t.must("Tx.Destroy")
+	if err := t.mayWrite("Tx.Destroy"); err != nil {
+		return err
+	}
 	if t.w.husks != (store.Set{}) {
 		if r, ok := t.Row(h); ok && t.Away(h, &r) {
 			return ErrAway
 		}
 	}
-	return t.Discard(h)
+	return t.discard(h)
 }
 
 // Discard is Destroy for the extension that guards the entity.
@@ -391,6 +393,10 @@ func (t *Tx) Discard(h handle.Handle) error {
 	if err := t.mayWrite("Tx.Destroy"); err != nil {
 		return err
 	}
+	return t.discard(h)
+}
+
+func (t *Tx) discard(h handle.Handle) error {
 	if e := t.find(h); e != nil && e.dying {
 		return nil
 	}

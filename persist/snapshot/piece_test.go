@@ -16,6 +16,7 @@ import (
 	"github.com/atoll-sim/atoll/ext/reference"
 	"github.com/atoll-sim/atoll/ext/timer"
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/persist/snapshot"
 	"github.com/atoll-sim/atoll/persist/state"
@@ -478,7 +479,11 @@ func TestPieceHostile(t *testing.T) {
 	whole := fullPiece(t)
 	x := newKeep(t, 3, 0)
 	require.True(t, x.mustBeSound(whole))
-	for n := range whole {
+	tries, step := 3_000, 1
+	if check.Enabled && testing.Short() { // one goroutine does this
+		tries, step = 600, 7
+	}
+	for n := 0; n < len(whole); n += step {
 		require.False(t, x.mustBeSound(whole[:n]))
 		require.False(t, x.mustBeSound(resum(slices.Clone(whole[:n]))))
 		wrong := slices.Clone(whole)
@@ -487,7 +492,7 @@ func TestPieceHostile(t *testing.T) {
 	}
 	dice := rand.New(rand.NewPCG(seed.Of(t), 1))
 	sound := 0
-	for range 3_000 {
+	for range tries {
 		b := slices.Clone(whole)
 		for range 1 + dice.IntN(3) {
 			switch at := dice.IntN(len(b)); dice.IntN(4) {
@@ -505,7 +510,7 @@ func TestPieceHostile(t *testing.T) {
 			sound++
 		}
 	}
-	require.Greater(t, sound, 20)
+	require.Greater(t, sound, tries/150)
 }
 
 // FuzzPiece inserts what may be a piece.
