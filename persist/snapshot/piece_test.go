@@ -258,7 +258,7 @@ func TestPieceVersions(t *testing.T) {
 	to := world.MustNew(world.Options{})
 	world.Register[gearNow](to, "gear")
 	timer.New(to, "timers", world.RegisterMessage[fuseNow](to, "lunte"), timer.Options{})
-	s := scheduler.New(to, scheduler.Options{})
+	s := scheduler.New(to, scheduler.Options{Workers: 1})
 	s.MustAdd("hear", func(b *world.Build) func(c *world.Context) {
 		in := world.Receive[fuseNow](b)
 		return func(*world.Context) { heard = append(heard, in.All()...) }
