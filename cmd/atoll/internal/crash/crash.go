@@ -179,13 +179,18 @@ func (p *process) end() error {
 	return nil
 }
 
+// life draws how a server lives that keeps its world at a path.
+func (c *Config) life(path string, dice *rand.Rand) life {
+	return life{
+		Path: path, Sealed: c.Sealed, Clients: c.Clients, Seed: c.Seed, Workers: 1 + dice.IntN(3),
+		Interval: time.Second / time.Duration(c.Hz), Save: time.Duration(20+dice.IntN(100)) * time.Millisecond,
+		Increments: dice.IntN(4), Fault: c.fault,
+	}
+}
+
 // life starts a server, audits what it finds, trades, and kills it. The last one is closed.
 func (r *run) life(ctx context.Context, kill bool) error {
-	l := life{
-		Path: r.path, Sealed: r.config.Sealed, Clients: r.config.Clients, Seed: r.config.Seed, Workers: 1 + r.dice.IntN(3),
-		Interval: time.Second / time.Duration(r.config.Hz), Save: time.Duration(20+r.dice.IntN(100)) * time.Millisecond,
-		Increments: r.dice.IntN(4), Fault: r.config.fault,
-	}
+	l := r.config.life(r.path, r.dice)
 	before := time.Duration(r.dice.Int64N(int64(longestLife)))
 	if r.dice.IntN(2) == 0 {
 		l.Answers = 1 + r.dice.Uint64N(400)

@@ -133,11 +133,7 @@ func (r *towns) openAll(ctx context.Context, mayDie bool) error {
 
 // open opens a town, and audits what it finds alone.
 func (r *towns) open(t *lodging, early bool) error {
-	l := townLife{
-		Number: t.number, At: t.at, Path: filepath.Join(r.path, fmt.Sprint("world-", t.number)), Sealed: r.config.Sealed, Clients: r.config.Clients,
-		Seed: r.config.Seed, Workers: 1 + r.dice.IntN(3), Interval: time.Second / time.Duration(r.config.Hz),
-		Save: time.Duration(20+r.dice.IntN(100)) * time.Millisecond, Increments: r.dice.IntN(4), Fault: r.config.fault,
-	}
+	l := townLife{life: r.config.life(filepath.Join(r.path, fmt.Sprint("world-", t.number)), r.dice), Number: t.number, At: t.at}
 	if r.dice.IntN(3) == 0 {
 		l.Answers = 1 + r.dice.Uint64N(400)
 	}

@@ -24,19 +24,10 @@ import (
 
 // townLife is what a town is told at its start.
 type townLife struct {
-	Number     transit.World
-	At         string   // where it serves the links of others
-	Dials      []string // where others do, by their numbers; empty: it does not dial that one
-	Path       string
-	Sealed     bool
-	Clients    int
-	Workers    int
-	Seed       uint64
-	Interval   time.Duration // of ticks
-	Save       time.Duration // from one snapshot to the next
-	Increments int
-	Answers    uint64 // it kills itself when so many are told; 0: never
-	Fault      fault
+	life
+	Number transit.World
+	At     string   // where it serves the links of others
+	Dials  []string // where others do, by their numbers; empty: it does not dial that one
 }
 
 // townLook is what a town finds, at its start and when it is asked.
